@@ -1,0 +1,1 @@
+"""The engine: bounded, durable, cancellable work. It knows nothing of git, models, agents or YAML."""

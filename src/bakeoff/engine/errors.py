@@ -1,0 +1,27 @@
+"""Errors that are meant for people: each is one clear message, and the command line prints no traceback for them."""
+
+from __future__ import annotations
+
+
+class BakeoffError(Exception):
+    """Something a person can mend; the text says where, what and what to do."""
+
+    exit_status = 1
+
+
+class JournalError(BakeoffError):
+    """A run's journal could not be written or read; what was committed before is safe."""
+
+
+class RunBusyError(BakeoffError):
+    """Another live process owns the run."""
+
+
+class RunNotFoundError(BakeoffError):
+    """No run of that name is stored here."""
+
+
+class BudgetSpentError(BakeoffError):
+    """A reservation does not fit what is left of the budget."""
+
+    exit_status = 4

@@ -1,0 +1,104 @@
+"""The one stream of what happens in a run. Progress, logs, reports and hooks consume it and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from bakeoff.engine.record import Record, RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class RunChanged:
+    """The run as a whole has a new status."""
+
+    at: float
+    run_id: str
+    status: RunStatus
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted:
+    """A node's work began (after it got its lanes). `place` numbers the work going on at once, from 0, for timelines."""
+
+    at: float
+    path: str
+    type: str
+    attempt: int = 1
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnded:
+    """A node's record is committed; `reused` tells one kept from an earlier session of the run."""
+
+    at: float
+    record: Record
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRetried:
+    """An attempt of a node failed and another follows after `delay` seconds."""
+
+    at: float
+    path: str
+    attempt: int
+    delay: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FanOpened:
+    """A fan-out knows its items. `bound` is the bound in force, `asked` what the caller asked for."""
+
+    at: float
+    path: str
+    total: int
+    bound: int
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class GateOpened:
+    """Somebody must decide."""
+
+    at: float
+    path: str
+    message: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person should know; never a failure."""
+
+    at: float
+    text: str
+    path: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpened | GateOpened | Warned
+
+
+class Events:
+    """Hands each event to every consumer, in order. A consumer that raises is dropped with a warning, the run goes on."""
+
+    def __init__(self) -> None:
+        self._consumers: list[Callable[[Event], None]] = []
+
+    def subscribe(self, consumer: Callable[[Event], None]) -> None:
+        """Add a consumer; it is called in the engine's thread and must return at once."""
+        self._consumers.append(consumer)
+
+    def emit(self, event: Event) -> None:
+        """Hand `event` to every consumer."""
+        for consumer in tuple(self._consumers):
+            try:
+                consumer(event)
+            except Exception as failure:
+                self._consumers.remove(consumer)
+                self.emit(Warned(event.at, f"{consumer!r} failed and hears no more events: {failure!r}"))

@@ -1,0 +1,101 @@
+"""What it means to run a process: the command, how it ended, what it printed. `spawner` does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bakeoff.engine.record import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One process to run in a session of its own.
+
+    Attributes:
+        argv: program and arguments; no shell is involved unless it is the program.
+        cwd: the directory it starts in.
+        env: variables set on top of the spawner's base environment; None removes one.
+        log: path prefix for output kept in files (`log + ".out"`, `log + ".err"`), made on need.
+        timeout: seconds from the moment the process exists; None for no limit.
+        grace: seconds between TERM and KILL when it is ended early.
+        inherit_stdin: give it the coordinator's standard input instead of nothing.
+        live: write output to the log file from the first byte (long work that people watch).
+        on_stdout: called with each piece of standard output, masked, as it comes.
+        output_limit: bytes of one stream after which the process tree is ended.
+    """
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    log: str | None = None
+    timeout: float | None = None
+    grace: float = 5.0
+    inherit_stdin: bool = False
+    live: bool = False
+    on_stdout: Callable[[bytes], None] | None = None
+    output_limit: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One stream of a finished process.
+
+    Attributes:
+        value: the text, decoded as UTF-8 with replacement, or `Stored` where it outgrew `INLINE_LIMIT`.
+        size: bytes printed.
+        path: file with the raw bytes, where there is one; always when they were not valid UTF-8.
+    """
+
+    value: str | Stored
+    size: int
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a process ended. `exit_code` is -N after death by signal N, and -1 after a timeout.
+
+    Attributes:
+        exit_code: the exit status.
+        stdout: its standard output.
+        stderr: its standard error.
+        seconds: from the moment the process existed to its end, by a monotonic clock.
+        ended_by: why it was ended early: `timeout` or `output-limit`; None when it ended itself.
+    """
+
+    exit_code: int
+    stdout: Output
+    stderr: Output
+    seconds: float
+    ended_by: str | None = None
+
+
+class SpawnError(Exception):
+    """The process could not be started.
+
+    Attributes:
+        errno: the system's error number.
+        transient: whether trying again may help (process table or memory full).
+    """
+
+    def __init__(self, message: str, errno: int, transient: bool) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.transient = transient
+
+
+class Processes(Protocol):
+    """Runs commands; simulation puts its own in place of the real one."""
+
+    async def run(self, command: Command) -> Finished:
+        """Run `command` to its end.
+
+        Cancelled, it sends TERM to the process tree, KILL after the grace time, and returns to the
+        canceller only when the tree is gone.
+
+        Raises:
+            SpawnError: the process could not be started.
+        """
+        ...

@@ -1,0 +1,137 @@
+"""What the engine keeps of a node: its record, how it ended, and output too large to carry inline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+
+class RunStatus(StrEnum):
+    """The status of a run; a closed set."""
+
+    CREATED = "created"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+    CANCELLED = "cancelled"
+    BUDGET_SPENT = "budget_spent"
+
+
+class Status(StrEnum):
+    """The status of a node; a closed set."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    PAUSED = "paused"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+INLINE_LIMIT = 16 * 1024
+"""Bytes of one output that a record carries itself; more goes to a file of the run."""
+
+EXCERPT = 4 * 1024
+"""Bytes of head and of tail, each, that stand for an output kept in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A value kept in a file of the run; expressions load it whole, displays show the excerpt.
+
+    Attributes:
+        path: the file, absolute.
+        size: bytes in the file.
+        form: `text` (decoded as UTF-8 with replacement) or `json` (parsed).
+        excerpt: head and tail, with a line between that says how much is left out.
+    """
+
+    path: str
+    size: int
+    form: str = "text"
+    excerpt: str = ""
+
+    def load(self) -> Any:
+        """The whole value.
+
+        Raises:
+            OSError: the file is gone or cannot be read.
+        """
+        return _load(self.path, self.size, self.form)
+
+    def __str__(self) -> str:
+        return str(self.load())
+
+
+@lru_cache(maxsize=4)
+def _load(path: str, size: int, form: str) -> Any:
+    text = Path(path).read_bytes().decode("utf-8", "replace")
+    return json.loads(text) if form == "json" else text
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a piece of work ended, as the work itself tells it.
+
+    Attributes:
+        status: completed, failed, paused or skipped.
+        output: what later nodes may read. A value at the top level may be `Stored`.
+        error: one line for a person, when failed.
+        kind: which sort of failure, for `retry: on` and for the record: `exit`, `timeout`, `spawn`,
+            `rate-limit`, `overload`, `auth`, `agent`, `output`, `error`, ...
+        input: what the work was given, for display.
+        usage: tokens, calls and cost (`input_tokens`, `output_tokens`, `usd`, ...), where work was paid for.
+        facts: further evidence that stands on the record (`evidence`, `session_id`, ...).
+    """
+
+    status: Status = Status.COMPLETED
+    output: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    kind: str | None = None
+    input: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """One node of a run as it stands in the journal. Never changed once committed.
+
+    Attributes:
+        path: where it stands in the run's tree.
+        type: what sort of node it is (a step type, `call`, `attempt`, ...).
+        key: digest of everything its result depends on; empty where the node has none.
+        started_at: wall-clock seconds since the epoch.
+        ended_at: `started_at` plus the seconds that a monotonic clock counted.
+        attempts: how often the work was started in all, retries and resumed runs included.
+        absorbed: a failure that the run was told to go on after; it is final.
+    """
+
+    path: str
+    type: str
+    status: Status
+    output: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    kind: str | None = None
+    input: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any] | None = None
+    key: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    attempts: int = 1
+    absorbed: bool = False
+
+    @property
+    def final(self) -> bool:
+        """Whether a resumed run keeps this record instead of running the node again."""
+        return self.status in (Status.COMPLETED, Status.SKIPPED) or self.absorbed
