@@ -53,11 +53,9 @@ class Budget:
     ) -> None:
         for kind, ceiling in ceilings.items():
             if kind not in KINDS or ceiling < 0:
-                raise ValueError(
-                    f"a budget has ceilings of at least 0 on {', '.join(KINDS)}; not {kind}={ceiling!r}"
-                )
+                raise ValueError(f"a budget has ceilings of at least 0 on {', '.join(KINDS)}; not {kind}={ceiling!r}")
         self.ceilings = dict(ceilings)
-        self.spent = {kind: 0.0 for kind in KINDS} | dict(spent or {})
+        self.spent = dict.fromkeys(KINDS, 0.0) | dict(spent or {})
         self.parent = parent
         self._reserved = dict.fromkeys(KINDS, 0.0)
         self._changed = anyio.Event()

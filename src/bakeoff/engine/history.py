@@ -46,11 +46,7 @@ def encode_record(record: Record, root: Path, adopted: bool = False) -> tuple[st
             if not files:
                 body["o"] = dict(record.output)
                 body["x"] = {}
-            relative = (
-                str(Path(value.path).relative_to(root))
-                if Path(value.path).is_relative_to(root)
-                else value.path
-            )
+            relative = str(Path(value.path).relative_to(root)) if Path(value.path).is_relative_to(root) else value.path
             body["x"][name] = [relative, value.size, value.form, value.excerpt]
             files.append(value.path)
             body["o"][name] = None

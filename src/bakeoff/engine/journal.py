@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -22,9 +22,11 @@ from bakeoff.engine.loop import loop_caller
 
 SCHEMA_VERSION = 1
 
-# Small pages: a commit writes whole pages, and a group is often a single row of some 300 bytes.
+PAGE_SIZE = 1024
+"""Small: a commit writes whole pages, and a group is often a single row of some 300 bytes."""
+
 _PRAGMAS = (
-    "PRAGMA page_size=1024",
+    f"PRAGMA page_size={PAGE_SIZE}",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=1",
@@ -119,7 +121,7 @@ class SqliteJournal:
         self._closing = False
         self._error: JournalError | None = None
         try:
-            _create(path)
+            create(path)
             self._db = _connect(path)
         except (sqlite3.Error, OSError) as failure:
             raise JournalError(f"the journal {path} cannot be opened for writing: {failure}") from failure
@@ -185,13 +187,13 @@ class SqliteJournal:
         return None
 
 
-def read_entries(path: Path, wanted: Callable[[str], bool] | None = None) -> Iterator[Entry | int]:
+def read_entries(path: Path) -> Iterator[Entry | int]:
     """Every entry in order; for one that is damaged, its number instead.
 
-
     Raises:
-        JournalError: the file is missing, no journal, or written by a newer bakeoff.
-        sqlite3.DatabaseError: the file itself is damaged; see `salvage`.
+        JournalError: the file is missing, or written by a newer bakeoff.
+
+    Passes on sqlite3.DatabaseError: the file itself is damaged; see `salvage`.
     """
     if not path.exists():
         raise JournalError(f"there is no journal at {path}")
@@ -205,7 +207,7 @@ def read_entries(path: Path, wanted: Callable[[str], bool] | None = None) -> Ite
             )
         expected = 1
         for seq, kind, entry_path, body, stored in db.execute("SELECT seq, kind, path, body, sum FROM entry"):
-            yield from range(expected, seq)
+            yield from range(expected, seq)  # numbers have no gaps, so a missing one is a lost entry
             expected = seq + 1
             if intact(kind, entry_path, body, stored):
                 yield Entry(seq, kind, entry_path, body)
@@ -222,7 +224,7 @@ def intact(kind: object, path: object, body: object, stored: object) -> bool:
     return checksum(kind, path, body) == stored
 
 
-def _create(path: Path) -> None:
+def create(path: Path) -> None:
     """Make the file, readable by its owner alone, with its table in one transaction."""
     if path.exists() and path.stat().st_size:
         return

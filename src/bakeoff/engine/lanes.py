@@ -38,9 +38,7 @@ class Lanes:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         for name, size in sizes.items():
             if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-                raise ValueError(
-                    f"lane {name!r}: its size must be a whole number of at least 1, not {size!r}"
-                )
+                raise ValueError(f"lane {name!r}: its size must be a whole number of at least 1, not {size!r}")
         self.sizes = dict(sizes)
         self._free = dict(sizes)
         self._waiting: deque[_Waiter] = deque()

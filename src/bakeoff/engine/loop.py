@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio.lowlevel
 
@@ -12,9 +13,7 @@ def loop_caller() -> Callable[[Callable[[], object]], None]:
 
     Once the loop is gone the returned function raises RuntimeError.
     """
-    native = anyio.lowlevel.current_token().native_token
-    call: Callable[[Callable[[], object]], None] = getattr(native, "call_soon_threadsafe", None) or getattr(
-        native,
-        "run_sync_soon",  # noqa: B009  (trio's token; anyio types it as object)
-    )
+    native: Any = anyio.lowlevel.current_token().native_token
+    call: Callable[[Callable[[], object]], None]
+    call = native.call_soon_threadsafe if hasattr(native, "call_soon_threadsafe") else native.run_sync_soon
     return call

@@ -112,9 +112,7 @@ class Run:
         delays = retry.delays(self.random)
         while True:
             attempt += 1
-            outcome, begun, seconds = await self._try(
-                path, type_, work, attempt, tuple(lanes), timeout, reserve or {}
-            )
+            outcome, begun, seconds = await self._try(path, type_, work, attempt, tuple(lanes), timeout, reserve or {})
             delay = next(delays, None) if retry.wants(outcome) else None
             if delay is None:
                 break
