@@ -59,7 +59,9 @@ class Document:
         problems: what reading noticed and lived with (duplicate keys).
     """
 
-    def __init__(self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None) -> None:
+    def __init__(
+        self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None
+    ) -> None:
         self.name, self.text, self.root, self.problems, self.path = name, text, root, problems, path
         self.data: dict[Any, Any] = root.data
 
@@ -93,7 +95,9 @@ def load_document(path: FilePath) -> Document:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as failure:
-        raise InvalidWorkflowError(name, [Problem("error", f"cannot read the file: {failure.strerror}")]) from None
+        raise InvalidWorkflowError(
+            name, [Problem("error", f"cannot read the file: {failure.strerror}")]
+        ) from None
     if len(raw) > MAX_BYTES:
         raise InvalidWorkflowError(name, [Problem("error", f"the file is larger than {MAX_BYTES:,} bytes")])
     try:
@@ -245,7 +249,9 @@ class _Open:
             node.items.append(child)
         elif self.key is None:
             if child.items is not None:
-                builder.refuse_at("a key must be plain text, not a list or a mapping", child.line, child.column)
+                builder.refuse_at(
+                    "a key must be plain text, not a list or a mapping", child.line, child.column
+                )
             self.key = child
         else:
             self._pair(builder, self.key, child)
@@ -269,7 +275,9 @@ class _Open:
             sources = child.items if isinstance(child.items, list) else [child]
             for source in sources:
                 if not isinstance(source.items, dict):
-                    builder.refuse_at("`<<` takes a mapping or a list of mappings", source.line, source.column)
+                    builder.refuse_at(
+                        "`<<` takes a mapping or a list of mappings", source.line, source.column
+                    )
                 self._merge(source)
         return self.node
 
