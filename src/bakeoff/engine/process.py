@@ -63,8 +63,8 @@ class Finished:
         stdout: its standard output.
         stderr: its standard error.
         seconds: from the moment the process existed to its end, by a monotonic clock.
-        ended_by: why it was ended early: `timeout`, `output-limit`, `log` (its output could not be kept), `kill`;
-            None when it ended itself. Where it stands, `exit_code` is never 0.
+        ended_by: why it was ended early: `timeout`, `output-limit`, `log` (its output could not be kept),
+            `kill` (the user would not wait); None when it ended itself. `exit_code` is not 0 then.
         message: what went wrong, for a person, where `ended_by` alone does not tell (`log`).
     """
 

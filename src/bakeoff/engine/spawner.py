@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import subprocess  # noqa: S404 - starting processes is what this is for
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,14 +13,18 @@ from typing import Any
 
 import anyio
 import anyio.abc
-import anyio.lowlevel
 import anyio.to_thread
 
-from bakeoff.engine import supervisor
+from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, Output, SpawnError
+from bakeoff.engine.proctable import adopt_orphans
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored
 from bakeoff.engine.sweep import end_adopted
+
+ROOT = str(Path(__file__).parents[2])
+START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.engine.supervisor import main; main()"
+"""How the supervisor starts: without site-packages, and bakeoff's own directory last on its path."""
 
 MEMORY_LIMIT = 16 * 1024 * 1024
 """Bytes of one stream after which a command without a log is ended: its output stands in memory only."""
@@ -37,8 +41,8 @@ TRANSIENT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 class Spawner:
     """Runs commands, each in a session of its own, through one supervisor process started on first use.
 
-    Use it as an async context manager and from its event loop's thread only; leaving it kills every descendant.
-    It implements `Processes`.
+    It implements `Processes`. Use it as an async context manager and from its event loop's thread only;
+    leaving it kills every descendant.
     """
 
     def __init__(
@@ -50,15 +54,15 @@ class Spawner:
             token: names the run in the environment (`BAKEOFF_RUN`) of everything it starts.
             base_env: the environment that commands change.
             masker: its secrets are replaced before output is kept or shown.
-            adopt: become the subreaper of this process's descendants, so that even the supervisor's death leaves
-                nothing behind. It concerns the whole process, so only a command line should ask for it.
+            adopt: become the subreaper of this process's descendants, so that even the supervisor's death
+                leaves nothing behind. It concerns the whole process: for a command line, not for a library.
         """
         self._token = token
         env = {os.fsencode(name): os.fsencode(value) for name, value in base_env.items()}
         env[b"BAKEOFF_RUN"] = os.fsencode(token)
         forms = tuple(form.encode("utf-8", "surrogateescape") for form in masker.forms)
-        self._init = supervisor.pack(("init", env, forms, (INLINE_LIMIT, EXCERPT)))
-        self._adopt = adopt and supervisor.adopt_orphans()
+        self._init = pack(("init", env, forms, (INLINE_LIMIT, EXCERPT)))
+        self._adopt = adopt and adopt_orphans()
         self._link: _Link | None = None
         self._number = 0
         self._tasks = anyio.create_task_group()
@@ -74,8 +78,8 @@ class Spawner:
     async def run(self, command: Command) -> Finished:
         """Run `command` to its end.
 
-        Cancelled, it sends TERM to the process tree, KILL after the grace time, and returns to the canceller only
-        when the tree is gone. An exception of `command.on_stdout` ends the tree and is raised.
+        Cancelled, it sends TERM to the process tree, KILL after the grace time, and returns to the canceller
+        only when the tree is gone. An exception of `command.on_stdout` ends the tree and is raised.
 
         Raises:
             SpawnError: the process could not be started, or was lost because the supervisor died.
@@ -160,7 +164,7 @@ class _Link:
 
     def send(self, frame: tuple[object, ...]) -> None:
         """Send without waiting; what the socket does not take now follows from a task."""
-        self._write(supervisor.pack(frame))
+        self._write(pack(frame))
 
     def _write(self, data: bytes) -> None:
         if self.dead:
@@ -190,7 +194,7 @@ class _Link:
                     return
 
     async def _read(self) -> None:
-        """Hand out answers until the supervisor is gone; cancellation must not part a command from its answer."""
+        """Hand out answers until the supervisor is gone; no cancellation parts a command from its answer."""
         buffer = bytearray()
         with anyio.CancelScope(shield=True):
             while True:
@@ -204,7 +208,7 @@ class _Link:
                 if not data:
                     break
                 buffer += data
-                for frame in supervisor.take_frames(buffer):
+                for frame in take_frames(buffer):
                     self._answer(*frame)
             await self._bury()
 
@@ -238,11 +242,12 @@ class _Link:
         self.dead = True
         anyio.notify_closing(self._socket)
         self._socket.close()
-        while self.process.poll() is None:
+        while self.process.poll() is None:  # noqa: ASYNC110 - it closed its socket by exiting
             await anyio.sleep(0.001)
         if self._adopt:
             await end_adopted(self.token)
-        text = f"the supervisor of processes died ({_how(self.process.returncode)}), and this command with it{self._trace}"
+        how = _how(self.process.returncode)
+        text = f"the supervisor of processes died ({how}), and this command with it{self._trace}"
         for ticket in self.tickets.values():
             ticket.failure = SpawnError(text, errno.ECHILD, transient=True)
             ticket.done.set()
@@ -259,7 +264,7 @@ def _start_supervisor(token: str) -> tuple[socket.socket, subprocess.Popen[bytes
             # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
             flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
             process = subprocess.Popen(
-                [sys.executable, *flags, supervisor.__file__, str(theirs.fileno()), str(pidfd)],
+                [sys.executable, *flags, "-c", START, str(theirs.fileno()), str(pidfd), ROOT],
                 stdin=None if _is_open(0) else subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=None if _is_open(2) else subprocess.DEVNULL,
@@ -325,7 +330,8 @@ async def _output(
     if kept is not None and (name is None or stored <= INLINE_LIMIT):
         return Output(kept.decode("utf-8", "replace"), size, name), None
     left_out = stored - len(head) - len(tail)
-    excerpt = f"{head.decode('utf-8', 'replace')}\n[... {left_out} bytes left out ...]\n{tail.decode('utf-8', 'replace')}"
+    start, rest = head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+    excerpt = f"{start}\n[... {left_out} bytes left out ...]\n{rest}"
     if name is None:
         return Output(excerpt, size, None), None
     try:
@@ -356,11 +362,11 @@ def _spawn_error(command: Command, number: int, where: str) -> SpawnError:
     if not command.argv:
         text = "there is no program to run: argv is empty"
     elif number == errno.EINVAL or any("\0" in word for word in command.argv):
-        text = f"cannot start {program!r}: an argument, variable or directory holds a NUL byte, or a variable's name an '='"
+        text = f"cannot start {program!r}: NUL in an argument, variable or path, or '=' in a variable's name"
     elif where == "cwd":
         text = f"cannot run in {command.cwd}: {reason}"
     elif number == errno.E2BIG:
-        text = f"cannot start {program!r}: argument too long (arguments and environment together, or one of them)"
+        text = f"cannot start {program!r}: argument too long (one of them, or all with the environment)"
     elif number == errno.ENOENT and "/" not in program:
         text = f"cannot start {program!r}: no such program on PATH"
     elif number == errno.ENOENT and Path(command.cwd, program).exists():

@@ -1,245 +1,53 @@
 """The process that starts, watches and ends all others.
 
-It runs as a script of its own (`python -I -S supervisor.py`), so it imports a few modules of the standard library
-and nothing of bakeoff; that keeps its start near 12 ms. One thread, one loop over: the socket to the coordinator,
-the pipes of the running commands, a wake-up descriptor for SIGCHLD, and the coordinator's pidfd. When the
-coordinator is gone, whatever way, every descendant is killed, also those that moved to a session of their own:
-the supervisor is their subreaper, so they cannot leave its subtree.
+It runs as `python -I -S` and imports a few light modules only, so that it starts within some 12 ms. One
+thread, one loop over: the socket to the coordinator, the pipes of the running commands, a wake-up descriptor
+for SIGCHLD, and the coordinator's pidfd. When the coordinator is gone, whatever way, every descendant is
+killed, also those that moved to a session of their own: the supervisor is their subreaper, so they cannot
+leave its subtree.
 
-Both ways the socket carries frames: four bytes of length, then one `marshal`ed tuple (both ends are the same
-interpreter). In: `init`, `run`, `end`, `kill`, `stop`. Out: `end`, `failed`, `chunk`, `broken`.
+Frames in: `init`, `run`, `end`, `kill`, `stop`. Frames out: `end`, `failed`, `chunk`, `broken`.
 """
 
 from __future__ import annotations
 
 import heapq
-import marshal
 import os
 import select
 import signal
 import sys
 import time
 
+from bakeoff.engine.frames import pack, take_frames
+from bakeoff.engine.launch import CannotStart, launch
+from bakeoff.engine.proctable import (
+    adopt_orphans,
+    descendants,
+    environment,
+    process_table,
+    send_signal,
+    wait_one,
+)
+from bakeoff.engine.streams import Mask, Stream
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-MASK = b"***"
 CHUNK = 1 << 16
 """Bytes read from a pipe at once: its default capacity."""
 DRAIN = 1 << 20
-"""Most bytes read from a pipe after its process ended: no unprivileged pipe holds more, only a stranger writes on."""
+"""Most bytes read from a pipe after its process ended: it holds no more, the rest a stranger wrote."""
 BACKLOG = 1 << 20
 """Bytes waiting for the coordinator above which streamed output is left in the pipes."""
 AGE = 1.0
 """Seconds after which a process counts as long work and its output goes to a file as it comes."""
 FIRST_LOOK, LAST_LOOK = 0.004, 0.05
 """Seconds between two looks at a tree that is being ended; they grow from the one to the other."""
-DEFAULTED = [
-    getattr(signal, name)
-    for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD", "SIGTSTP")
-]
-PR_SET_CHILD_SUBREAPER = 36
-
-
-def adopt_orphans() -> bool:
-    """Make this process the subreaper of its descendants; False where the system has no such thing."""
-    if not sys.platform.startswith("linux"):
-        return False
-    import ctypes
-
-    return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0  # type: ignore[no-any-return]
-
-
-def process_table() -> dict[int, tuple[int, int]]:
-    """Parent and session of every process; empty where there is no /proc."""
-    table = {}
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return table
-    for name in names:
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
-                    fields = file.read(512).rpartition(b")")[2].split(None, 4)
-            except OSError:
-                continue  # it ended meanwhile
-            table[int(name)] = (int(fields[1]), int(fields[3]))
-    return table
-
-
-def descendants(root: int, table: dict[int, tuple[int, int]]) -> list[int]:
-    """Everything below `root` in `table`, without `root`."""
-    children: dict[int, list[int]] = {}
-    for pid, (parent, _) in table.items():
-        children.setdefault(parent, []).append(pid)
-    found = list(children.get(root, ()))
-    for pid in found:
-        found += children.get(pid, ())
-    return found
-
-
-def environment(pid: int) -> bytes:
-    """The environment that `pid` was started with, as `\\0NAME=value\\0...\\0`; empty where it cannot be read."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
-            return b"\0" + file.readall()
-    except OSError:
-        return b""
-
-
-def send_signal(pid: int, number: int) -> None:
-    """Signal `pid`; one that is gone, or is not ours to signal, is no error."""
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
-
-
-class Mask:
-    """Replaces secrets in a stream, also where a chunk's border cuts one in two."""
-
-    def __init__(self, forms: tuple[bytes, ...]) -> None:
-        import re
-
-        self._forms = forms
-        self._longest = max(map(len, forms))
-        self._search = re.compile(b"|".join(map(re.escape, forms))).search
-        self._held = b""
-
-    def feed(self, chunk: bytes, last: bool = False) -> bytes:
-        """What may be shown after `chunk`; a possible beginning of a secret is held back until more has come."""
-        data = self._held + chunk
-        shown, start = [], 0
-        held = len(data) if last else self._open_end(data, 0)
-        while (match := self._search(data, start)) and match.start() < held:
-            shown += data[start : match.start()], MASK
-            start = match.end()
-            if start > held:
-                held = self._open_end(data, start)
-        shown.append(data[start:held])
-        self._held = data[held:]
-        return b"".join(shown)
-
-    def _open_end(self, data: bytes, start: int) -> int:
-        """The first place from which the rest of `data` is a proper beginning of a secret."""
-        end = len(data)
-        first = end
-        for form in self._forms:
-            place = data.find(form[:1], max(start, end - self._longest + 1))
-            while -1 < place < first:
-                if end - place < len(form) and form.startswith(data[place:]):
-                    first = place
-                place = data.find(form[:1], place + 1)
-        return first
-
-
-class Stream:
-    """One output of a process: its pipe, what is kept of it in memory, and its file once it has one."""
-
-    __slots__ = (
-        "excerpt", "fd", "file", "full", "head", "inline", "kept",
-        "limit", "mask", "path", "shown", "size", "stored", "tail",
-    )  # fmt: skip
-
-    def __init__(
-        self, fd: int, path: bytes | None, limit: int, sizes: tuple[int, int], mask: Mask | None, shown: bool
-    ) -> None:
-        self.fd = fd
-        self.inline, self.excerpt = sizes
-        self.path = path
-        self.limit = limit
-        self.mask = mask
-        self.shown = shown
-        self.file = -1
-        self.full = False
-        self.kept: bytearray | None = bytearray()
-        self.head = self.tail = b""
-        self.size = self.stored = 0
-
-    def take(self, chunk: bytes, to_file: bool) -> bytes:
-        """Keep `chunk`, return what may be shown of it.
-
-        Raises:
-            OSError: the file could not be written; nothing more is kept.
-        """
-        room = self.limit - self.size
-        self.size += len(chunk)
-        if self.full:
-            return b""
-        if len(chunk) > room:
-            chunk, self.full = chunk[:room], True
-        piece = chunk if self.mask is None else self.mask.feed(chunk, self.full)
-        self._keep(piece, to_file)
-        return piece
-
-    def finish(self) -> bytes:
-        """Keep and return what masking held back, and give bytes that are not UTF-8 a file.
-
-        Raises:
-            OSError: the file could not be written.
-        """
-        piece = b"" if self.mask is None or self.full else self.mask.feed(b"", True)
-        self._keep(piece, False)
-        if self.kept and self.file < 0:
-            try:
-                self.kept.decode()
-            except UnicodeDecodeError:
-                self._write(self.kept)
-        return piece
-
-    def _keep(self, piece: bytes, to_file: bool) -> None:
-        self.stored += len(piece)
-        if self.kept is None:
-            self._write(piece)
-            self.tail = (self.tail + piece[-self.excerpt :])[-self.excerpt :]
-            return
-        self.kept += piece
-        outgrown = self.path is not None and len(self.kept) > self.inline
-        if self.file >= 0:
-            self._write(piece)
-        elif self.kept and (to_file or outgrown):
-            self._write(self.kept)
-        if outgrown:
-            self.head, self.tail = bytes(self.kept[: self.excerpt]), bytes(self.kept[-self.excerpt :])
-            self.kept = None
-
-    def _write(self, piece: bytes | bytearray) -> None:
-        if self.path is None:
-            return
-        try:
-            if self.file < 0:
-                self.file = _create(self.path)
-            view = memoryview(piece)
-            while view:
-                view = view[os.write(self.file, view) :]
-        except OSError:
-            self.full = True
-            raise
-
-    def summary(self) -> tuple[bytearray | None, bytes, bytes, int, int, bytes | None]:
-        """What the coordinator is told: kept, head, tail, size, bytes stored, path of the file."""
-        return self.kept, self.head, self.tail, self.size, self.stored, self.path if self.file >= 0 else None
-
-
-def _create(path: bytes) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        return os.open(path, flags, 0o600)
 
 
 class Leaf:
     """One running command."""
-
-    __slots__ = (
-        "due", "grace", "kill_at", "known", "live", "look", "message", "number",
-        "pid", "reason", "started", "status", "streams",
-    )  # fmt: skip
 
     def __init__(
         self, number: int, pid: int, grace: float, live: bool, streams: tuple[Stream, Stream]
@@ -395,33 +203,13 @@ class Supervisor:
                 env.pop(name, None)
             else:
                 env[name] = value
-        descriptors: list[int] = []
-        where = "cwd"
         try:
-            os.chdir(cwd)
-            where = "program"
-            program = argv[0] if b"/" in argv[0] else locate(argv[0], env.get(b"PATH", b"/usr/bin:/bin"))
-            descriptors += os.pipe()
-            descriptors += os.pipe()
-            out, out_end, err, err_end = descriptors
-            actions = [(os.POSIX_SPAWN_DUP2, out_end, 1), (os.POSIX_SPAWN_DUP2, err_end, 2)]
-            if not inherit_stdin:
-                actions.append((os.POSIX_SPAWN_DUP2, self.null, 0))
-            pid = os.posix_spawn(
-                program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED
-            )
-        except (OSError, ValueError, IndexError) as failure:
-            for fd in descriptors:
-                os.close(fd)
-            self._send("failed", number, getattr(failure, "errno", None) or 22, where)
+            pid, out, err = launch(argv, cwd, env, 0 if inherit_stdin else self.null)
+        except CannotStart as failure:
+            self._send("failed", number, failure.errno, failure.where)
             return
-        finally:
-            os.chdir("/")  # or the last command's directory could not be unmounted
-        os.close(out_end)
-        os.close(err_end)
         streams = []
         for fd, suffix, show in ((out, b".out", shown), (err, b".err", False)):
-            os.set_blocking(fd, False)
             mask = Mask(self.forms) if self.forms else None
             streams.append(Stream(fd, None if log is None else log + suffix, limit, self.sizes, mask, show))
         leaf = Leaf(number, pid, grace, live, (streams[0], streams[1]))
@@ -461,7 +249,8 @@ class Supervisor:
 
     def _log_failed(self, leaf: Leaf, stream: Stream, failure: OSError) -> None:
         name = os.fsdecode(stream.path or b"")
-        leaf.message = f"output could not be written to {name}: {failure.strerror}"
+        if leaf.message is None:
+            leaf.message = f"output could not be written to {name}: {failure.strerror}"
         self._end(leaf, "log")
 
     def _close(self, stream: Stream) -> None:
@@ -556,10 +345,9 @@ class Supervisor:
             self._schedule(leaf, time.monotonic())
 
     def _look(self, leaf: Leaf) -> None:
-        """One more step towards an empty tree: TERM to those who have not had it, KILL after the grace time."""
-        tree = self._tree(leaf) or self._tree(
-            leaf
-        )  # a process that changes parents can slip through one look
+        """One step towards an empty tree: TERM to those who have not had it, KILL after the grace time."""
+        # Twice, for a process that changes parents can slip through one look.
+        tree = self._tree(leaf) or self._tree(leaf)
         if not tree and leaf.status is not None:
             self._finish(leaf)
             return
@@ -598,6 +386,7 @@ class Supervisor:
 
     def purge(self) -> None:
         """Kill every descendant and return when none is left."""
+        pause = 0.0005
         while True:
             table = process_table()
             for pid in descendants(os.getpid(), table) if table else self.pids:
@@ -611,32 +400,17 @@ class Supervisor:
                     pass
             except ChildProcessError:
                 return
-            time.sleep(0.001)
+            time.sleep(pause)
+            pause = min(pause * 1.5, LAST_LOOK)
 
 
 def _group(leaf: Leaf) -> list[int]:
-    """Without /proc a process group is all that can be reached: as a negative number, the way kill(2) takes it."""
+    """Without /proc only the process group can be reached: a negative number, the way kill(2) takes it."""
     try:
         os.killpg(leaf.pid, 0)
     except (ProcessLookupError, PermissionError):
         return []
     return [-leaf.pid]
-
-
-def wait_one(before: Callable[[int], None]) -> tuple[int, int]:
-    """Reap one child that ended, calling `before` with its number first; its number and status, or two zeros."""
-    try:
-        if hasattr(os, "waitid"):
-            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if found is None:
-                return 0, 0
-            before(found.si_pid)  # its zombie still pins the number, so nobody else can be meant
-            return os.waitpid(found.si_pid, 0)
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        before(pid)
-        return pid, status
-    except ChildProcessError:
-        return 0, 0
 
 
 def _poller() -> tuple[Any, float]:
@@ -646,45 +420,12 @@ def _poller() -> tuple[Any, float]:
     return select.poll(), 1000.0
 
 
-def locate(program: bytes, path: bytes) -> bytes:
-    """The file that `program` names on `path`, as a shell finds it.
+def main() -> None:
+    """Serve the coordinator whose socket and pidfd (or -1) the two arguments name.
 
     Raises:
-        FileNotFoundError: there is none.
-        PermissionError: there is one, and it may not be executed.
+        SystemExit: with status 1 after a bug; everything was killed and the coordinator told.
     """
-    failure: OSError = FileNotFoundError(2, "not found")
-    for directory in path.split(b":"):
-        file = os.path.join(directory or b".", program)
-        if os.path.isfile(file):
-            if os.access(file, os.X_OK):
-                return file
-            failure = PermissionError(13, "not executable")
-    raise failure
-
-
-def pack(frame: tuple[object, ...]) -> bytes:
-    """One frame as bytes."""
-    body = marshal.dumps(frame)
-    return len(body).to_bytes(4, "little") + body
-
-
-def take_frames(buffer: bytearray) -> list[tuple[Any, ...]]:
-    """Take the whole frames off the front of `buffer`."""
-    place, frames = 0, []
-    with memoryview(buffer) as view:
-        while len(buffer) - place >= 4:
-            end = place + 4 + int.from_bytes(view[place : place + 4], "little")
-            if end > len(buffer):
-                break
-            frames.append(marshal.loads(view[place + 4 : end]))  # noqa: S302 - our own other half wrote it
-            place = end
-    del buffer[:place]
-    return frames
-
-
-def main() -> None:
-    """Serve the coordinator whose socket and pidfd (or -1) the two arguments name."""
     if os.getsid(0) != os.getpid():
         os.setsid()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP"):
@@ -705,7 +446,3 @@ def main() -> None:
         os.set_blocking(link, True)
         os.write(link, pack(("broken", traceback.format_exc())))
         raise SystemExit(1) from None
-
-
-if __name__ == "__main__":
-    main()

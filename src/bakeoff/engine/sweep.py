@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess  # noqa: S404 - asks ps where there is no /proc
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from bakeoff.engine import supervisor
+from bakeoff.engine.proctable import descendants, environment, process_table, send_signal
 
 PATIENCE = 2.0
 """Seconds a sweep waits for what it killed to be gone."""
@@ -52,7 +52,7 @@ def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
     end = time.monotonic() + PATIENCE
     while (left := survivors(is_dead)) and time.monotonic() < end:
         for survivor in left:
-            supervisor.send_signal(survivor.pid, signal.SIGKILL)
+            send_signal(survivor.pid, signal.SIGKILL)
             killed[survivor.pid] = survivor
         time.sleep(0.002)
     return list(killed.values())
@@ -63,11 +63,11 @@ async def end_adopted(token: str) -> None:
     me = os.getpid()
     unreaped: set[int] = set()
     while True:
-        table = supervisor.process_table()
+        table = process_table()
         adopted = [pid for pid, (parent, _) in table.items() if parent == me and token_of(pid) == token]
         for pid in adopted:
-            for doomed in (pid, *supervisor.descendants(pid, table)):
-                supervisor.send_signal(doomed, signal.SIGKILL)
+            for doomed in (pid, *descendants(pid, table)):
+                send_signal(doomed, signal.SIGKILL)
         unreaped.update(adopted)
         unreaped -= {pid for pid in unreaped if _reaped(pid)}
         if not adopted and not unreaped:
@@ -77,7 +77,7 @@ async def end_adopted(token: str) -> None:
 
 def token_of(pid: int) -> str | None:
     """The run that `pid` was started by, where its environment can be read and tells."""
-    before, found, rest = supervisor.environment(pid).partition(b"\0BAKEOFF_RUN=")
+    _, found, rest = environment(pid).partition(b"\0BAKEOFF_RUN=")
     return os.fsdecode(rest.partition(b"\0")[0]) if found else None
 
 
@@ -92,13 +92,13 @@ def _marked() -> list[tuple[int, str]]:
     """Processes that carry a marker, with its token; without this process and its ancestors."""
     if sys.platform == "darwin":
         return _marked_by_ps()
-    table = supervisor.process_table()
+    table = process_table()
     spared = set(_lineage(os.getpid(), {pid: parent for pid, (parent, _) in table.items()}))
     return [(pid, token) for pid in table if pid not in spared and (token := token_of(pid)) is not None]
 
 
 def _marked_by_ps() -> list[tuple[int, str]]:
-    """The same where there is no /proc; best effort: ps shows environments of the user's own processes only."""
+    """The same where there is no /proc; best effort: ps shows the user's own processes' environments only."""
     command = ["ps", "-axwwE", "-o", "pid=,ppid=,command="]
     try:
         listing = subprocess.run(
