@@ -66,7 +66,8 @@ class Run:
         self.clock = clock or SystemClock()
         self.random = random or Random()  # noqa: S311  (jitter, not cryptography)
         self.answers = dict(self.history.answers)
-        self.answered: dict[str, anyio.Event] = {}
+        self.gates: dict[str, tuple[str, ...]] = {}
+        self._answered: dict[str, anyio.Event] = {}
         self._places: list[int] = []
         self._place_count = 0
 
@@ -204,17 +205,42 @@ class Run:
         return choice
 
     async def answer(self, path: str, choice: str) -> None:
-        """Decide a gate; whoever waits for it hears at once.
+        """Decide an open gate (one of `gates`: options by path); whoever waits for it hears at once.
 
-        Passes on JournalError: the answer could not be written.
+        Raises:
+            BakeoffError: no such gate is open, or it has no such option.
         """
+        options = self.gates.get(path)
+        if options is None:
+            known = ", ".join(self.gates) or "none"
+            raise BakeoffError(f"no gate waits at {path!r}; open gates: {known}")
+        if choice.strip().lower() not in (option.lower() for option in options):
+            raise BakeoffError(f"gate {path}: {choice!r} is no choice; the choices are {', '.join(options)}")
         await self._append("answer", path, encode(choice)).committed()
         self.answers[path] = choice
         self.answer_event(path).set()
 
+    async def forget_answer(self, path: str) -> None:
+        """Take an answer back, so that the gate asks again.
+
+        Passes on JournalError: it could not be written.
+        """
+        if self.answers.pop(path, None) is not None:
+            self._answered.pop(path, None)
+            await self._append("answer", path, encode(None)).committed()
+
     def answer_event(self, path: str) -> anyio.Event:
         """The event that is set when the gate at `path` is answered."""
-        return self.answered.setdefault(path, anyio.Event())
+        return self._answered.setdefault(path, anyio.Event())
+
+    async def start_over(self) -> None:
+        """The definition was replaced: what is done is found by key from here on, not by path.
+
+        Passes on JournalError: it could not be written.
+        """
+        await self._append("edit", "", "null").committed()
+        self.history.edited()
+        self.answers = {}
 
     def note(self, kind: str, body: Any) -> Batch:
         """Queue an entry about the run itself (`meta`, `run`, `inputs`, `edit`).
