@@ -26,10 +26,10 @@ def _kind(value: object) -> str:
 
 
 def _text(name: str, value: Any, what: str = "text") -> str:
-    value = loaded(value)
-    if not isinstance(value, str):
-        raise FilterError(f"{name}: expected {what}, got {_kind(value)}")
-    return value
+    text = loaded(value)
+    if not isinstance(text, str):
+        raise FilterError(f"{name}: expected {what}, got {_kind(text)}")
+    return str(text)
 
 
 def default(value: Any, fallback: Any = "") -> Any:

@@ -86,7 +86,7 @@ class Retry(Strict):
     )
     on: list[str] | None = Field(
         None,
-        description="Kinds of failure that are tried again: exit, timeout, spawn, rate-limit, overload, ... All if left out.",
+        description="Kinds of failure to try again after: exit, timeout, spawn, rate-limit, ... All if left out.",
     )
 
     @model_validator(mode="before")
@@ -145,8 +145,7 @@ class StepModel(Strict):
     def template(self, field: str, *keys: str | int) -> Template:
         """The compiled template of a field, or of what stands under `keys` in it.
 
-        Raises:
-            ExpressionError: an expression in it does not parse.
+        Raises `ExpressionError` where an expression in it does not parse.
         """
         name = (field, *keys) if keys else field
         found = self._templates.get(name)
@@ -160,8 +159,7 @@ class StepModel(Strict):
     def templates(self, field: str) -> dict[Any, Template]:
         """The compiled templates of a list or mapping field, by place or key; empty where the field is null.
 
-        Raises:
-            ExpressionError: an expression in it does not parse.
+        Raises `ExpressionError` where an expression in it does not parse.
         """
         value = getattr(self, field)
         keys = range(len(value)) if isinstance(value, list) else (value or ())
@@ -181,11 +179,18 @@ class Header(Strict):
     options: dict[str, Any] | None = Field(None, description="Options for command steps.")
 
 
+def _refuse_permissions(value: Any) -> Any:
+    raise ValueError("is refused, because nothing would enforce it; take it out")
+
+
 class Requires(Strict):
     """The `requires:` mapping; advice for people, never enforced."""
 
     speckit_version: Any = Field(None, description="Version of spec-kit the file was written for.")
     integrations: Any = Field(None, description="Agents the workflow was written for.")
+    permissions: Annotated[Any, AfterValidator(_refuse_permissions)] = Field(
+        None, description="Refused: nothing would enforce it."
+    )
 
 
 class InputDeclaration(Strict):
@@ -234,7 +239,7 @@ class WorkflowFile(Strict):
     outputs: dict[str, OutputDeclaration] = Field(default_factory=dict, description="The outputs, by name.")
     secrets: list[str] | dict[str, str] = Field(
         default_factory=list,
-        description="Environment variables whose values are masked in all that is written; a mapping names them.",
+        description="Environment variables whose values are masked wherever bakeoff writes; a mapping names them.",
     )
     budget: Budget = Field(default_factory=Budget, description="Ceilings for the whole run.")
     env: Environment = Field(default_factory=dict, description="Environment variables for every step.")
@@ -246,12 +251,12 @@ class WorkflowFile(Strict):
 @cache
 def marked(model: type[BaseModel], marker: type) -> tuple[tuple[str, str, Any], ...]:
     """The fields of a model that carry a marker: attribute, key in the file, the marker itself."""
-    found = []
-    for name, field in model.model_fields.items():
-        for mark in _metadata(field):
-            if isinstance(mark, marker):
-                found.append((name, field.alias or name, mark))
-    return tuple(found)
+    return tuple(
+        (name, field.alias or name, mark)
+        for name, field in model.model_fields.items()
+        for mark in _metadata(field)
+        if isinstance(mark, marker)
+    )
 
 
 def _metadata(field: Any) -> list[Any]:
