@@ -1,0 +1,1 @@
+"""The workflow language and its interpreter."""

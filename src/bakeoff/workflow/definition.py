@@ -1,0 +1,86 @@
+"""A workflow ready to be run: what the interpreter consumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from bakeoff.workflow.document import Document
+from bakeoff.workflow.models import Budget, InputDeclaration, StepModel, WorkflowFile
+from bakeoff.workflow.problems import Problem
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A valid workflow.
+
+    Attributes:
+        id: its id.
+        name: its title.
+        version: three numbers.
+        integration: the agent for steps that name none.
+        model: the model for steps that name none.
+        options: options for command steps.
+        inputs: what it may be given.
+        steps: the top-level steps; those inside stand in their fields (`then`, `steps`, `step`, ...).
+        outputs: values or expressions, by name.
+        secrets: environment variables whose values are masked.
+        budget: ceilings for the whole run.
+        env: environment variables for every step, as templates' text.
+        lanes: named capacities.
+        text: the file as read.
+        path: the file, absolute; None when the text came from elsewhere.
+        data: the file as plain data.
+        warnings: what validation noticed.
+    """
+
+    id: str
+    name: str
+    version: str
+    integration: str | None
+    model: str | None
+    options: dict[str, Any]
+    inputs: dict[str, InputDeclaration]
+    steps: list[StepModel]
+    outputs: dict[str, Any]
+    secrets: tuple[str, ...]
+    budget: Budget
+    env: dict[str, Any]
+    lanes: dict[str, int]
+    text: str
+    path: FilePath | None
+    data: dict[str, Any]
+    warnings: tuple[Problem, ...] = field(default=(), repr=False)
+
+    @property
+    def directory(self) -> FilePath | None:
+        """Where the file stands."""
+        return self.path.parent if self.path else None
+
+
+def make_workflow(
+    document: Document, file: WorkflowFile, steps: list[StepModel], warnings: tuple[Problem, ...]
+) -> Workflow:
+    """Put together what validation has built."""
+    header = file.workflow
+    secrets = file.secrets
+    return Workflow(
+        id=header.id,
+        name=header.name,
+        version=header.version,
+        integration=header.integration or None,
+        model=header.model or None,
+        options=header.options or {},
+        inputs=file.inputs,
+        steps=steps,
+        outputs={name: output.value for name, output in file.outputs.items()},
+        secrets=tuple(secrets.values() if isinstance(secrets, dict) else secrets),
+        budget=file.budget,
+        env=file.env,
+        lanes=file.lanes,
+        text=document.text,
+        path=document.path,
+        data=document.data,
+        warnings=warnings,
+    )

@@ -1,0 +1,116 @@
+"""Inputs of a workflow: which values they may have, and where they come from."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.workflow.messages import shown
+from bakeoff.workflow.models import InputDeclaration
+
+_TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
+
+
+def coerce(declaration: InputDeclaration, value: Any) -> Any:
+    """`value` in the type that is declared.
+
+    Raises:
+        ValueError: it cannot be; the text says what is wanted.
+    """
+    result = _COERCIONS[declaration.type](value)
+    if declaration.enum is not None and not any(_same(result, allowed) for allowed in declaration.enum):
+        raise ValueError(f"must be one of {', '.join(map(str, declaration.enum))}, not {shown(result)}")
+    return result
+
+
+def _same(value: Any, allowed: Any) -> bool:
+    return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be text, not {shown(value)}; put it in quotes")
+    return value
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    try:
+        number = float(value) if isinstance(value, (str, float)) else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"must be a number, not {shown(value)}")
+    return int(number) if number.is_integer() else number
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower() if isinstance(value, (str, int)) else ""
+    if word not in _TRUE | _FALSE:
+        raise ValueError(f"must be true or false, not {shown(value)}")
+    return word in _TRUE
+
+
+_COERCIONS: dict[str, Callable[[Any], Any]] = {"string": _string, "number": _number, "boolean": _boolean}
+
+
+def resolve_inputs(
+    declarations: Mapping[str, InputDeclaration], given: Mapping[str, Any], project: Path | None = None
+) -> dict[str, Any]:
+    """The value of every input: what is given, else its default; an input with neither is left out.
+
+    Args:
+        declarations: the inputs of the workflow.
+        given: values from outside; those that are not declared are dropped.
+        project: the project's directory, for `integration: auto`.
+
+    Raises:
+        BakeoffError: values are missing or wrong; the text lists all of them.
+    """
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
+    for name, declaration in declarations.items():
+        value = given.get(name, declaration.default)
+        if value is None:
+            if declaration.required and name not in given:
+                wrong.append(f"required input `{name}` is not provided; give it with -i {name}=VALUE")
+                continue
+            if name not in given:
+                continue
+        if name == "integration" and value == "auto":
+            found = project_integration(project)
+            if found is None:
+                values[name] = value
+                continue
+            value = found
+        try:
+            values[name] = coerce(declaration, value)
+        except ValueError as failure:
+            wrong.append(f"input `{name}` {failure}")
+    if wrong:
+        raise BakeoffError("\n".join(wrong))
+    return values
+
+
+def project_integration(project: Path | None) -> str | None:
+    """The agent that the project is set up for, from `.specify/integration.json`; None when that says nothing."""
+    if project is None:
+        return None
+    try:
+        data = json.loads((project / ".specify" / "integration.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    name = data.get("integration") if isinstance(data, dict) else None
+    return name if isinstance(name, str) and name else None

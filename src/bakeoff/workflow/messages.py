@@ -1,0 +1,153 @@
+"""Says in plain words what pydantic found, at the place in the file where it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.workflow.document import Document
+from bakeoff.workflow.models import Strict
+from bakeoff.workflow.problems import Path, Problem, suggestion
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "none_required": "left out",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "greater than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_PATTERNS = {
+    "id": "must be small letters, digits and hyphens, with a letter or digit at both ends",
+    "version": 'must be three numbers, as in "1.0.0"',
+}
+
+
+def translate(
+    failure: ValidationError, document: Document, at: Path, data: Any, model: type[Strict]
+) -> list[Problem]:
+    """Every problem that pydantic found in `data`, which stands at `at`; unknown keys are warnings."""
+    grouped: dict[tuple[Path, bool], list[ErrorDetails]] = {}
+    for error in failure.errors(include_url=False):
+        path, value = _locate(error["loc"], data)
+        grouped.setdefault((path, isinstance(value, _Absent)), []).append(error)
+    return [_problem(document, at, path, errors, data, model) for (path, _), errors in grouped.items()]
+
+
+class _Absent:
+    pass
+
+
+def _locate(location: tuple[int | str, ...], data: Any) -> tuple[Path, Any]:
+    """The part of pydantic's location that is in the data; what follows are names of union members."""
+    path: list[Any] = []
+    for part in location:
+        if isinstance(data, dict) and (part in data or (part == "on" and True in data)):
+            part = part if part in data else True
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return tuple(path), _Absent()
+        path.append(part)
+    return tuple(path), data
+
+
+def _problem(
+    document: Document, at: Path, path: Path, errors: list[ErrorDetails], data: Any, model: type[Strict]
+) -> Problem:
+    first = errors[0]
+    name = str(path[-1]) if path else ""
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        known = _fields(model, path[:-1])
+        message = f"unknown key `{name}`{suggestion(name, known) or '; it is ignored'}"
+        return document.problem("warning", at + path, message, key=True)
+    if kind == "missing":
+        missing = ", ".join(f"`{error['loc'][-1]}`" for error in errors if error["type"] == "missing")
+        return document.problem(
+            "error", at + path, f"{missing} is missing" if len(errors) == 1 else f"{missing} are missing"
+        )
+    if first["loc"][-1] == "[key]" or kind == "invalid_key":
+        return document.problem(
+            "error", at + path, f"the key {first['input']!r} must be text; put it in quotes", key=True
+        )
+    subject = f"`{name}`" if isinstance(path[-1] if path else 0, str) else f"entry {name}" if path else "this"
+    return document.problem("error", at + path, f"{subject} {_requirement(errors, name)}")
+
+
+def _requirement(errors: list[ErrorDetails], name: str) -> str:
+    wanted = list(dict.fromkeys(_WANTED[error["type"]] for error in errors if error["type"] in _WANTED))
+    rest = [error for error in errors if error["type"] not in _WANTED]
+    if rest:
+        return _other(rest[0], name)
+    if "a number" in wanted and "a whole number" in wanted:
+        wanted.remove("a whole number")
+    return f"must be {' or '.join(wanted)}, not {shown(errors[0]['input'])}"
+
+
+def _other(error: ErrorDetails, name: str) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"must be {words} {context[key]}, not {shown(error['input'])}"
+    if kind == "literal_error":
+        return f"must be {context['expected']}, not {shown(error['input'])}{_near(error, context)}"
+    if kind in {"string_too_short", "too_short"}:
+        return "must not be empty"
+    if kind == "string_pattern_mismatch" and name in _PATTERNS:
+        return f"{_PATTERNS[name]}, not {shown(error['input'])}"
+    if kind == "value_error":
+        return f"{context['error']}, not {shown(error['input'])}"
+    return f"is wrong: {error['msg']}"
+
+
+def _near(error: ErrorDetails, context: dict[str, Any]) -> str:
+    words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
+    return suggestion(error["input"], words) if isinstance(error["input"], str) else ""
+
+
+def shown(value: Any) -> str:
+    """A value as a person would name it, short."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, str):
+        return f'the text "{value if len(value) <= 40 else value[:37] + "..."}"' if value else "empty text"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return f"the number {value}" if len(str(value)) <= 40 else "a long number"
+
+
+def _fields(model: Any, path: Path) -> list[str]:
+    """The keys that the mapping at `path` of a model's data may have."""
+    for part in path:
+        model = _member(model, str(part))
+    fields = getattr(model, "model_fields", {})
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _member(model: Any, name: str) -> Any:
+    fields = getattr(model, "model_fields", {})
+    if name not in fields:
+        # A key of a mapping such as `inputs`: the model of its values was found one step before.
+        return model
+    annotation = fields[name].annotation
+    candidates = [annotation, *getattr(annotation, "__args__", ())]
+    return next((part for part in candidates if hasattr(part, "model_fields")), None)

@@ -1,0 +1,260 @@
+"""The shape of a workflow file: its top level, and what every step has in common."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    WithJsonSchema,
+    model_validator,
+)
+
+from bakeoff.workflow.expressions import Template, compile_template
+
+TEXT_OR_NUMBER = {"type": ["string", "number", "boolean", "null"]}
+
+
+class Interpolated:
+    """Marks a field in whose text (or the texts of whose list or mapping) `{{ }}` is evaluated."""
+
+
+class Condition(Interpolated):
+    """Marks an interpolated field that is a condition."""
+
+
+class Nested(Enum):
+    """Marks a field that holds steps, and says how."""
+
+    STEP = "one step"
+    LIST = "a list of steps"
+    MAPPING = "lists of steps by name"
+
+
+_STEP_SCHEMA = {"$ref": "#/$defs/step"}
+_STEPS_SCHEMA = {"type": "array", "items": _STEP_SCHEMA}
+Steps = Annotated[list[Any], Nested.LIST, WithJsonSchema(_STEPS_SCHEMA)]
+OptionalSteps = Annotated[
+    list[Any] | None, Nested.LIST, WithJsonSchema({"type": ["array", "null"], "items": _STEP_SCHEMA})
+]
+NamedSteps = Annotated[
+    dict[Any, list[Any]],
+    Nested.MAPPING,
+    WithJsonSchema({"type": "object", "additionalProperties": _STEPS_SCHEMA}),
+]
+OneStep = Annotated[dict[Any, Any], Nested.STEP, WithJsonSchema(_STEP_SCHEMA)]
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
+
+
+Number = Annotated[int | float, AfterValidator(_finite)]
+Seconds = Annotated[int | float, AfterValidator(_finite), Field(gt=0)]
+Text = Annotated[str, Interpolated()]
+Environment = Annotated[dict[str, str | int | float | bool | None], Interpolated()]
+Mapping = Annotated[dict[str, Any], Interpolated()]
+
+
+class Strict(BaseModel):
+    """A part of the file: no conversions, no unknown keys, built when first used."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True, populate_by_name=False)
+
+
+class Retry(Strict):
+    """When and how often a failed step is tried again."""
+
+    attempts: int = Field(2, ge=1, le=1000, description="How often the step is started in all.")
+    delay: Annotated[Number, Field(ge=0)] = Field(1.0, description="Seconds before the second attempt.")
+    backoff: Annotated[Number, Field(ge=1)] = Field(
+        2.0, description="Factor by which the delay grows each time."
+    )
+    max_delay: Annotated[Number, Field(ge=0)] = Field(60.0, description="Seconds that a delay never exceeds.")
+    jitter: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.1, description="Random part of each delay: 0 none, 1 anything from nothing to the whole delay."
+    )
+    on: list[str] | None = Field(
+        None,
+        description="Kinds of failure that are tried again: exit, timeout, spawn, rate-limit, overload, ... All if left out.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _yaml_on(cls, data: Any) -> Any:
+        # YAML 1.1 reads a bare `on` as the boolean true.
+        if isinstance(data, dict) and True in data and "on" not in data:
+            return {"on" if key is True else key: value for key, value in data.items()}
+        return data
+
+
+class StepModel(Strict):
+    """What every step has. The model of a step type derives from it and adds its own fields.
+
+    Mark fields with `Interpolated` (see `Text`) to have their `{{ }}` evaluated and checked.
+    """
+
+    id: str = Field(
+        description="Name of the step, unique in the workflow; later steps read `steps.ID`.", min_length=1
+    )
+    type: str = Field("command", description="What sort of step it is.")
+    continue_on_error: bool = Field(False, description="Go on with the next step when this one itself fails.")
+    timeout: Seconds | None = Field(None, description="Seconds the work may take, counted from its start.")
+    retry: Retry | None = Field(None, description="Try again when the step fails.")
+    env: Environment | None = Field(None, description="Environment variables for what the step starts.")
+    cwd: Text | None = Field(None, description="Directory the step works in, relative to the project.")
+    when: Annotated[str | bool | None, Condition()] = Field(
+        None, description="Condition; the step is skipped when it is false."
+    )
+    lane: str | list[str] | None = Field(
+        None, description="Lanes (named capacities) the step takes a place in."
+    )
+    independent: bool = Field(
+        False,
+        description="The step does not depend on earlier ones: `resume --edit` keeps its result whatever they did.",
+    )
+
+    _position: tuple[int, int] = PrivateAttr((0, 0))
+    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _templates: dict[Any, Template] = PrivateAttr(default_factory=dict)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column in the file, from 1."""
+        return self._position
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The step as written, as plain data."""
+        return self._raw
+
+    def place(self, raw: dict[str, Any], position: tuple[int, int]) -> None:
+        """Tell the step how and where it was written."""
+        self._raw, self._position = raw, position
+
+    def template(self, field: str, *keys: str | int) -> Template:
+        """The compiled template of a field, or of what stands under `keys` in it.
+
+        Raises:
+            ExpressionError: an expression in it does not parse.
+        """
+        name = (field, *keys) if keys else field
+        found = self._templates.get(name)
+        if found is None:
+            value = getattr(self, field)
+            for key in keys:
+                value = value[key]
+            found = self._templates[name] = compile_template(value)
+        return found
+
+    def templates(self, field: str) -> dict[Any, Template]:
+        """The compiled templates of a list or mapping field, by place or key; empty where the field is null.
+
+        Raises:
+            ExpressionError: an expression in it does not parse.
+        """
+        value = getattr(self, field)
+        keys = range(len(value)) if isinstance(value, list) else (value or ())
+        return {key: self.template(field, key) for key in keys}
+
+
+class Header(Strict):
+    """The `workflow:` mapping."""
+
+    id: str = Field(description="Name of the workflow.", pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")
+    name: str = Field(description="Title for people.", min_length=1)
+    version: str = Field("0.0.0", description="Version, three numbers.", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
+    author: Any = Field(None, description="Who wrote it.")
+    description: Any = Field(None, description="What it does.")
+    integration: str | None = Field(None, description="Agent for command and prompt steps that name none.")
+    model: str | None = Field(None, description="Model for command and prompt steps that name none.")
+    options: dict[str, Any] | None = Field(None, description="Options for command steps.")
+
+
+class Requires(Strict):
+    """The `requires:` mapping; advice for people, never enforced."""
+
+    speckit_version: Any = Field(None, description="Version of spec-kit the file was written for.")
+    integrations: Any = Field(None, description="Agents the workflow was written for.")
+
+
+class InputDeclaration(Strict):
+    """One input."""
+
+    type: Literal["string", "number", "boolean"] = Field("string", description="Type of the value.")
+    required: bool = Field(False, description="Refuse to start without a value.")
+    default: Any = Field(None, description="Value when none is given.")
+    enum: list[Any] | None = Field(None, description="The values allowed.")
+    prompt: Any = Field(None, description="Question for people.")
+    description: Any = Field(None, description="What it is for.")
+
+
+class OutputDeclaration(Strict):
+    """One output."""
+
+    value: Any = Field(description="Value or expression, evaluated when the workflow has completed.")
+    description: Any = Field(None, description="What it is.")
+
+
+class Budget(Strict):
+    """Ceilings for the whole run."""
+
+    usd: Annotated[Number, Field(gt=0)] | None = Field(None, description="Money, in US dollars.")
+    tokens: Annotated[int, Field(gt=0)] | None = Field(None, description="Tokens, in and out.")
+    calls: Annotated[int, Field(gt=0)] | None = Field(None, description="Calls of agents and models.")
+    seconds: Seconds | None = Field(None, description="Wall-clock time.")
+
+
+def _version_text(value: Any) -> Any:
+    return str(value) if isinstance(value, float) else value
+
+
+class WorkflowFile(Strict):
+    """A workflow file."""
+
+    schema_version: Annotated[
+        Literal["1.0"], BeforeValidator(_version_text), WithJsonSchema({"enum": ["1.0", 1.0]})
+    ] = Field("1.0", description="Version of the file format.")
+    workflow: Header = Field(description="Name and version of the workflow.")
+    requires: Requires = Field(default_factory=Requires, description="What the workflow was written for.")
+    inputs: dict[str, InputDeclaration] = Field(default_factory=dict, description="The inputs, by name.")
+    steps: Annotated[list[Any], WithJsonSchema({**_STEPS_SCHEMA, "minItems": 1})] = Field(
+        description="The steps, in the order in which they run.", min_length=1
+    )
+    outputs: dict[str, OutputDeclaration] = Field(default_factory=dict, description="The outputs, by name.")
+    secrets: list[str] | dict[str, str] = Field(
+        default_factory=list,
+        description="Environment variables whose values are masked in all that is written; a mapping names them.",
+    )
+    budget: Budget = Field(default_factory=Budget, description="Ceilings for the whole run.")
+    env: Environment = Field(default_factory=dict, description="Environment variables for every step.")
+    lanes: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict, description="Named capacities: how many steps naming the lane may work at once."
+    )
+
+
+@cache
+def marked(model: type[BaseModel], marker: type) -> tuple[tuple[str, str, Any], ...]:
+    """The fields of a model that carry a marker: attribute, key in the file, the marker itself."""
+    found = []
+    for name, field in model.model_fields.items():
+        for mark in _metadata(field):
+            if isinstance(mark, marker):
+                found.append((name, field.alias or name, mark))
+    return tuple(found)
+
+
+def _metadata(field: Any) -> list[Any]:
+    """The markers of a field, also where its annotation is `Text | None`."""
+    parts = [field.annotation, *getattr(field.annotation, "__args__", ())]
+    return [*field.metadata, *(mark for part in parts for mark in getattr(part, "__metadata__", ()))]

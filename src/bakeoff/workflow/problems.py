@@ -1,0 +1,59 @@
+"""What validation finds: problems with a place in the file, and the words they are told in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bakeoff.engine.errors import BakeoffError
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where something stands in a document: keys, and places in lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a workflow file.
+
+    Attributes:
+        severity: `error` or `warning`.
+        message: what is wrong and what to do, without the place.
+        line: from 1; 0 where the file could not be read at all.
+        column: from 1.
+        path: where it stands in the document, as in `steps[3].then[0].run`.
+    """
+
+    severity: str
+    message: str
+    line: int = 0
+    column: int = 0
+    path: str = ""
+
+    def render(self, name: str) -> str:
+        """One line for a person, for the file called `name`."""
+        where = f"{name}: line {self.line}, column {self.column}" if self.line else name
+        return f"{where}: {self.severity}: {self.path + ': ' if self.path else ''}{self.message}"
+
+
+class InvalidWorkflowError(BakeoffError):
+    """A workflow file cannot be used; the text lists every problem."""
+
+    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(problem.render(name) for problem in self.problems))
+
+
+def show_path(path: Path) -> str:
+    """The path as people write it: `steps[3].then[0].run`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` for a word that is close to a known one, else nothing."""
+    close = difflib.get_close_matches(word, list(known), 1, 0.6)
+    return f"; did you mean `{close[0]}`?" if close else ""
