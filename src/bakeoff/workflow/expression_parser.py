@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from bakeoff.workflow import filters
@@ -107,8 +108,6 @@ class _Parser:
 
     def _top(self, low: int, high: int) -> list[_Token]:
         """The tokens of a range that stand outside its brackets and quotes."""
-        from bisect import bisect_left
-
         found = []
         place, tokens = bisect_left(self.starts, low), self.tokens
         while place < len(tokens) and tokens[place].start < high:
@@ -231,7 +230,7 @@ def _filter_complaint(segment: str) -> str:
     name = re.match(r"\w*", segment)[0]  # type: ignore[index]
     if name in filters.WITH_ARGUMENT:
         optional = " or no argument" if name in filters.PLAIN else ""
-        return f"the filter `{name}` takes exactly one argument{optional}, and nothing may follow it: `| {segment[:40]}`"
+        return f"the filter `{name}` takes one argument{optional}, and nothing may follow: `| {segment[:40]}`"
     if name in filters.PLAIN:
         return f"the filter `{name}` takes no argument, and nothing may follow it: `| {segment[:40]}`"
     close = difflib.get_close_matches(name, filters.NAMES, 1)

@@ -26,10 +26,10 @@ def _kind(value: object) -> str:
 
 
 def _text(name: str, value: Any, what: str = "text") -> str:
-    value = loaded(value)
-    if not isinstance(value, str):
-        raise FilterError(f"{name}: expected {what}, got {_kind(value)}")
-    return value
+    text = loaded(value)
+    if not isinstance(text, str):
+        raise FilterError(f"{name}: expected {what}, got {_kind(text)}")
+    return text
 
 
 def default(value: Any, fallback: Any = "") -> Any:
@@ -39,12 +39,12 @@ def default(value: Any, fallback: Any = "") -> Any:
 
 def join(value: Any, separator: Any) -> str:
     """The elements as text with `separator` between them."""
-    separator = _text("join", separator, "text as separator")
+    between = _text("join", separator, "text as separator")
     value = loaded(value)
     if not is_list(value):
         return str(plain(value))
     # An element that is null is spelled None here, unlike in a template: the files rely on it.
-    return separator.join([str(plain(part)) for part in value])
+    return between.join([str(plain(part)) for part in value])
 
 
 def map_(value: Any, path: Any) -> list[Any]:

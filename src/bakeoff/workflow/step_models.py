@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from bakeoff.workflow.models import (
     Condition,
     Interpolated,
     Mapping,
     NamedSteps,
+    NotNegative,
     OneStep,
     OptionalSteps,
     StepModel,
@@ -25,6 +26,8 @@ Concurrency = Annotated[
 
 class Shell(StepModel):
     """Runs a command and keeps what it printed."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["run"]}, {"required": ["argv"]}]})
 
     run: Text | None = Field(None, description="Text for `/bin/sh -c`. Quote values in it with `| sh`.")
     argv: Annotated[list[str] | None, Interpolated()] = Field(
@@ -121,7 +124,7 @@ class FanOut(StepModel):
     on_halt: Literal["finish", "cancel"] = Field(
         "finish", description="What happens to later items that are running when an item halts the run."
     )
-    min_success: Annotated[int | float | None, Field(ge=0)] = Field(
+    min_success: NotNegative | None = Field(
         None, description="How many items must succeed: a count, or a share between 0 and 1 such as 0.8."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, count, part, words
+from bakeoff.agent.events import Reading, part, words
 from bakeoff.agent.readers import Family
 
 
@@ -20,7 +20,6 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
         case "result":
             reading.session_id = words(event.get("sessionId")) or reading.session_id
             reading.end(event.get("exitCode") == 0)
-    del count
 
 
 FAMILY = Family(read)
