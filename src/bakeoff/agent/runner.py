@@ -288,4 +288,3 @@ def _tail(value: str | Stored, limit: int = 16_384) -> str:
 
 def _last_line(text: str) -> str:
     return text.strip().splitlines()[-1]
-

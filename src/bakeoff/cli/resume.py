@@ -32,6 +32,4 @@ def command(
     except BakeoffError as failure:
         fail(failure)
     store = RunStore(project())
-    run_to_end(
-        lambda: resume(store, run, inputs, conditions, edit=edit), as_json, lambda folder, ending: None
-    )
+    run_to_end(lambda: resume(store, run, inputs, conditions, edit=edit), as_json, lambda folder, ending: None)

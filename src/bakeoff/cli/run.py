@@ -9,7 +9,9 @@ import click
 
 @click.command("run")
 @click.argument("workflow", type=click.Path(path_type=Path))
-@click.option("-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; or @FILE.json for several.")
+@click.option(
+    "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; or @FILE.json for several."
+)
 @click.option("--run-id", help="The run's id; made up if left out.")
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 @click.option("--strict", is_flag=True, help="Refuse files that validation warns about.")
@@ -43,6 +45,4 @@ def command(
         inputs = parse_inputs(pairs)
     except BakeoffError as failure:
         fail(failure)
-    run_to_end(
-        lambda: start(RunStore(here), path, inputs, run_id, conditions), as_json, lambda folder, ending: None
-    )
+    run_to_end(lambda: start(RunStore(here), path, inputs, run_id, conditions), as_json, lambda folder, ending: None)

@@ -100,7 +100,7 @@ class Run:
             retry: which failures are tried again.
             timeout: seconds for one try, from the start of the work; the work is cancelled then. Work that
                 ends its own processes in time needs none here.
-            absorb: a failure is final: the run goes on after it, also when it resumes.
+            absorb: a failure is final: the run goes on after it, also when it resumes; not one that aborts the run.
             reserve: budget for one try, by kind.
 
         Passes on BudgetSpentError: the budget does not allow another try.
@@ -137,7 +137,7 @@ class Run:
             started_at=begun,
             ended_at=begun + seconds,
             attempts=attempt,
-            absorbed=absorb and outcome.status is Status.FAILED,
+            absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
         await self.commit(record)
         return record

@@ -65,7 +65,11 @@ def _bare(path: str, history: History) -> str | None:
     if not number.isdigit() or not loop or "/" in step:
         return None
     record = history.records.get(loop)
-    is_loop = record.type in ("while", "do-while") if record else f"{loop}#0" in history.decisions or f"{loop}#1" in history.decisions
+    is_loop = (
+        record.type in ("while", "do-while")
+        if record
+        else f"{loop}#0" in history.decisions or f"{loop}#1" in history.decisions
+    )
     return step if is_loop else None
 
 

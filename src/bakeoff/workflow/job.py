@@ -303,7 +303,10 @@ def _load_types(file: Path, types: StepTypes) -> None:
     found = [
         value
         for value in names.values()
-        if isinstance(value, type) and value.__module__ == "<run_path>" and hasattr(value, "model") and hasattr(value, "run")
+        if isinstance(value, type)
+        and value.__module__ == "<run_path>"
+        and hasattr(value, "model")
+        and hasattr(value, "run")
     ]
     if not found:
         raise BakeoffError(f"step types {file}: it defines no class with `name`, `model` and `run`")

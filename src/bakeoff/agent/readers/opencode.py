@@ -41,17 +41,18 @@ def _finish(body: Mapping[str, Any], reading: Reading) -> None:
         "reasoning_output_tokens": [tokens.get("reasoning")],
     }
     if tokens:
-        reading.spend(
-            **{name: before.get(name, 0) + sum(count(n) or 0 for n in found) for name, found in step.items()}
-        )
+        reading.spend(**{name: before.get(name, 0) + sum(count(n) or 0 for n in found) for name, found in step.items()})
     reading.price((reading.usd or 0.0) + (money(body.get("cost")) or 0.0))
     reading.turns = (reading.turns or 0) + 1
     reason = body.get("reason")
     if reason == "stop":
         reading.end(True)
     elif reason not in ("tool-calls", None):
-        reading.end(False, _REASONS.get(str(reason), f"the model ended for the reason {reason}"),
-                    "refusal" if reason == "content-filter" else None)
+        reading.end(
+            False,
+            _REASONS.get(str(reason), f"the model ended for the reason {reason}"),
+            "refusal" if reason == "content-filter" else None,
+        )
 
 
 FAMILY = Family(read)

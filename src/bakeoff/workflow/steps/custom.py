@@ -75,7 +75,7 @@ def prepare(place: Place) -> Leaf:
     kind = place.setting.step_types.custom(step.type)
     assert kind is not None  # validation knows every type
     values = {}
-    for name, _, _ in marked(type(step), Interpolated):
+    for name, _, _ in marked(kind.model, Interpolated):
         written = getattr(step, name)
         if name not in _COMMON and written is not None:
             whole = place.values(name) if isinstance(written, (dict, list)) else place.value(name)
