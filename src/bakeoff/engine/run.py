@@ -16,7 +16,7 @@ from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
 from bakeoff.engine.history import History, encode, encode_record
-from bakeoff.engine.journal import Batch, Journal, MemoryJournal
+from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, Status
@@ -83,6 +83,7 @@ class Run:
         timeout: float | None = None,
         absorb: bool = False,
         reserve: Mapping[str, float] | None = None,
+        backlog: Backlog | None = None,
     ) -> Record:
         """Do a piece of work once its lanes and budget allow, and return its record when that is committed.
 
@@ -102,6 +103,8 @@ class Run:
                 ends its own processes in time needs none here.
             absorb: a failure is final: the run goes on after it, also when it resumes; not one that aborts the run.
             reserve: budget for one try, by kind.
+            backlog: where the record waits for its commit, so that this can return before it. For siblings that
+                see nothing of one another: whoever shows the record to others drains the backlog first.
 
         Passes on BudgetSpentError: the budget does not allow another try.
         Passes on JournalError: the result could not be written.
@@ -139,7 +142,7 @@ class Run:
             attempts=attempt,
             absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
-        await self.commit(record)
+        await self.commit(record, backlog)
         return record
 
     async def _try(
@@ -184,13 +187,14 @@ class Run:
         self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
         return record
 
-    async def commit(self, record: Record) -> None:
-        """Write a node's record; return when it is on disk. Cancelled meanwhile, it is written all the same.
+    async def commit(self, record: Record, backlog: Backlog | None = None) -> None:
+        """Write a node's record; return when it is on disk, or in the backlog. Cancelled, it is written all the same.
 
         Passes on JournalError: it could not be written.
         """
         text, files = encode_record(record, self.root)
-        await self._append("end", record.path, text, files).committed()
+        batch = self._append("end", record.path, text, files)
+        await (batch.committed() if backlog is None else backlog.add(batch))
         self.events.emit(NodeEnded(record.ended_at, record))
 
     async def decide(self, path: str, make: Callable[[], Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import NodeStarted
+from bakeoff.engine.journal import Backlog
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.engine.run import Run
@@ -80,13 +81,17 @@ class Setting:
 
 @dataclass(slots=True)
 class Place:
-    """Where a step is being run: everything its type needs to know."""
+    """Where a step is being run: everything its type needs to know.
+
+    `backlog`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
+    """
 
     setting: Setting
     step: Any
     path: str
     scope: Scope
     naming: Naming
+    backlog: Backlog | None = None
 
     @property
     def run(self) -> Run:

@@ -59,6 +59,7 @@ async def _do(place: Place) -> Record:
         timeout=leaf.timeout,
         absorb=step.continue_on_error,
         reserve=leaf.reserve,
+        backlog=place.backlog,
     )
 
 
