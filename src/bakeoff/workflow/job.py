@@ -15,6 +15,7 @@ from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
 from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
@@ -219,25 +220,11 @@ class _Job:
 
     async def interpret(self, run: Run, spawner: Spawner) -> Ending:
         workflow = self.workflow
+        setting = workflow_setting(run, workflow, self.settings, self.project, self.workflow_dir, self.inputs)
+        setting.processes, setting.asker = spawner, self.conditions.asker
         context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
         scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
-        environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
-        setting = Setting(
-            run=run,
-            processes=spawner,
-            settings=self.settings,
-            step_types=step_types(self.settings),
-            project=str(self.project),
-            workflow_dir=str(self.workflow_dir),
-            asker=self.conditions.asker,
-            environment=environment,
-            defaults={
-                "integration": workflow.integration,
-                "model": workflow.model,
-                "options": workflow.options,
-            },
-            inputs=self.inputs,
-        )
+        setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
         facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
         for index, step in enumerate(workflow.steps):
             facts |= {"current_step_id": step.id, "current_step_index": index}
@@ -251,6 +238,34 @@ class _Job:
         if outputs:
             facts["outputs"] = outputs
         return Ending(RunStatus.COMPLETED, None, facts)
+
+
+def workflow_setting(
+    run: Run, workflow: Workflow, settings: Settings, project: Path, folder: Path, inputs: dict[str, Any]
+) -> Setting:
+    """What all steps of a workflow share; processes and asker are for the session to add."""
+    return Setting(
+        run=run,
+        processes=NoProcesses(),
+        settings=settings,
+        step_types=step_types(settings),
+        project=str(project),
+        workflow_dir=str(folder),
+        defaults={"integration": workflow.integration, "model": workflow.model, "options": workflow.options},
+        inputs=inputs,
+    )
+
+
+class NoProcesses:
+    """Stands where nothing may be run."""
+
+    async def run(self, command: Command) -> Finished:
+        """Refuse.
+
+        Raises:
+            AssertionError: always.
+        """
+        raise AssertionError(f"nothing is run while a run is only explained: {command.argv}")
 
 
 def _halted(halt: Halt, facts: dict[str, Any]) -> Ending:
@@ -276,8 +291,7 @@ _types: dict[Path | None, StepTypes] = {}
 def step_types(settings: Settings) -> StepTypes:
     """The step types of a project; the file that its settings name is loaded once.
 
-    Raises:
-        BakeoffError: that file cannot be loaded.
+    Passes on BakeoffError: that file cannot be loaded.
     """
     found = _types.get(settings.step_types)
     if found is None:

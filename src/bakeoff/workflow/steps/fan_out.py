@@ -168,7 +168,11 @@ def _bound(place: Place, asked: int, count: int) -> int:
 
 
 def _quorum(asked: Any, count: int) -> int | None:
-    """How many items must succeed; None where each must."""
+    """How many items must succeed; None where each must.
+
+    Raises:
+        BakeoffError: more than there are.
+    """
     if asked is None:
         return None
     quorum = math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)

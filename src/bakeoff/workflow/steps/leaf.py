@@ -48,7 +48,7 @@ async def run_leaf(place: Place) -> Halt | None:
 
 async def _do(place: Place) -> Record:
     step = place.step
-    leaf = _prepare(place)
+    leaf = prepare(place)
     return await place.run.leaf(
         place.path,
         step.type,
@@ -63,8 +63,11 @@ async def _do(place: Place) -> Record:
     )
 
 
-def _prepare(place: Place) -> Leaf:
-    """The work of a step, by its type."""
+def prepare(place: Place) -> Leaf:
+    """The work of a step, by its type.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
     from bakeoff.workflow.steps import custom, fan_in, gate, shell
 
     match place.step.type:
