@@ -163,7 +163,8 @@ class Run:
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()
                 self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
-                self.events.emit(NodeStarted(begun, path, type_, attempt, place))
+                if self.events.heard:
+                    self.events.emit(NodeStarted(begun, path, type_, attempt, place))
                 outcome = await _guarded(work, attempt, timeout)
                 reservation.settle(outcome.usage)
                 return outcome, begun, self.clock.monotonic() - since
@@ -195,7 +196,8 @@ class Run:
         text, files = encode_record(record, self.root)
         batch = self._append("end", record.path, text, files)
         await (batch.committed() if backlog is None else backlog.add(batch))
-        self.events.emit(NodeEnded(record.ended_at, record))
+        if self.events.heard:
+            self.events.emit(NodeEnded(record.ended_at, record))
 
     async def decide(self, path: str, make: Callable[[], Any]) -> Any:
         """A choice that a resumed run must repeat: made once, committed, and the same ever after.
