@@ -21,7 +21,7 @@ class RunChanged:
 
 @dataclass(frozen=True, slots=True)
 class NodeStarted:
-    """A node's work began (after it got its lanes). `place` numbers the work going on at once, from 0, for timelines."""
+    """A node's work began, after it got its lanes. `place` numbers work going on at once, from 0."""
 
     at: float
     path: str
@@ -85,7 +85,7 @@ Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpene
 
 
 class Events:
-    """Hands each event to every consumer, in order. A consumer that raises is dropped with a warning, the run goes on."""
+    """Hands each event to every consumer, in order. A consumer that raises is dropped, with a warning."""
 
     def __init__(self) -> None:
         self._consumers: list[Callable[[Event], None]] = []

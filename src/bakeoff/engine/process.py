@@ -17,7 +17,8 @@ class Command:
         argv: program and arguments; no shell is involved unless it is the program.
         cwd: the directory it starts in.
         env: variables set on top of the spawner's base environment; None removes one.
-        log: path prefix for output kept in files (`log + ".out"`, `log + ".err"`), made on need.
+        log: path prefix for output kept in files (`log + ".out"`, `log + ".err"`), made on need; without one
+            output stands in memory only, and 16 MB of one stream end the process tree.
         timeout: seconds from the moment the process exists; None for no limit.
         grace: seconds between TERM and KILL when it is ended early.
         inherit_stdin: give it the coordinator's standard input instead of nothing.
@@ -62,7 +63,9 @@ class Finished:
         stdout: its standard output.
         stderr: its standard error.
         seconds: from the moment the process existed to its end, by a monotonic clock.
-        ended_by: why it was ended early: `timeout` or `output-limit`; None when it ended itself.
+        ended_by: why it was ended early: `timeout`, `output-limit`, `log` (its output could not be kept),
+            `kill` (the user would not wait); None when it ended itself. `exit_code` is not 0 then.
+        message: what went wrong, for a person, where `ended_by` alone does not tell (`log`).
     """
 
     exit_code: int
@@ -70,6 +73,7 @@ class Finished:
     stderr: Output
     seconds: float
     ended_by: str | None = None
+    message: str | None = None
 
 
 class SpawnError(Exception):

@@ -63,8 +63,7 @@ class Stored:
     def load(self) -> Any:
         """The whole value.
 
-        Raises:
-            OSError: the file is gone or cannot be read.
+        Passes on OSError: the file is gone or cannot be read.
         """
         return _load(self.path, self.size, self.form)
 

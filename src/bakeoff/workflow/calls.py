@@ -55,14 +55,7 @@ def check_inputs(tree: Tree, entry: Entry, callee: dict[Any, Any]) -> None:
     for key in given:
         if key not in declared:
             hint = suggestion(str(key), map(str, declared))
-            tree.error(
-                (*entry.path, "input", key), f"the workflow `{name}` has no input `{key}`{hint}", key=True
-            )
+            tree.error((*entry.path, "input", key), f"the workflow `{name}` has no input `{key}`{hint}", key=True)
     for key, raw in declared.items():
-        if (
-            isinstance(raw, dict)
-            and raw.get("required") is True
-            and raw.get("default") is None
-            and key not in given
-        ):
+        if isinstance(raw, dict) and raw.get("required") is True and raw.get("default") is None and key not in given:
             tree.error(entry.path, f"the workflow `{name}` needs the input `{key}`; give it under `input`")

@@ -15,9 +15,7 @@ from bakeoff.workflow.tree import Entry, Tree
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUTPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_RESERVED_OUTPUTS = frozenset(
-    {"workflow", "status", "error", "aborted", "integration", "model", "options", "input"}
-)
+_RESERVED_OUTPUTS = frozenset({"workflow", "status", "error", "aborted", "integration", "model", "options", "input"})
 
 
 def check_top_level(tree: Tree) -> None:
@@ -34,9 +32,7 @@ def check_top_level(tree: Tree) -> None:
             why = "is a name of the call itself" if name in _RESERVED_OUTPUTS else "is no name"
             tree.error(("outputs", name), f"the output `{name}` {why}; choose another", key=True)
     if "extends" in data or "edits" in data:
-        tree.error(
-            (), "this is an overlay of spec-kit; overlays are not supported: write the edited workflow out"
-        )
+        tree.error((), "this is an overlay of spec-kit; overlays are not supported: write the edited workflow out")
     _check_overlays(tree)
 
 
@@ -46,9 +42,7 @@ def _check_overlays(tree: Tree) -> None:
         return
     folder = path.parent.parent / "overlays" / path.parent.name
     if any(folder.glob("*.yml")):
-        tree.warn(
-            (), f"the overlays in {folder} are not supported and not applied: write the edited workflow out"
-        )
+        tree.warn((), f"the overlays in {folder} are not supported and not applied: write the edited workflow out")
 
 
 def _check_inputs(tree: Tree, inputs: Any) -> None:
@@ -81,9 +75,7 @@ def _check_env(tree: Tree, path: Path, env: Any) -> None:
 
 def _check_env_name(tree: Tree, path: Path, name: str, *, key: bool = True) -> None:
     if not _ENV_NAME.fullmatch(name):
-        what = (
-            "is no name for an environment variable; use letters, digits and `_`, not beginning with a digit"
-        )
+        what = "is no name for an environment variable; use letters, digits and `_`, not beginning with a digit"
         tree.error(path, f"`{name}` {what}", key=key)
 
 
@@ -117,13 +109,9 @@ def _check_agent(tree: Tree, entry: Entry) -> None:
 def _check_gate(tree: Tree, entry: Entry) -> None:
     options = entry.raw.get("options", ["approve", "reject"])
     on_reject = entry.raw.get("on_reject", "abort")
-    texts = (
-        [option.lower() for option in options if isinstance(option, str)] if isinstance(options, list) else []
-    )
+    texts = [option.lower() for option in options if isinstance(option, str)] if isinstance(options, list) else []
     if texts and on_reject in {"abort", "retry"} and not {"reject", "abort"} & set(texts):
-        message = (
-            f"`on_reject: {on_reject}` needs an option `reject` or `abort`; add one, or say `on_reject: skip`"
-        )
+        message = f"`on_reject: {on_reject}` needs an option `reject` or `abort`; add one, or say `on_reject: skip`"
         tree.error((*entry.path, "options"), message)
     name = entry.raw.get("verdict_input")
     if isinstance(name, str):
@@ -172,11 +160,7 @@ def _waiting(tree: Tree, entry: Entry, name: str) -> str | None:
         return f"which is one item or pass; wait for `{first}` and take its results"
     if inner is not None and inner.scope.owner is not None:
         return f"which stands inside the fan-out `{inner.scope.owner.id}`; wait for that and take its results"
-    earlier = [
-        other.id
-        for other in tree.entries
-        if other.order < entry.order and entry.scope.find(other.id) is other
-    ]
+    earlier = [other.id for other in tree.entries if other.order < entry.order and entry.scope.find(other.id) is other]
     return f"and there is no such step before this one{suggestion(name, earlier)}"
 
 
@@ -186,9 +170,7 @@ def _check_fan_out(tree: Tree, entry: Entry) -> None:
     if "items" in entry.raw and not isinstance(items, (list, str)):
         tree.error((*entry.path, "items"), f"`items` must be a list or an expression, not {shown(items)}")
     if isinstance(share, float) and share > 1 and not share.is_integer():
-        tree.error(
-            (*entry.path, "min_success"), "`min_success` is a whole number, or a share between 0 and 1"
-        )
+        tree.error((*entry.path, "min_success"), "`min_success` is a whole number, or a share between 0 and 1")
 
 
 def _check_concurrency(tree: Tree, entry: Entry) -> None:
@@ -218,9 +200,7 @@ def _check_parallel(tree: Tree, entry: Entry) -> None:
     for name, _ in _items(entry.raw.get("branches")):
         path = (*entry.path, "branches", name)
         if not isinstance(name, str):
-            tree.error(
-                path, f"the name of a branch must be text, not {shown(name)}; put it in quotes", key=True
-            )
+            tree.error(path, f"the name of a branch must be text, not {shown(name)}; put it in quotes", key=True)
         elif not name or ":" in name or "/" in name:
             tree.error(path, f"the branch name `{name}` must not be empty or contain `:` or `/`", key=True)
 

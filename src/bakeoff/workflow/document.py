@@ -59,9 +59,7 @@ class Document:
         problems: what reading noticed and lived with (duplicate keys).
     """
 
-    def __init__(
-        self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None
-    ) -> None:
+    def __init__(self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None) -> None:
         self.name, self.text, self.root, self.problems, self.path = name, text, root, problems, path
         self.data: dict[Any, Any] = root.data
 
@@ -97,9 +95,7 @@ def load_document(path: FilePath) -> Document:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as failure:
-        raise InvalidWorkflowError(
-            name, [Problem("error", f"cannot read the file: {failure.strerror}")]
-        ) from None
+        raise InvalidWorkflowError(name, [Problem("error", f"cannot read the file: {failure.strerror}")]) from None
     if len(raw) > MAX_BYTES:
         raise InvalidWorkflowError(name, [Problem("error", f"the file is larger than {MAX_BYTES:,} bytes")])
     try:
@@ -250,9 +246,7 @@ class _Open:
             node.items.append(child)
         elif self.key is None:
             if child.items is not None:
-                builder.refuse_at(
-                    "a key must be plain text, not a list or a mapping", child.line, child.column
-                )
+                builder.refuse_at("a key must be plain text, not a list or a mapping", child.line, child.column)
             self.key = child
         else:
             self._pair(builder, self.key, child)
@@ -265,9 +259,7 @@ class _Open:
             return
         if key.data in node.data:
             first = node.keys[key.data]
-            message = (
-                f"the key `{key.data}` stands here again (first in line {first[0]}); the last one counts"
-            )
+            message = f"the key `{key.data}` stands here again (first in line {first[0]}); the last one counts"
             builder.problems.append(Problem("warning", message, key.line, key.column))
         node.data[key.data] = child.data
         node.items[key.data] = child
@@ -278,9 +270,7 @@ class _Open:
             sources = child.items if isinstance(child.items, list) else [child]
             for source in sources:
                 if not isinstance(source.items, dict):
-                    builder.refuse_at(
-                        "`<<` takes a mapping or a list of mappings", source.line, source.column
-                    )
+                    builder.refuse_at("`<<` takes a mapping or a list of mappings", source.line, source.column)
                 self._merge(source)
         return self.node
 

@@ -56,9 +56,7 @@ def parse(text: str) -> Node:
         ExpressionError: it does not parse, is too long or nests too deeply.
     """
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(
-            f"the expression has {len(text):,} characters; {MAX_LENGTH:,} is the limit", text
-        )
+        raise ExpressionError(f"the expression has {len(text):,} characters; {MAX_LENGTH:,} is the limit", text)
     return _Parser(text).range(0, len(text), 0)
 
 
@@ -86,9 +84,7 @@ class _Parser:
                 if len(opened) > MAX_DEPTH:
                     raise self._error(f"brackets are nested more than {MAX_DEPTH} deep", start)
             tokens.append(
-                _Token(
-                    kind if kind in {"quote", "close"} else " ".join(match.group().split()), start, end, -1
-                )
+                _Token(kind if kind in {"quote", "close"} else " ".join(match.group().split()), start, end, -1)
             )
         if opened:
             token = tokens[opened[-1]]
@@ -155,9 +151,7 @@ class _Parser:
         for sign in COMPARISONS:
             mark = next((token for token in top if token.kind == sign), None)
             if mark is not None:
-                return Compare(
-                    sign, self.range(low, mark.start, depth + 1), self.range(mark.end, high, depth + 1)
-                )
+                return Compare(sign, self.range(low, mark.start, depth + 1), self.range(mark.end, high, depth + 1))
         return None
 
     def _is_not(self, low: int, high: int) -> bool:

@@ -51,9 +51,7 @@ def map_(value: Any, path: Any) -> list[Any]:
     """What stands at the dotted `path` of each element that is a mapping; other elements as they are."""
     keys = _text("map", path, "text as path").split(".")
     value = loaded(value)
-    return (
-        [_at(part, keys) if isinstance(part, Mapping) else part for part in value] if is_list(value) else []
-    )
+    return [_at(part, keys) if isinstance(part, Mapping) else part for part in value] if is_list(value) else []
 
 
 def _at(value: Any, keys: list[str]) -> Any:

@@ -36,9 +36,7 @@ _PATTERNS = {
 }
 
 
-def translate(
-    failure: ValidationError, document: Document, at: Path, data: Any, model: type[Strict]
-) -> list[Problem]:
+def translate(failure: ValidationError, document: Document, at: Path, data: Any, model: type[Strict]) -> list[Problem]:
     """Every problem that pydantic found in `data`, which stands at `at`; unknown keys are warnings."""
     grouped: dict[tuple[Path, bool], list[ErrorDetails]] = {}
     for error in failure.errors(include_url=False):

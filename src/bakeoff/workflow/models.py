@@ -71,9 +71,7 @@ Positive = Annotated[
 NotNegative = Annotated[
     int | float, AfterValidator(_finite), Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})
 ]
-Factor = Annotated[
-    int | float, AfterValidator(_finite), Field(ge=1), WithJsonSchema({"type": "number", "minimum": 1})
-]
+Factor = Annotated[int | float, AfterValidator(_finite), Field(ge=1), WithJsonSchema({"type": "number", "minimum": 1})]
 Share = Annotated[
     int | float,
     AfterValidator(_finite),
@@ -121,9 +119,7 @@ class StepModel(Strict):
     Mark fields with `Interpolated` (see `Text`) to have their `{{ }}` evaluated and checked.
     """
 
-    id: str = Field(
-        description="Name of the step, unique in the workflow; later steps read `steps.ID`.", min_length=1
-    )
+    id: str = Field(description="Name of the step, unique in the workflow; later steps read `steps.ID`.", min_length=1)
     type: str = Field("command", description="What sort of step it is.")
     continue_on_error: bool = Field(False, description="Go on with the next step when this one itself fails.")
     timeout: Positive | None = Field(None, description="Seconds the work may take, counted from its start.")
@@ -133,9 +129,7 @@ class StepModel(Strict):
     when: Annotated[str | bool | None, Condition()] = Field(
         None, description="Condition; the step is skipped when it is false."
     )
-    lane: str | list[str] | None = Field(
-        None, description="Lanes (named capacities) the step takes a place in."
-    )
+    lane: str | list[str] | None = Field(None, description="Lanes (named capacities) the step takes a place in.")
     independent: bool = Field(
         False,
         description="The step does not depend on earlier ones: `resume --edit` keeps its result whatever they did.",

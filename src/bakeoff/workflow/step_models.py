@@ -19,9 +19,7 @@ from bakeoff.workflow.models import (
     Text,
 )
 
-Concurrency = Annotated[
-    Any, Interpolated(), WithJsonSchema({"type": ["number", "string", "null", "boolean"]})
-]
+Concurrency = Annotated[Any, Interpolated(), WithJsonSchema({"type": ["number", "string", "null", "boolean"]})]
 
 
 class Shell(StepModel):
@@ -71,16 +69,12 @@ class Gate(StepModel):
     """Waits for a person to decide."""
 
     message: Text = Field(description="What is to be decided.")
-    options: list[str] = Field(
-        default_factory=lambda: ["approve", "reject"], description="The choices.", min_length=1
-    )
+    options: list[str] = Field(default_factory=lambda: ["approve", "reject"], description="The choices.", min_length=1)
     on_reject: Literal["abort", "skip", "retry"] = Field(
         "abort", description="What a rejection does: end the run, go on, or ask again after `resume`."
     )
     show_file: Text | None = Field(None, description="A file to show with the question.")
-    verdict_input: str | None = Field(
-        None, description="An input whose value, when it has one, is the choice."
-    )
+    verdict_input: str | None = Field(None, description="An input whose value, when it has one, is the choice.")
 
 
 class If(StepModel):
@@ -118,9 +112,7 @@ class FanOut(StepModel):
 
     items: Annotated[Any, Interpolated()] = Field(description="A list, or an expression that gives one.")
     step: OneStep = Field(description="The step run for each item; `item` and `index` are its names.")
-    max_concurrency: Concurrency = Field(
-        1, description="How many items are open at once: a number or an expression."
-    )
+    max_concurrency: Concurrency = Field(1, description="How many items are open at once: a number or an expression.")
     on_halt: Literal["finish", "cancel"] = Field(
         "finish", description="What happens to later items that are running when an item halts the run."
     )
@@ -133,9 +125,7 @@ class FanIn(StepModel):
     """Gathers the outputs of earlier steps."""
 
     wait_for: list[Any] = Field(description="Ids of steps declared before this one.", min_length=1)
-    output: Mapping | None = Field(
-        None, description="Further outputs; `fan_in.results` is what was gathered."
-    )
+    output: Mapping | None = Field(None, description="Further outputs; `fan_in.results` is what was gathered.")
 
 
 class Slot(StepModel):
@@ -155,9 +145,7 @@ class Parallel(StepModel):
     """Runs named lists of steps at once."""
 
     branches: NamedSteps = Field(description="Lists of steps by name.", min_length=1)
-    max_concurrency: Concurrency = Field(
-        None, description="How many branches are open at once; all if left out."
-    )
+    max_concurrency: Concurrency = Field(None, description="How many branches are open at once; all if left out.")
 
 
 BUILT_IN: dict[str, type[StepModel]] = {

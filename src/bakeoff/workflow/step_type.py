@@ -60,9 +60,7 @@ class StepTypes:
         if not isinstance(name, str) or not name:
             raise BakeoffError(f'the step type {step_type!r} has no name; give its class `name = "..."`')
         if not (isinstance(model, type) and issubclass(model, StepModel)):
-            raise BakeoffError(
-                f"the step type `{name}` has no model; give its class `model`, derived from StepModel"
-            )
+            raise BakeoffError(f"the step type `{name}` has no model; give its class `model`, derived from StepModel")
         if not callable(getattr(step_type, "run", None)):
             raise BakeoffError(f"the step type `{name}` has no method `run(self, step, context)`")
         if name in BUILT_IN or name in self._custom:
@@ -109,10 +107,6 @@ class StepTypes:
             found = entry.load()
             self.register(found() if isinstance(found, type) else found)
         except Exception as failure:
-            raise BakeoffError(
-                f"the step type `{entry.name}` ({entry.value}) cannot be loaded: {failure}"
-            ) from failure
+            raise BakeoffError(f"the step type `{entry.name}` ({entry.value}) cannot be loaded: {failure}") from failure
         if entry.name not in self._custom:
-            raise BakeoffError(
-                f"the step type installed as `{entry.name}` ({entry.value}) calls itself something else"
-            )
+            raise BakeoffError(f"the step type installed as `{entry.name}` ({entry.value}) calls itself something else")

@@ -17,9 +17,7 @@ CallTaint = Callable[[Entry, frozenset[str]], bool]
 """Says whether a called workflow's outputs are untrusted, given the inputs that are."""
 
 _FIXED_RECORD = frozenset({"type", "status", "kind", "attempts", "started_at", "ended_at"})
-_PROCESS = frozenset(
-    {"exit_code", "timed_out", "dispatched", "interrupted", "stdout_truncated", "stderr_truncated"}
-)
+_PROCESS = frozenset({"exit_code", "timed_out", "dispatched", "interrupted", "stdout_truncated", "stderr_truncated"})
 _FIXED_OUTPUT: dict[str, frozenset[str]] = {
     "shell": _PROCESS,
     "command": _PROCESS,
@@ -104,8 +102,7 @@ class Taint:
     def _feeds(self, entry: Entry, field: str | None = None) -> bool:
         wanted = (use for use in self.uses.get(entry, ()) if use.field == field or field is None)
         return any(
-            use.field not in _NO_FLOW
-            and any(self.untrusted(block.node, entry) for block in use.template.blocks)
+            use.field not in _NO_FLOW and any(self.untrusted(block.node, entry) for block in use.template.blocks)
             for use in wanted
         )
 
@@ -113,9 +110,7 @@ class Taint:
         """The inputs that a call of another workflow fills with untrusted text."""
         found = set()
         for use in self.uses.get(entry, ()):
-            if use.field == "input" and any(
-                self.untrusted(block.node, entry) for block in use.template.blocks
-            ):
+            if use.field == "input" and any(self.untrusted(block.node, entry) for block in use.template.blocks):
                 found.add(str(use.path[-1]))
         return frozenset(found)
 
@@ -131,9 +126,7 @@ class Taint:
             path = node.part
             if path.steps[-1:] == ("results",) or path.steps[-2:-1] == ("results",):
                 return self._path(path.root, (*path.steps, 0, *str(node.argument.value).split(".")), entry)
-        return self.untrusted(node.part, entry) or (
-            node.argument is not None and self.untrusted(node.argument, entry)
-        )
+        return self.untrusted(node.part, entry) or (node.argument is not None and self.untrusted(node.argument, entry))
 
     def _path(self, root: str, steps: Steps, entry: Entry | None) -> bool:
         scope = entry.scope if entry else self.tree.scope
@@ -220,9 +213,7 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
                 reason = f"`{_shown(block)}` stands {where}, where `| sh` does not protect"
                 found.append((use.path, f"{reason}; take it out of there: `| sh` brings its own quotes"))
             elif not quoted and taint is not None and taint.untrusted(block.node, use.entry):
-                reason = (
-                    f"`{_shown(block)}` pastes text that nobody has read (an agent's) into a shell command"
-                )
+                reason = f"`{_shown(block)}` pastes text that nobody has read (an agent's) into a shell command"
                 found.append((use.path, f"{reason}; {_ADVICE}"))
     return found
 

@@ -91,9 +91,7 @@ class Tree:
         self.problems: list[Problem] = []
         self.scope = Scope()
         steps = document.data.get("steps")
-        self.steps: list[StepModel] = (
-            self._list(("steps",), steps, self.scope, None) if isinstance(steps, list) else []
-        )
+        self.steps: list[StepModel] = self._list(("steps",), steps, self.scope, None) if isinstance(steps, list) else []
 
     def error(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note an error at `path`."""
@@ -113,9 +111,7 @@ class Tree:
             return None
         name = raw.get("type", "command")
         kind = self._kind(path, name)
-        entry = Entry(
-            path, raw, name if isinstance(name, str) else "", kind, scope, parent, len(self.entries)
-        )
+        entry = Entry(path, raw, name if isinstance(name, str) else "", kind, scope, parent, len(self.entries))
         self.entries.append(entry)
         self._declare(entry)
         if kind is not None:
@@ -185,9 +181,7 @@ class Tree:
                 setattr(entry.step, attribute, built)
 
 
-def checked(
-    model: type[_Model], document: Document, path: Path, data: Any
-) -> tuple[_Model | None, list[Problem]]:
+def checked(model: type[_Model], document: Document, path: Path, data: Any) -> tuple[_Model | None, list[Problem]]:
     """An instance of `model`, or None where there are errors; and the problems. Unknown keys are left out."""
     try:
         return model.model_validate(data), []
@@ -206,7 +200,5 @@ def _without(data: Any, unknown: list[tuple[Any, ...]]) -> Any:
         if len(path) > 1:
             deeper.setdefault(path[0], []).append(path[1:])
     return {
-        key: _without(part, deeper[key]) if key in deeper else part
-        for key, part in data.items()
-        if key not in here
+        key: _without(part, deeper[key]) if key in deeper else part for key, part in data.items() if key not in here
     }

@@ -91,9 +91,7 @@ class _Examined:
 class _Examiner:
     """Examines a document and, once each, the workflows that it calls."""
 
-    def __init__(
-        self, strict: bool, allow_unquoted: bool, types: StepTypes | None, find: FindWorkflow | None
-    ) -> None:
+    def __init__(self, strict: bool, allow_unquoted: bool, types: StepTypes | None, find: FindWorkflow | None) -> None:
         self.strict, self.allow_unquoted = strict, allow_unquoted
         self.types = types or StepTypes()
         self.find = find or finder(FilePath.cwd())
@@ -141,18 +139,14 @@ class _Examiner:
             return None
         file = self.find(name, tree.document.path)
         if file is None:
-            places = (
-                "a path beside this file, .bakeoff/workflows/ID.yml and .specify/workflows/ID/workflow.yml"
-            )
+            places = "a path beside this file, .bakeoff/workflows/ID.yml and .specify/workflows/ID/workflow.yml"
             tree.error(path, f"there is no workflow `{name}`; looked for {places}")
             return None
         if file in chain:
             names = " -> ".join(step.name for step in (*chain[chain.index(file) :], file))
             tree.error(path, f"the workflow `{name}` calls itself: {names}")
             return None
-        if len(chain) > MAX_CALLS or (
-            file in self.known and len(chain) + self.known[file].height > MAX_CALLS
-        ):
+        if len(chain) > MAX_CALLS or (file in self.known and len(chain) + self.known[file].height > MAX_CALLS):
             tree.error(path, f"workflows call each other more than {MAX_CALLS} deep here")
             return None
         callee = self._known(tree, path, file, chain)
@@ -164,9 +158,7 @@ class _Examiner:
             tree.error(path, f"the workflow `{name}` has {len(callee.errors)} errors, the first: {first}")
         return callee
 
-    def _known(
-        self, tree: Tree, path: tuple[str | int, ...], file: FilePath, chain: Chain
-    ) -> _Examined | None:
+    def _known(self, tree: Tree, path: tuple[str | int, ...], file: FilePath, chain: Chain) -> _Examined | None:
         if file not in self.known:
             try:
                 document = load_document(file)

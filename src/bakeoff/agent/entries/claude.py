@@ -1,0 +1,46 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+from bakeoff.agent.entry import QUIET, Entry
+
+ENTRY = Entry(
+    name="claude",
+    executables=("claude",),
+    install="npm install -g @anthropic-ai/claude-code",
+    # Root may not skip permissions wholesale, so edits and the shell are allowed by name.
+    argv=(
+        "-p",
+        "--output-format=stream-json",
+        "--verbose",
+        "--permission-mode=acceptEdits",
+        "--allowedTools=Bash",
+        ("--model={model}",),
+        ("--resume={session}",),
+        ("--max-budget-usd={max_usd}",),
+        "{extra}",
+        "--",
+        "{prompt}",
+    ),
+    slash="/speckit-{command}",
+    joint="-",
+    env={
+        **QUIET,
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    },
+    login_files=("~/.claude/.credentials.json",),
+    login_variables=(
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+    ),
+    home_variable="CLAUDE_CONFIG_DIR",
+    events="claude",
+    reports_usage=True,
+    reports_cost=True,
+)

@@ -1,0 +1,132 @@
+"""What bakeoff knows of one coding-agent CLI, as data: how to find, ask, read and get it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from bakeoff.engine.errors import BakeoffError
+
+Template: TypeAlias = tuple["str | tuple[str, ...]", ...]
+"""Arguments with placeholders. A tuple inside it is left out whole when one of its placeholders has no value."""
+
+PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "artifact", "extra")
+"""`extra`, alone in an argument, stands for the caller's further arguments; the others are single values."""
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+QUIET = {"TERM": "dumb", "NO_COLOR": "1", "CI": "1"}
+"""Environment that keeps every CLI from drawing on a terminal it does not have."""
+
+
+class AgentError(BakeoffError):
+    """An agent cannot be asked for what was asked; `kind` goes on the record."""
+
+    def __init__(self, message: str, kind: str = "agent") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One coding-agent CLI.
+
+    Attributes:
+        name: what workflows call it (`integration:`).
+        executables: program names to look for, best first; a path is taken as it is.
+        install: how a person gets it, one command or sentence.
+        argv: arguments after the program; see `Template` and `PLACEHOLDERS`.
+        slash: how a command is asked for inside the prompt, with `{command}` for its name.
+        joint: what stands between the parts of a command's name in the slash form.
+        env: variables to set (None removes one) on top of the user's own.
+        login_files: where its login lies. Seen to exist, never read, never copied.
+        login_variables: variables any of which is a login.
+        home_variable: the CLI's own variable that moves its state, for callers that separate sessions.
+        events: name of the reader of its standard output; see `readers`.
+        reports_usage: whether it tells how many tokens it used.
+        reports_cost: whether it tells what it cost, in USD.
+        version: arguments that make it print its version.
+        artifact: name of a result file it is told to write, which the reader gets too.
+        model: the model asked for where the caller names none.
+    """
+
+    name: str
+    executables: tuple[str, ...]
+    install: str
+    argv: Template
+    slash: str = "/speckit.{command}"
+    joint: str = "."
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    login_files: tuple[str, ...] = ()
+    login_variables: tuple[str, ...] = ()
+    home_variable: str | None = None
+    events: str = "text"
+    reports_usage: bool = False
+    reports_cost: bool = False
+    version: tuple[str, ...] = ("--version",)
+    artifact: str | None = None
+    model: str | None = None
+
+    def takes(self, placeholder: str) -> bool:
+        """Whether the arguments have a place for `placeholder`."""
+        return f"{{{placeholder}}}" in " ".join(_flat(self.argv))
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether a session can be continued by its id."""
+        return self.takes("session")
+
+    @property
+    def can_cap_cost(self) -> bool:
+        """Whether the CLI itself stops at a ceiling of money."""
+        return self.takes("max_usd")
+
+    def slash_text(self, command: str, args: str) -> str:
+        """The prompt that asks for `command`; a name that begins with `/` or `$` is sent as it is written."""
+        if command[:1] in ("/", "$"):
+            return f"{command} {args}".rstrip()
+        return f"{self.slash.replace('{command}', self.command_stem(command))} {args}".rstrip()
+
+    def command_stem(self, command: str) -> str:
+        """The name of `command` without the `speckit` prefix, its parts joined in this CLI's way."""
+        return re.sub(r"^speckit[.-]", "", command).replace(".", self.joint)
+
+    def arguments(self, values: Mapping[str, str | None], extra: tuple[str, ...] = ()) -> list[str]:
+        """The arguments after the program, placeholders filled once with `values`, `extra` where it belongs.
+
+        Raises:
+            AgentError: an argument outside a group needs a value that is not there.
+        """
+        arguments: list[str] = []
+        placed = False
+        for part in self.argv:
+            if part == "{extra}":
+                arguments += extra
+                placed = True
+            elif isinstance(part, str):
+                arguments.append(_fill(part, values, self.name))
+            elif all(values.get(name) for text in part for name in _PLACEHOLDER.findall(text) if name in PLACEHOLDERS):
+                arguments += [_fill(text, values, self.name) for text in part]
+        return arguments if placed else [*arguments, *extra]
+
+
+def _flat(template: Template) -> list[str]:
+    return [text for part in template for text in ((part,) if isinstance(part, str) else part)]
+
+
+def _fill(text: str, values: Mapping[str, str | None], agent: str) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in PLACEHOLDERS:
+            return match[0]
+        found = values.get(name)
+        if found is None:
+            raise AgentError(
+                f"agent {agent}: its argument {text!r} needs a {name}, and none was given; "
+                f"name one, or make it optional with a group: [..., [{text!r}], ...]"
+            )
+        return found
+
+    return _PLACEHOLDER.sub(value, text)

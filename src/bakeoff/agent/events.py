@@ -1,0 +1,200 @@
+"""Turns what a CLI prints into one `Reading`: text, usage, cost, session and how it says it ended.
+
+Standard output is JSON Lines, or one JSON document, mixed with stray text, cut off anywhere, or garbage. It is
+read as it comes, in bounded memory, and nothing in it can raise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+LINE_LIMIT = 16 << 20
+"""Bytes of one line (or of a document over several lines) that are read; a longer one is left out."""
+
+STRAY_LIMIT = 64 << 10
+"""Characters of text outside events that are kept for error messages: the last ones."""
+
+USAGE_KEYS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+)
+"""`input_tokens` counts all input; the cached tokens are a part of it, the reasoning ones a part of the output."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a CLI's events said so far.
+
+    Attributes:
+        text: the agent's last words; what it said before its last tool call is not among them.
+        usage: tokens by `USAGE_KEYS`; None where it told none.
+        usd: cost in USD; None where it is unknown.
+        session_id: what a later call resumes with.
+        turns: model turns, where it counts them.
+        succeeded: what its final event says; None before there was one.
+        error: the error of the final event.
+        warnings: errors on the way, some of them mended by the CLI itself.
+        kind: sort of failure, where an event names it.
+        heard: events read.
+        stray: text outside events, the end of it.
+        dropped: lines left out because they were too long.
+    """
+
+    text: str = ""
+    usage: dict[str, int] | None = None
+    usd: float | None = None
+    session_id: str | None = None
+    turns: int | None = None
+    succeeded: bool | None = None
+    error: str | None = None
+    warnings: list[str] = field(default_factory=list)
+    kind: str | None = None
+    heard: int = 0
+    stray: str = ""
+    dropped: int = 0
+
+    def end(self, succeeded: bool, error: str | None = None, kind: str | None = None) -> None:
+        """Note the final event; a later one overrides an earlier one."""
+        self.succeeded = succeeded
+        self.error = None if succeeded else (error or "the agent says that it failed, without a reason")
+        self.kind = None if succeeded else kind
+
+    def warn(self, text: str) -> None:
+        """Note an error that may not be the end; only the last few are kept."""
+        self.warnings = [*self.warnings[-9:], text]
+
+    def spend(self, **tokens: int | None) -> None:
+        """Set token counts; None is unknown and left out."""
+        known = {name: count for name, count in tokens.items() if count is not None}
+        if known:
+            self.usage = {**(self.usage or {}), **known}
+
+    def price(self, usd: float | None) -> None:
+        """Set the cost. A cost of 0 for tokens that were used is a price that the CLI does not know."""
+        used = self.usage is None or any(self.usage.values())
+        self.usd = None if usd is None or usd < 0 or (usd == 0 and used) else usd
+
+
+Reader: TypeAlias = Callable[[Mapping[str, Any], Reading], None]
+"""Takes one event into the reading."""
+
+
+class EventStream:
+    """Feeds a CLI's standard output, piece by piece, to a reader."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reading = Reading()
+        self._reader = reader
+        self._rest = bytearray()
+        self._skipping = False
+        self._document: bytearray | None = bytearray()
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes, wherever they were cut."""
+        start = 0
+        while (end := piece.find(b"\n", start)) >= 0:
+            self._extend(piece[start:end])
+            self._line()
+            start = end + 1
+        self._extend(piece[start:])
+
+    def close(self) -> Reading:
+        """Take the last line, whole or not, and return the reading."""
+        self._line()
+        if not self.reading.heard and self._document:
+            self._take_text(self._document.decode("utf-8", "replace"), whole=True)
+        return self.reading
+
+    def _extend(self, part: bytes) -> None:
+        if len(self._rest) + len(part) > LINE_LIMIT:
+            self._skipping = True
+            self._rest.clear()
+        if not self._skipping:
+            self._rest += part
+
+    def _line(self) -> None:
+        line, self._rest = self._rest, bytearray()
+        if self._skipping:
+            self._skipping = False
+            self._document = None
+            self.reading.dropped += 1
+            return
+        if self._document is not None:
+            if self.reading.heard or len(self._document) + len(line) > LINE_LIMIT:
+                self._document = None
+            else:
+                self._document += line + b"\n"
+        if line:
+            self._take_text(line.decode("utf-8", "replace"))
+
+    def _take_text(self, text: str, whole: bool = False) -> None:
+        """Find the events in `text`: a line, or the `whole` output when no line held one."""
+        found = 0
+        position = 0
+        while position < len(text) and (start := _start(text, position)) >= 0:
+            try:
+                value, position = _DECODER.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                break
+            if not whole:
+                self._stray(text[found:start])
+            found = position
+            for event in value if isinstance(value, list) else [value]:
+                self._event(event)
+        if not whole:
+            self._stray(text[found:])
+
+    def _event(self, event: Any) -> None:
+        if not isinstance(event, dict):
+            return
+        self.reading.heard += 1
+        self._reader(event, self.reading)
+
+    def _stray(self, text: str) -> None:
+        if text.strip():
+            self.reading.stray = f"{self.reading.stray}{text}\n"[-STRAY_LIMIT:]
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _start(text: str, position: int) -> int:
+    """Where the next JSON object, or array of objects, begins; -1 when there is none."""
+    if position == 0 and text.lstrip()[:1] == "[":
+        return len(text) - len(text.lstrip())
+    return text.find("{", position)
+
+
+def part(event: Any, *path: str) -> dict[str, Any]:
+    """The object at `path`, or an empty one."""
+    for name in path:
+        event = event.get(name) if isinstance(event, dict) else None
+    return event if isinstance(event, dict) else {}
+
+
+def parts(event: Any, name: str) -> list[dict[str, Any]]:
+    """The objects in the list at `name`."""
+    found = event.get(name) if isinstance(event, dict) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def words(value: Any) -> str | None:
+    """A text that says something, or None."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def count(value: Any) -> int | None:
+    """A number of tokens or turns, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def money(value: Any) -> float | None:
+    """An amount in USD, or None."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if good else None

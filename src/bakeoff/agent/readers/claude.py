@@ -1,0 +1,65 @@
+"""Events of Claude Code's `stream-json` and `json`; also those of Qwen Code and Cursor, which share the shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.agent.events import Reading, count, money, part, parts, words
+from bakeoff.agent.readers import Family
+
+_BUDGET = {"error_max_budget_usd": "budget", "error_max_turns": "turns"}
+
+
+def read(event: Mapping[str, Any], reading: Reading) -> None:
+    """Take one event."""
+    reading.session_id = words(event.get("session_id")) or reading.session_id
+    match event.get("type"):
+        case "assistant":
+            _assistant(event, reading)
+        case "result":
+            _result(event, reading)
+
+
+def _assistant(event: Mapping[str, Any], reading: Reading) -> None:
+    message = part(event, "message")
+    said = [words(block.get("text")) for block in parts(message, "content") if block.get("type") == "text"]
+    text = "\n".join(filter(None, said))
+    if text:
+        reading.text = text
+    if message.get("stop_reason") == "refusal":
+        reading.kind = "refusal"
+
+
+def _result(event: Mapping[str, Any], reading: Reading) -> None:
+    text = words(event.get("result"))
+    usage = part(event, "usage")
+    fresh = count(usage.get("input_tokens"))
+    cached = count(usage.get("cache_read_input_tokens"))
+    written = count(usage.get("cache_creation_input_tokens"))
+    # Anthropic counts cached input apart. Qwen Code has a `total_tokens` and counts it in, as OpenAI does.
+    apart = 0 if "total_tokens" in usage else (cached or 0) + (written or 0)
+    reading.spend(
+        input_tokens=None if fresh is None else fresh + apart,
+        cached_input_tokens=cached,
+        cache_write_input_tokens=written,
+        output_tokens=count(usage.get("output_tokens")),
+    )
+    reading.price(money(event.get("total_cost_usd")))
+    reading.turns = count(event.get("num_turns"))
+    subtype = event.get("subtype")
+    if subtype == "success" and event.get("is_error") in (False, None):
+        reading.text = text or reading.text
+        refused = reading.kind == "refusal" or event.get("stop_reason") == "refusal"
+        reading.end(not refused, text or "the model refused", "refusal")
+        return
+    error = text or _errors(event) or words(part(event, "error").get("message")) or f"{subtype}"
+    reading.end(False, error, _BUDGET.get(subtype) if isinstance(subtype, str) else None)
+
+
+def _errors(event: Mapping[str, Any]) -> str | None:
+    errors = event.get("errors")
+    return "; ".join(str(error) for error in errors) if isinstance(errors, list) else None
+
+
+FAMILY = Family(read)

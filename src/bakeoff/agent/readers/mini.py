@@ -1,0 +1,33 @@
+"""The trajectory file of mini-swe-agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.agent.events import Reading, count, money, part, parts, words
+from bakeoff.agent.readers import Family
+
+
+def read(event: Mapping[str, Any], reading: Reading) -> None:
+    """Take the trajectory, which is one document."""
+    info = part(event, "info")
+    if not info:
+        return
+    statistics = part(info, "model_stats")
+    messages = parts(event, "messages")
+    usages = [part(message, "extra", "response", "usage") for message in messages]
+    if any(usages):
+        reading.spend(
+            input_tokens=sum(count(usage.get("prompt_tokens")) or 0 for usage in usages),
+            output_tokens=sum(count(usage.get("completion_tokens")) or 0 for usage in usages),
+        )
+    reading.price(money(statistics.get("instance_cost")))
+    reading.turns = count(statistics.get("api_calls"))
+    said = [message for message in messages if message.get("role") == "assistant"]
+    reading.text = words(info.get("submission")) or (words(said[-1].get("content")) if said else None) or ""
+    status = words(info.get("exit_status")) or "no exit status"
+    reading.end(status == "Submitted", f"it ended with {status}", "budget" if status == "LimitsExceeded" else None)
+
+
+FAMILY = Family(read, from_artifact=True)

@@ -1,0 +1,93 @@
+"""Finds the entry that a workflow's `integration:` names, built in or defined in settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+from bakeoff.agent.entries import ENTRIES
+from bakeoff.agent.entry import QUIET, AgentError, Entry
+from bakeoff.settings import AgentSettings, Settings
+
+
+def agent_names(settings: Settings) -> list[str]:
+    """Every name that `integration:` takes here."""
+    return sorted({*ENTRIES, *settings.agents})
+
+
+def find_entry(name: str | None, settings: Settings) -> Entry:
+    """The entry called `name`, or the default one for None, with what settings change in it.
+
+    Raises:
+        AgentError: there is none; the message lists those there are.
+    """
+    name = name or settings.integration
+    if not name:
+        raise AgentError(
+            "no agent is named: give the step or the workflow an `integration:`, or set `integration` in "
+            f"[tool.bakeoff]; known are {', '.join(agent_names(settings))}",
+            "missing",
+        )
+    custom = settings.agents.get(name)
+    if name in ENTRIES:
+        base = _built_in(name)
+        return base if custom is None else _changed(base, custom)
+    if custom is None:
+        raise _unknown(name, settings)
+    if custom.like is not None:
+        return _changed(replace(_built_in(custom.like), name=name), custom)
+    return _generic(name, custom)
+
+
+def _built_in(name: str) -> Entry:
+    found: Entry = import_module(f"bakeoff.agent.entries.{ENTRIES[name]}").ENTRY
+    return found
+
+
+def _generic(name: str, custom: AgentSettings) -> Entry:
+    program, *arguments = custom.argv or (name,)
+    entry = Entry(
+        name=name,
+        executables=(str(program),),
+        install=f"whatever provides it; its argv stands in [tool.bakeoff.agents.{name}]",
+        argv=tuple(arguments),
+        slash="/{command}",
+        env=QUIET,
+        reports_usage=custom.events not in (None, "text"),
+    )
+    return _changed(entry, replace(custom, argv=None))
+
+
+def _changed(entry: Entry, custom: AgentSettings) -> Entry:
+    executables, argv = entry.executables, entry.argv
+    if custom.argv is not None:
+        executables, argv = (str(custom.argv[0]),), tuple(custom.argv[1:])
+    if custom.executable is not None:
+        executables = (custom.executable,)
+    if custom.args:
+        place = argv.index("{extra}") + 1 if "{extra}" in argv else len(argv)
+        # A text that a user wrote is no template here: an argument such as {"a": 1} stays as it is.
+        argv = (*argv[:place], *custom.args, *argv[place:])
+    return replace(
+        entry,
+        executables=executables,
+        argv=argv,
+        env={**entry.env, **custom.env},
+        slash=custom.slash or entry.slash,
+        events=custom.events or entry.events,
+        install=custom.install or entry.install,
+        model=custom.model or entry.model,
+    )
+
+
+def _unknown(name: str, settings: Settings) -> AgentError:
+    from difflib import get_close_matches
+
+    known = agent_names(settings)
+    close = get_close_matches(name, known, 1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return AgentError(
+        f"no agent is called {name!r}.{hint} Known are {', '.join(known)}. Define it in pyproject.toml: "
+        f'[tool.bakeoff.agents.{name}] argv = ["PROGRAM", "--prompt", "{{prompt}}"]',
+        "missing",
+    )

@@ -1,0 +1,290 @@
+"""Runs one coding-agent CLI to its end and says what it did."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.agent.entry import AgentError, Entry
+from bakeoff.agent.events import EventStream, Reading
+from bakeoff.agent.failures import kind_of, one_line
+from bakeoff.agent.override import extra_arguments, find_executable
+from bakeoff.agent.readers import Family, family
+from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
+from bakeoff.engine.record import Outcome, Status, Stored
+
+ARGUMENT_LIMIT = 128 * 1024 - 1
+"""Bytes of one argument that Linux passes to a program."""
+
+ARTIFACT_LIMIT = 64 << 20
+"""Bytes of a result file that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRequest:
+    """What an agent is asked.
+
+    Attributes:
+        prompt: the text; or
+        command: name of a command of the agent's, asked for in its own slash form, with `args` after it.
+        args: the command's arguments, as one text.
+        model: None for the CLI's own default.
+        session: id of a session to continue.
+        max_usd: ceiling handed to the CLI's own cap, where it has one.
+        extra: further arguments for the CLI.
+    """
+
+    prompt: str | None = None
+    command: str | None = None
+    args: str = ""
+    model: str | None = None
+    session: str | None = None
+    max_usd: float | None = None
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """How an agent's work ended.
+
+    Attributes:
+        agent: name of its entry.
+        ok: whether it succeeded, by `evidence`.
+        text: its last words; `Stored` where a CLI that prints plain text printed much.
+        exit_code: of the process; 1 when it was not started.
+        argv: what was run, as it was run.
+        dispatched: whether a process was started.
+        stdout: raw standard output, None when not started; `stderr` likewise.
+        usage: tokens by `events.USAGE_KEYS`, None where unknown.
+        usd: cost in USD, None where unknown, never 0 for that.
+        evidence: `final-event`, `exit-status` or `none` (not started, or no final event from a CLI that has one).
+        error: one line for a person, and its `kind` (one of `failures.KINDS`), when not ok.
+        capped: whether the CLI was given a ceiling of money.
+        seconds: the time it took.
+    """
+
+    agent: str
+    ok: bool
+    text: str | Stored = ""
+    exit_code: int = 1
+    argv: tuple[str, ...] = ()
+    dispatched: bool = False
+    stdout: Output | None = None
+    stderr: Output | None = None
+    usage: Mapping[str, int] | None = None
+    usd: float | None = None
+    session_id: str | None = None
+    turns: int | None = None
+    evidence: str = "none"
+    error: str | None = None
+    kind: str | None = None
+    capped: bool = False
+    seconds: float = 0.0
+    ended_by: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def outcome(self, output: Mapping[str, Any] | None = None, given: Mapping[str, Any] | None = None) -> Outcome:
+        """The same as a node's outcome; `output` is put in front of the fields every agent step has.
+
+        `stdout` is what the agent said, as its plain-text mode would print it; its events are in the log.
+        """
+        usage = {**(self.usage or {}), **({} if self.usd is None else {"usd": self.usd})}
+        facts = {
+            "agent": self.agent,
+            "evidence": self.evidence,
+            "session_id": self.session_id,
+            "turns": self.turns,
+            "argv": list(self.argv),
+            **self.facts,
+        }
+        return Outcome(
+            status=Status.COMPLETED if self.ok else Status.FAILED,
+            output={
+                **(output or {}),
+                "exit_code": self.exit_code,
+                "stdout": self.text,
+                "stderr": self.stderr.value if self.stderr else "",
+                "text": self.text,
+                "session_id": self.session_id,
+                "dispatched": self.dispatched,
+                "timed_out": self.ended_by == "timeout",
+            },
+            error=self.error,
+            kind=self.kind,
+            input=given or {},
+            usage=usage or None,
+            facts={name: value for name, value in facts.items() if value is not None},
+        )
+
+
+async def run_agent(
+    entry: Entry,
+    request: AgentRequest,
+    processes: Processes,
+    *,
+    cwd: str | os.PathLike[str],
+    log: str | None = None,
+    env: Mapping[str, str | None] | None = None,
+    timeout: float | None = None,
+    grace: float = 5.0,
+) -> AgentResult:
+    """Ask `entry`'s CLI in `cwd` and wait for its end.
+
+    `env` comes on top of the entry's; `log` is the path prefix of the log files that its output is streamed to;
+    `timeout` and `grace` are seconds. Cancelled, it ends the process tree first. Failures are results, not exceptions.
+    """
+    variables = {**entry.env, **(env or {})}
+    with tempfile.TemporaryDirectory(prefix="bakeoff-agent-") as scratch:
+        artifact = Path(scratch, entry.artifact) if entry.artifact else None
+        try:
+            argv = _argv(entry, request, os.fspath(cwd), variables, artifact)
+        except AgentError as failure:
+            return AgentResult(entry.name, False, error=str(failure), kind=failure.kind)
+        kin = family(entry.events)
+        stream = EventStream(kin.read)
+        listens = kin.has_final and not kin.from_artifact
+        command = Command(
+            argv,
+            os.fspath(cwd),
+            env=variables,
+            log=log,
+            timeout=timeout,
+            grace=grace,
+            live=log is not None,
+            on_stdout=stream.feed if listens else None,
+        )
+        try:
+            finished = await processes.run(command)
+        except SpawnError as failure:
+            kind = "spawn" if failure.transient else "missing"
+            return AgentResult(entry.name, False, argv=tuple(argv), error=f"{argv[0]}: {failure}", kind=kind)
+        if artifact is not None:
+            _read_artifact(artifact, stream)
+        reading = stream.close()
+    capped = request.max_usd is not None and entry.can_cap_cost
+    return _judge(entry, kin, tuple(argv), finished, reading, capped)
+
+
+def _argv(
+    entry: Entry, request: AgentRequest, cwd: str, env: Mapping[str, str | None], artifact: Path | None
+) -> list[str]:
+    """The whole command line.
+
+    Raises:
+        AgentError: the CLI is missing, or cannot be asked this.
+    """
+    model = request.model or entry.model
+    for value, placeholder, what in ((model, "model", "model"), (request.session, "session", "session to continue")):
+        if value and not entry.takes(placeholder):
+            raise AgentError(f"agent {entry.name} takes no {what}: its argv has no {{{placeholder}}}; leave it out")
+    program = find_executable(entry, cwd, env)
+    values = {
+        "model": model,
+        "session": request.session,
+        "max_usd": None if request.max_usd is None else f"{request.max_usd:g}",
+        "artifact": None if artifact is None else str(artifact),
+        **_asked(entry, request),
+    }
+    extra = (*extra_arguments(entry, env), *request.extra)
+    argv = [program, *entry.arguments(values, extra)]
+    for argument in argv:
+        if "\0" in argument:
+            raise AgentError(f"agent {entry.name}: a NUL character cannot be passed to a program: {argument[:40]!r}...")
+        if len(argument.encode("utf-8", "surrogatepass")) > ARGUMENT_LIMIT:
+            raise AgentError(
+                f"agent {entry.name}: the prompt has more than {ARGUMENT_LIMIT} bytes, which no program can be given; "
+                "write it to a file and ask the agent to read that"
+            )
+    return argv
+
+
+def _asked(entry: Entry, request: AgentRequest) -> dict[str, str | None]:
+    if request.command is None:
+        if not (request.prompt or "").strip():
+            raise AgentError(f"agent {entry.name}: the prompt is empty; there is nothing to ask")
+        return {"prompt": request.prompt}
+    if not request.command.strip():
+        raise AgentError(f"agent {entry.name}: the command's name is empty")
+    if entry.takes("command") and request.command[:1] not in ("/", "$"):
+        return {"command": entry.slash_text(request.command, ""), "prompt": request.args}
+    return {"prompt": entry.slash_text(request.command, request.args)}
+
+
+def _read_artifact(path: Path, stream: EventStream) -> None:
+    try:
+        with path.open("rb") as file:
+            stream.feed(file.read(ARTIFACT_LIMIT))
+    except OSError:
+        pass  # it wrote none: then there is no final event, and that is judged
+
+
+def _judge(
+    entry: Entry, kin: Family, argv: tuple[str, ...], finished: Finished, reading: Reading, capped: bool
+) -> AgentResult:
+    printed = finished.stdout.value
+    if not kin.has_final and kin.read_text is not None:
+        kin.read_text(_tail(printed), reading)
+    text: str | Stored = reading.text if kin.has_final else printed
+    error, kind = _failure(entry, kin, finished, reading, text)
+    if kin.has_final:
+        evidence = "final-event" if reading.succeeded is not None else "none"
+    else:
+        evidence = "exit-status"
+    return AgentResult(
+        agent=entry.name,
+        ok=error is None,
+        text=text,
+        exit_code=finished.exit_code,
+        argv=argv,
+        dispatched=True,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        usage=reading.usage,
+        usd=reading.usd,
+        session_id=reading.session_id,
+        turns=reading.turns,
+        evidence=evidence,
+        error=error,
+        kind=kind,
+        capped=capped,
+        seconds=finished.seconds,
+        ended_by=finished.ended_by,
+    )
+
+
+def _failure(
+    entry: Entry, kin: Family, finished: Finished, reading: Reading, text: str | Stored
+) -> tuple[str | None, str | None]:
+    """Why it is no success, and of which kind; (None, None) for a success."""
+    if finished.ended_by == "timeout":
+        return f"{entry.name} was ended after {finished.seconds:.0f} s, its timeout", "timeout"
+    if finished.ended_by is not None:
+        return f"{entry.name} was ended early: {finished.ended_by}", "output"
+    told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
+    stderr = _tail(finished.stderr.value)
+    said = [*told, stderr, reading.stray, "" if kin.has_final else _tail(finished.stdout.value)]
+    sort = reading.kind or next(filter(None, map(kind_of, said)), None)
+    if reading.succeeded is False:
+        return one_line(f"{entry.name}: {reading.error}"), sort or "agent"
+    reason = next((_last_line(words) for words in said if words.strip()), "")
+    because = f": {reason}" if reason else ""
+    if finished.exit_code != 0:
+        return one_line(f"{entry.name} exited with code {finished.exit_code}{because}"), sort or "agent"
+    if kin.has_final and reading.succeeded is None:
+        fallback = "cut-stream" if reading.heard else "agent"
+        return one_line(f"{entry.name} exited with code 0 but without its final event{because}"), sort or fallback
+    if isinstance(text, str) and not text.strip():
+        return one_line(f"{entry.name} ended without saying anything{because}"), sort or "agent"
+    return None, None
+
+
+def _tail(value: str | Stored, limit: int = 16_384) -> str:
+    return (value if isinstance(value, str) else value.excerpt)[-limit:]
+
+
+def _last_line(text: str) -> str:
+    return text.strip().splitlines()[-1]

@@ -1,0 +1,122 @@
+"""Budgets: ceilings on money, tokens and calls, reserved before a call and settled after it.
+
+A budget may stand under another; a reservation must fit in all of them. What was not reported counts as it was
+reserved, so a missing bill never reads as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.errors import BudgetSpentError
+
+KINDS = ("usd", "tokens", "calls")
+
+_HAIR = 1e-9  # sums of cents are not exact in binary
+
+
+class Reservation:
+    """What one call may use. Settle it, or it counts in full."""
+
+    def __init__(self, amounts: Mapping[str, float]) -> None:
+        self.amounts = dict(amounts)
+        self.used = dict(amounts)
+
+    def settle(self, usage: Mapping[str, Any] | None) -> None:
+        """Count what `usage` reports; a kind it does not report (or reports as None) counts as reserved."""
+        for kind, amount in (usage or {}).items():
+            if kind in self.used and amount is not None:
+                self.used[kind] = amount
+
+
+class Budget:
+    """Ceilings, what is spent of them, and what is reserved. Touched in the event loop's thread only.
+
+    Args:
+        ceilings: by kind (`usd`, `tokens`, `calls`); a kind that is not named has no ceiling.
+        spent: what earlier sessions of the run have used.
+        parent: a budget this one stands under.
+
+    Raises:
+        ValueError: a kind is unknown or a ceiling is negative.
+    """
+
+    def __init__(
+        self,
+        ceilings: Mapping[str, float],
+        spent: Mapping[str, float] | None = None,
+        parent: Budget | None = None,
+    ) -> None:
+        for kind, ceiling in ceilings.items():
+            if kind not in KINDS or ceiling < 0:
+                raise ValueError(f"a budget has ceilings of at least 0 on {', '.join(KINDS)}; not {kind}={ceiling!r}")
+        self.ceilings = dict(ceilings)
+        self.spent = dict.fromkeys(KINDS, 0.0) | dict(spent or {})
+        self.parent = parent
+        self._reserved = dict.fromkeys(KINDS, 0.0)
+        self._changed = anyio.Event()
+
+    @contextmanager
+    def _held(self, reservation: Reservation) -> Iterator[Reservation]:
+        for budget in self._chain():
+            for kind, amount in reservation.amounts.items():
+                budget._reserved[kind] += amount
+        try:
+            yield reservation
+        finally:
+            for budget in self._chain():
+                for kind, amount in reservation.amounts.items():
+                    budget._reserved[kind] -= amount
+                    budget.spent[kind] += reservation.used[kind]
+                budget._changed.set()
+                budget._changed = anyio.Event()
+
+    @contextmanager
+    def _nothing(self) -> Iterator[Reservation]:
+        yield Reservation({})
+
+    async def reserve(self, amounts: Mapping[str, float]) -> Any:
+        """A context manager that holds `amounts` until its end; waits while others' reservations are in the way.
+
+        Cancelled, it holds nothing. Leaving the context without `settle` counts the whole reservation.
+
+        Raises:
+            BudgetSpentError: it would not fit even if every open reservation came back whole.
+        """
+        if not amounts:
+            return self._nothing()
+        while True:
+            tight = self._tight(amounts)
+            if tight is None:
+                return self._held(Reservation(amounts))
+            budget, kind = tight
+            if amounts[kind] > budget.ceilings[kind] - budget.spent[kind] + _HAIR:
+                raise BudgetSpentError(
+                    f"the budget is spent: {amounts[kind]:g} {kind} asked for, {budget.left(kind):g} of "
+                    f"{budget.ceilings[kind]:g} left"
+                )
+            await budget._changed.wait()
+
+    def left(self, kind: str) -> float:
+        """What is neither spent nor reserved of one kind; infinite without a ceiling."""
+        if kind not in self.ceilings:
+            return float("inf")
+        return self.ceilings[kind] - self.spent[kind] - self._reserved[kind]
+
+    def _chain(self) -> Iterator[Budget]:
+        budget: Budget | None = self
+        while budget is not None:
+            yield budget
+            budget = budget.parent
+
+    def _tight(self, amounts: Mapping[str, float]) -> tuple[Budget, str] | None:
+        """The first ceiling in the way of `amounts`."""
+        for budget in self._chain():
+            for kind, amount in amounts.items():
+                if amount > budget.left(kind) + _HAIR:
+                    return budget, kind
+        return None

@@ -1,0 +1,232 @@
+"""What a journal says: entries read back into records, decisions, answers and sessions.
+
+Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node, `decide` (a
+choice that a resumed run must repeat), `answer` (to a gate), `inputs` (new ones given on resume), `edit` (the
+definition was replaced; what was done before is found by key from here on).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.journal import Entry
+from bakeoff.engine.record import Record, RunStatus, Status, Stored
+
+# The letters that stand for a record's fields on disk; absent where the field has its default.
+_LETTERS = {"kind": "c", "error": "e", "input": "i", "usage": "u", "facts": "f", "key": "k", "absorbed": "a"}
+
+
+def _plain(value: Any) -> Any:
+    """What the JSON encoder asks for: large values, views and sets as plain data."""
+    if isinstance(value, Stored):
+        return value.load()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    return str(value)
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
+encode = _encoder.encode
+"""Any value a node may hold as JSON text."""
+
+
+def encode_record(record: Record, root: Path, adopted: bool = False) -> tuple[str, list[str]]:
+    """The journal's text for a record, and the files that must be on disk before it."""
+    body: dict[str, Any] = {"t": record.type, "s": record.status.value, "o": record.output}
+    files: list[str] = []
+    for name, value in record.output.items():
+        if isinstance(value, Stored):
+            if not files:
+                body["o"] = dict(record.output)
+                body["x"] = {}
+            relative = str(Path(value.path).relative_to(root)) if Path(value.path).is_relative_to(root) else value.path
+            body["x"][name] = [relative, value.size, value.form, value.excerpt]
+            files.append(value.path)
+            body["o"][name] = None
+    for name, letter in _LETTERS.items():
+        if value := getattr(record, name):
+            body[letter] = value
+    if record.attempts != 1:
+        body["n"] = record.attempts
+    if adopted:
+        body["r"] = 1
+    body["b"] = round(record.started_at, 6)
+    body["d"] = round(record.ended_at - record.started_at, 6)
+    return encode(body), files
+
+
+def decode_record(path: str, body: dict[str, Any], root: Path) -> Record:
+    """The record whose parsed text `encode_record` wrote."""
+    output = body["o"]
+    for name, (file, size, form, excerpt) in body.get("x", {}).items():
+        output[name] = Stored(str(root / file), size, form, excerpt)
+    fields = {name: body[letter] for name, letter in _LETTERS.items() if letter in body}
+    return Record(
+        path=path,
+        type=body["t"],
+        status=Status(body["s"]),
+        output=output,
+        attempts=body.get("n", 1),
+        started_at=body["b"],
+        ended_at=body["b"] + body["d"],
+        **fields,
+    )
+
+
+@dataclass(slots=True)
+class Start:
+    """One try of a node: which one, when, at which place, what it may spend, and when it ended."""
+
+    path: str
+    attempt: int
+    at: float
+    place: int
+    reserved: Mapping[str, float]
+    ended_at: float | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """All that a journal says.
+
+    Attributes:
+        meta: what the run is: `run_id`, `job`, `created_at`, ...
+        status: the last status written; a run whose owner died still says `running` here.
+        error: the error that came with it.
+        ending: all that came with it.
+        updated_at: when the last entry with a time was written.
+        records: the last end of each node, in the order the nodes first ended.
+        starts: the last start of each node.
+        open: the tries that have not ended.
+        spans: every try in order of start, for timelines.
+        retries: what the failed tries of a node said, oldest first.
+        pool: final records from before an edit that were not taken over yet, by key.
+        damaged: numbers of entries that cannot be read.
+        settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
+    """
+
+    root: Path
+    meta: dict[str, Any] = field(default_factory=dict)
+    status: RunStatus = RunStatus.CREATED
+    error: str | None = None
+    ending: dict[str, Any] = field(default_factory=dict)
+    updated_at: float = 0.0
+    records: dict[str, Record] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
+    open: dict[str, Start] = field(default_factory=dict)
+    spans: list[Start] = field(default_factory=list)
+    retries: dict[str, list[str]] = field(default_factory=dict)
+    decisions: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    pool: dict[str, deque[Record]] = field(default_factory=dict)
+    damaged: list[int] = field(default_factory=list)
+    settled: tuple[str, ...] = ()
+    spent: dict[str, float] = field(default_factory=dict)
+    active_seconds: float = 0.0
+
+    def read(self, entries: Iterable[Entry | int]) -> History:
+        """Take in entries, in order."""
+        for entry in entries:
+            if isinstance(entry, int):
+                self.damaged.append(entry)
+            else:
+                getattr(self, f"_{entry.kind}")(entry)
+        return self
+
+    def find(self, path: str, key: str) -> tuple[Record, bool] | None:
+        """The record that stands in for running a node again, and whether it was adopted by key."""
+        record = self.records.get(path)
+        if record is not None and (record.final or (self.settled and path.startswith(self.settled))):
+            return record, False
+        if key and self.pool.get(key):
+            return replace(self.pool[key].popleft(), path=path), True
+        return None
+
+    def _meta(self, entry: Entry) -> None:
+        self.meta = json.loads(entry.body)
+        self.inputs = dict(self.meta.get("inputs", {}))
+        self.updated_at = self.meta.get("created_at", 0.0)
+
+    def _run(self, entry: Entry) -> None:
+        body = json.loads(entry.body)
+        if self.status is RunStatus.RUNNING:
+            self.active_seconds += body.get("seconds", 0.0)
+        self.status = RunStatus(body["status"])
+        self.error = body.get("error")
+        self.ending = body
+        self.updated_at = body["at"]
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """A session begins or ends: what is open did not finish, and what it had reserved counts as used."""
+        for start in self.open.values():
+            self._spend(start.reserved)
+        self.open.clear()
+
+    def _start(self, entry: Entry) -> None:
+        start = Start(entry.path, *json.loads(entry.body))
+        self.starts[entry.path] = self.open[entry.path] = start
+        self.spans.append(start)
+        self.updated_at = start.at
+
+    def _retry(self, entry: Entry) -> None:
+        body = json.loads(entry.body)
+        self.retries.setdefault(entry.path, []).append(body["error"])
+        self._close(entry.path, body["at"], body.get("usage"))
+
+    def _end(self, entry: Entry) -> None:
+        body = json.loads(entry.body)
+        record = decode_record(entry.path, body, self.root)
+        self.records[entry.path] = record
+        if "r" in body and self.pool.get(record.key):
+            self.pool[record.key].popleft()
+        self._close(entry.path, record.ended_at, record.usage)
+
+    def _close(self, path: str, at: float, usage: Mapping[str, Any] | None) -> None:
+        start = self.open.pop(path, None)
+        if start is not None:
+            start.ended_at = at
+            self._spend({kind: used(kind, usage, amount) for kind, amount in start.reserved.items()})
+            self.updated_at = at
+
+    def _spend(self, amounts: Mapping[str, float]) -> None:
+        for kind, amount in amounts.items():
+            self.spent[kind] = self.spent.get(kind, 0.0) + amount
+
+    def _decide(self, entry: Entry) -> None:
+        self.decisions[entry.path] = json.loads(entry.body)
+
+    def _answer(self, entry: Entry) -> None:
+        choice = json.loads(entry.body)
+        if choice is None:
+            self.answers.pop(entry.path, None)
+        else:
+            self.answers[entry.path] = choice
+
+    def _inputs(self, entry: Entry) -> None:
+        self.inputs = json.loads(entry.body)
+
+    def _edit(self, entry: Entry) -> None:
+        self.edited()
+
+    def edited(self) -> None:
+        """The definition changed: paths mean nothing any more, keys do."""
+        for record in self.records.values():
+            if record.final and record.key:
+                self.pool.setdefault(record.key, deque()).append(record)
+        self.records, self.decisions, self.answers = {}, {}, {}
+        self.starts, self.open = {}, {}
+
+
+def used(kind: str, usage: Mapping[str, Any] | None, reserved: float) -> float:
+    """What one kind of budget is charged with for a try: as reported, else as reserved."""
+    reported = (usage or {}).get(kind)
+    return reserved if reported is None else float(reported)

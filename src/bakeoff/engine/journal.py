@@ -1,0 +1,264 @@
+"""The journal: what happened in a run, appended, checksummed, committed in groups by one writer thread.
+
+Cost per entry is constant: nothing is ever rewritten. The writer never waits for the work and the work's
+bound never holds a place the writer needs, so a bound cannot starve the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from bakeoff.engine.errors import JournalError
+from bakeoff.engine.loop import loop_caller
+
+SCHEMA_VERSION = 1
+
+PAGE_SIZE = 1024
+"""Small: a commit writes whole pages, and a group is often a single row of some 300 bytes."""
+
+_PRAGMAS = (
+    f"PRAGMA page_size={PAGE_SIZE}",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA fullfsync=1",
+    "PRAGMA wal_autocheckpoint=4000",
+)
+_TABLE = "CREATE TABLE entry (seq INTEGER PRIMARY KEY, kind TEXT, path TEXT, body TEXT, sum INTEGER)"
+_INSERT = "INSERT INTO entry (kind, path, body, sum) VALUES (?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the journal. `kind` says what the JSON text `body` means; see `history`."""
+
+    seq: int
+    kind: str
+    path: str
+    body: str
+
+
+def checksum(kind: str, path: str, body: str) -> int:
+    """The checksum that stands beside an entry."""
+    return zlib.crc32(f"{kind}\0{path}\0{body}".encode("utf-8", "surrogatepass"))
+
+
+class Batch:
+    """Entries that will be committed together."""
+
+    __slots__ = ("done", "error", "files", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, str, int]] = []
+        self.files: list[str] = []
+        self.done = anyio.Event()
+        self.error: JournalError | None = None
+
+    async def committed(self) -> None:
+        """Wait until the entries are on disk. Cancelled, it returns early; they are written all the same.
+
+        Passes on JournalError: they could not be written.
+        """
+        if not self.done.is_set():
+            await self.done.wait()
+        if self.error is not None:
+            raise self.error
+
+
+class Journal(Protocol):
+    """Where a run writes what happened; memory in simulations and for runs that need not survive."""
+
+    def append(self, kind: str, path: str, body: str, files: Iterable[str] = ()) -> Batch:
+        """Queue one entry, in order, to be committed soon; `files` are synced to disk before it.
+
+        Raises:
+            JournalError: an earlier entry could not be written; the journal takes nothing more.
+        """
+        ...
+
+    def close(self) -> None:
+        """Write what is queued and let go of the file."""
+        ...
+
+
+class MemoryJournal:
+    """Keeps entries in memory and calls them committed at once."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._done = Batch()
+        self._done.done.set()
+
+    def append(self, kind: str, path: str, body: str, files: Iterable[str] = ()) -> Batch:
+        """Keep one entry."""
+        self.entries.append(Entry(len(self.entries) + 1, kind, path, body))
+        return self._done
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class SqliteJournal:
+    """One SQLite file in WAL mode. Construct it inside the event loop that will append to it.
+
+    Raises:
+        JournalError: the file cannot be opened or made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._call = loop_caller()
+        self._changed = threading.Condition()
+        self._pending = Batch()
+        self._closing = False
+        self._error: JournalError | None = None
+        try:
+            create(path)
+            self._db = _connect(path)
+        except (sqlite3.Error, OSError) as failure:
+            raise JournalError(f"the journal {path} cannot be opened for writing: {failure}") from failure
+        self._thread = threading.Thread(target=self._write, name="bakeoff-journal", daemon=True)
+        self._thread.start()
+
+    def append(self, kind: str, path: str, body: str, files: Iterable[str] = ()) -> Batch:
+        """Queue one entry; see `Journal.append`.
+
+        Passes on JournalError: an earlier entry could not be written; the journal takes nothing more.
+        """
+        if self._error is not None:
+            raise self._error
+        row = (kind, path, body, checksum(kind, path, body))
+        with self._changed:
+            batch = self._pending
+            batch.rows.append(row)
+            batch.files.extend(files)
+            if len(batch.rows) == 1:
+                self._changed.notify()
+        return batch
+
+    def close(self) -> None:
+        """Commit what is queued, then close; blocks for as long as that takes."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _write(self) -> None:
+        while True:
+            with self._changed:
+                while not self._pending.rows and not self._closing:
+                    self._changed.wait()
+                batch = self._pending
+                if not batch.rows:
+                    break
+                self._pending = _new_batch(batch)
+            if self._error is None:
+                self._error = self._commit(batch)
+            batch.error = self._error
+            try:
+                self._call(batch.done.set)
+            except RuntimeError:  # the loop is gone; nobody waits any more, but the entries still count
+                pass
+        try:
+            self._db.close()
+        except sqlite3.Error:  # what was committed stays in the write-ahead log
+            pass
+
+    def _commit(self, batch: Batch) -> JournalError | None:
+        try:
+            for file in batch.files:
+                _sync(file)
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(_INSERT, batch.rows)
+            self._db.execute("COMMIT")
+        except (sqlite3.Error, OSError) as failure:
+            return JournalError(
+                f"the journal {self._path} cannot be written: {failure}. "
+                "What was committed before is safe; mend the cause, then resume the run."
+            )
+        return None
+
+
+def read_entries(path: Path) -> Iterator[Entry | int]:
+    """Every entry in order; for one that is damaged, its number instead.
+
+    Raises:
+        JournalError: the file is missing, or written by a newer bakeoff.
+
+    Passes on sqlite3.DatabaseError: the file itself is damaged; see `salvage`.
+    """
+    if not path.exists():
+        raise JournalError(f"there is no journal at {path}")
+    db = sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version > SCHEMA_VERSION:
+            raise JournalError(
+                f"the journal {path} was written by a newer bakeoff (format {version}, this one reads up to "
+                f"{SCHEMA_VERSION}); use that version"
+            )
+        expected = 1
+        for seq, kind, entry_path, body, stored in db.execute("SELECT seq, kind, path, body, sum FROM entry"):
+            yield from range(expected, seq)  # numbers have no gaps, so a missing one is a lost entry
+            expected = seq + 1
+            if intact(kind, entry_path, body, stored):
+                yield Entry(seq, kind, entry_path, body)
+            else:
+                yield seq
+    finally:
+        db.close()
+
+
+def intact(kind: object, path: object, body: object, stored: object) -> bool:
+    """Whether the parts of a row are what was written."""
+    if not (isinstance(kind, str) and isinstance(path, str) and isinstance(body, str)):
+        return False
+    return checksum(kind, path, body) == stored
+
+
+def create(path: Path) -> None:
+    """Make the file, readable by its owner alone, with its table in one transaction."""
+    if path.exists() and path.stat().st_size:
+        return
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    db = _connect(path)
+    db.execute("BEGIN")
+    db.execute(_TABLE)
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    db.execute("COMMIT")
+    db.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    for pragma in _PRAGMAS:
+        db.execute(pragma)
+    return db
+
+
+def _new_batch(previous: Batch) -> Batch:
+    """A batch made in the writer's thread, where no event loop runs: it takes its event's class from `previous`."""
+    batch = Batch.__new__(Batch)
+    batch.rows, batch.files, batch.error = [], [], None
+    batch.done = type(previous.done)()
+    return batch
+
+
+def _sync(file: str) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _quote(path: Path) -> str:
+    return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

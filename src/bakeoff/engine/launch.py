@@ -1,0 +1,72 @@
+"""Starts one process with pipes for its output, in a session of its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+DEFAULTED = tuple(
+    getattr(signal, f"SIG{name}")
+    for name in ("PIPE", "XFSZ", "INT", "TERM", "HUP", "QUIT", "CHLD", "TSTP", "TTIN", "TTOU")
+)
+"""Signals that Python or the supervisor ignores and a command must not inherit so."""
+
+
+class CannotStart(Exception):
+    """A process could not be started: `errno`, and `where` (`cwd` or `program`)."""
+
+    def __init__(self, number: int, where: str) -> None:
+        super().__init__(number, where)
+        self.errno = number
+        self.where = where
+
+
+def launch(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int) -> tuple[int, int, int]:
+    """Start `argv`; its pid and the reading ends, non-blocking, of its standard output and error.
+
+    `posix_spawn` takes no directory, so this process goes there for the moment.
+
+    Raises:
+        CannotStart: with the system's reason; EINVAL for NUL bytes.
+    """
+    descriptors: list[int] = []
+    where = "cwd"
+    try:
+        os.chdir(cwd)
+        where = "program"
+        program = argv[0] if b"/" in argv[0] else locate(argv[0], env.get(b"PATH", os.defpath.encode()))
+        descriptors += os.pipe()
+        descriptors += os.pipe()
+        out, out_end, err, err_end = descriptors
+        actions = [(os.POSIX_SPAWN_DUP2, out_end, 1), (os.POSIX_SPAWN_DUP2, err_end, 2)]
+        if stdin:
+            actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
+        pid = os.posix_spawn(program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED)
+    except (OSError, ValueError, IndexError) as failure:
+        for fd in descriptors:
+            os.close(fd)
+        raise CannotStart(getattr(failure, "errno", None) or errno.EINVAL, where) from failure
+    finally:
+        os.chdir("/")  # or the command's directory could not be unmounted
+    os.close(out_end)
+    os.close(err_end)
+    os.set_blocking(out, False)
+    os.set_blocking(err, False)
+    return pid, out, err
+
+
+def locate(program: bytes, path: bytes) -> bytes:
+    """The file that `program` names on `path`, as a shell finds it.
+
+    Raises:
+        OSError: there is none (ENOENT), or one that may not be executed (EACCES).
+    """
+    failure = errno.ENOENT
+    for directory in path.split(b":"):
+        file = os.path.join(directory or b".", program)
+        if os.path.isfile(file):
+            if os.access(file, os.X_OK):
+                return file
+            failure = errno.EACCES
+    raise OSError(failure, os.strerror(failure))

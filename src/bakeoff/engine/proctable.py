@@ -1,0 +1,83 @@
+"""What supervisor and sweep know of the system's processes: who descends from whom, signals, reaping."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> bool:
+    """Make this process the subreaper of its descendants; False where the system has no such thing."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0  # type: ignore[no-any-return]
+
+
+def process_table() -> dict[int, tuple[int, int]]:
+    """Parent and session of every process; empty where there is no /proc."""
+    table: dict[int, tuple[int, int]] = {}
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return table
+    for name in names:
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                    fields = file.read(512).rpartition(b")")[2].split(None, 4)
+            except OSError:
+                continue  # it ended meanwhile
+            table[int(name)] = (int(fields[1]), int(fields[3]))
+    return table
+
+
+def descendants(root: int, table: dict[int, tuple[int, int]]) -> list[int]:
+    """Everything below `root` in `table`, without `root`."""
+    children: dict[int, list[int]] = {}
+    for pid, (parent, _) in table.items():
+        children.setdefault(parent, []).append(pid)
+    found = list(children.get(root, ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def environment(pid: int) -> bytes:
+    """What `pid` was started with: NAME=value, NUL before and after each; empty where it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            return b"\0" + file.readall()
+    except OSError:
+        return b""
+
+
+def send_signal(pid: int, number: int) -> None:
+    """Signal `pid`; one that is gone, or is not ours to signal, is no error."""
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def wait_one(before: Callable[[int], None]) -> tuple[int, int]:
+    """Reap one child that ended, after `before` was called with its number; number and status, or zeros."""
+    try:
+        if hasattr(os, "waitid"):
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is None:
+                return 0, 0
+            before(found.si_pid)  # its zombie still pins the number, so nobody else can be meant
+            return os.waitpid(found.si_pid, 0)
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        before(pid)
+        return pid, status
+    except ChildProcessError:
+        return 0, 0

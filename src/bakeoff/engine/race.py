@@ -1,0 +1,86 @@
+"""Race: many tries at one thing, the first accepted one wins, the rest are gone before the call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+import anyio
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class RaceResult(Generic[Result]):
+    """How a race ended.
+
+    Attributes:
+        winner: the id of the accepted entrant, or None.
+        results: what each finished entrant returned, by id.
+    """
+
+    winner: int | None = None
+    results: dict[int, Result] = field(default_factory=dict)
+
+
+async def race(
+    entrants: int,
+    run: Callable[[int], Awaitable[Result]],
+    accept: Callable[[Result], bool],
+    *,
+    bound: int,
+    mode: Literal["deterministic", "fastest"] = "deterministic",
+) -> RaceResult[Result]:
+    """Run entrants 0 to `entrants - 1` in order, at most `bound` at once, until one is accepted.
+
+    `deterministic`: the lowest accepted id wins; once one is accepted, higher ids are cancelled and lower ones
+    are waited for. `fastest`: the first accepted wins and every other one is cancelled. Cancelled entrants have
+    ended, whatever that takes, before this returns; the same holds when the race itself is cancelled.
+
+    Args:
+        entrants: how many there are at most.
+        run: must turn failures into results; an exception cancels the race and is raised.
+        accept: whether a result wins.
+        bound: most entrants running at once, at least 1.
+        mode: see above.
+
+    Raises:
+        ValueError: `bound` is less than 1, or the mode is unknown.
+    """
+    if bound < 1:
+        raise ValueError(f"the bound of a race must be at least 1, not {bound}")
+    if mode not in ("deterministic", "fastest"):
+        raise ValueError(f"the mode of a race is deterministic or fastest, not {mode!r}")
+    ended: RaceResult[Result] = RaceResult()
+    scopes: dict[int, anyio.CancelScope] = {}
+    upcoming = iter(range(entrants))
+
+    def won(entrant: int) -> None:
+        if mode == "fastest":
+            if ended.winner is None:
+                ended.winner = entrant
+        elif ended.winner is None or entrant < ended.winner:
+            ended.winner = entrant
+        for other, scope in scopes.items():
+            if other != entrant and (mode == "fastest" or other > entrant):
+                scope.cancel()
+
+    async def work() -> None:
+        for entrant in upcoming:
+            with anyio.CancelScope() as scope:
+                scopes[entrant] = scope
+                try:
+                    result = await run(entrant)
+                finally:
+                    del scopes[entrant]
+                ended.results[entrant] = result
+                if accept(result):
+                    won(entrant)
+            if ended.winner is not None:
+                return
+
+    async with anyio.create_task_group() as group:
+        for _ in range(min(bound, entrants)):
+            group.start_soon(work)
+    return ended

@@ -1,0 +1,280 @@
+"""A run: nodes with paths, their results committed before anybody sees them, found again when the run resumes."""
+
+from __future__ import annotations
+
+import heapq
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.budget import Budget
+from bakeoff.engine.clock import Clock, SystemClock
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
+from bakeoff.engine.history import History, encode, encode_record
+from bakeoff.engine.journal import Batch, Journal, MemoryJournal
+from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.engine.retry import ONCE, Retry
+
+Work = Callable[[int], Awaitable[Outcome]]
+"""A leaf's work: takes the number of the try, from 1 over all sessions of the run."""
+
+DEFAULT_MAX_PARALLEL = 64
+
+
+class Run:
+    """One run while it is alive. Everything in it happens in the event loop's thread.
+
+    Args:
+        journal: where results are committed; memory when the run need not survive.
+        history: what the journal already holds.
+        root: the run's folder.
+        lanes: capacities; must have the lane `leaves`.
+        budget: ceilings for everything under the run.
+        events: the stream of what happens.
+        masker: keeps secrets out of the journal.
+        clock: see `Clock`.
+        random: for jitter.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal | None = None,
+        history: History | None = None,
+        root: Path = Path(),
+        lanes: Lanes | None = None,
+        budget: Budget | None = None,
+        events: Events | None = None,
+        masker: Masker | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.journal = journal or MemoryJournal()
+        self.history = history or History(root)
+        self.root = root
+        self.lanes = lanes or Lanes({LEAVES: DEFAULT_MAX_PARALLEL})
+        self.budget = budget or Budget({})
+        self.events = events or Events()
+        self.masker = masker or Masker()
+        self.clock = clock or SystemClock()
+        self.random = random or Random()  # noqa: S311  (jitter, not cryptography)
+        self.answers = dict(self.history.answers)
+        self.gates: dict[str, tuple[str, ...]] = {}
+        self._answered: dict[str, anyio.Event] = {}
+        self._places: list[int] = []
+        self._place_count = 0
+
+    async def leaf(
+        self,
+        path: str,
+        type_: str,
+        work: Work,
+        *,
+        key: str = "",
+        lanes: Iterable[str] = (),
+        retry: Retry = ONCE,
+        timeout: float | None = None,
+        absorb: bool = False,
+        reserve: Mapping[str, float] | None = None,
+    ) -> Record:
+        """Do a piece of work once its lanes and budget allow, and return its record when that is committed.
+
+        A record that an earlier session committed is returned instead, and nothing is done. An exception of
+        the work that is no `BakeoffError` makes it failed (kind `error`, the traceback among its facts).
+        Cancelled, the work is cancelled and the node counts as not run; a result that was already there is
+        still written.
+
+        Args:
+            path: where the node stands.
+            type_: what sort of node it is.
+            work: see `Work`.
+            key: digest of what the result depends on.
+            lanes: lanes to hold besides `leaves`.
+            retry: which failures are tried again.
+            timeout: seconds for one try, from the start of the work; the work is cancelled then. Work that
+                ends its own processes in time needs none here.
+            absorb: a failure is final: the run goes on after it, also when it resumes; not one that aborts the run.
+            reserve: budget for one try, by kind.
+
+        Passes on BudgetSpentError: the budget does not allow another try.
+        Passes on JournalError: the result could not be written.
+        """
+        if (kept := self.find(path, key)) is not None:
+            return await self._keep(*kept)
+        before = self.history.starts.get(path)
+        attempt = before.attempt if before else 0
+        delays = retry.delays(self.random)
+        while True:
+            attempt += 1
+            outcome, begun, seconds = await self._try(path, type_, work, attempt, tuple(lanes), timeout, reserve or {})
+            delay = next(delays, None) if retry.wants(outcome) else None
+            if delay is None:
+                break
+            delay = max(delay, float((outcome.facts or {}).get("retry_after") or 0.0))
+            error = outcome.error or "failed"
+            body = {"error": error, "kind": outcome.kind, "usage": outcome.usage, "at": begun + seconds}
+            self._append("retry", path, encode(body))
+            self.events.emit(NodeRetried(self.clock.wall(), path, attempt, delay, self.masker.text(error)))
+            await anyio.sleep(delay)
+        record = Record(
+            path=path,
+            type=type_,
+            status=outcome.status,
+            output=outcome.output,
+            error=outcome.error,
+            kind=outcome.kind,
+            input=outcome.input,
+            usage=outcome.usage,
+            facts=outcome.facts,
+            key=key,
+            started_at=begun,
+            ended_at=begun + seconds,
+            attempts=attempt,
+            absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
+        )
+        await self.commit(record)
+        return record
+
+    async def _try(
+        self,
+        path: str,
+        type_: str,
+        work: Work,
+        attempt: int,
+        lanes: tuple[str, ...],
+        timeout: float | None,
+        reserve: Mapping[str, float],
+    ) -> tuple[Outcome, float, float]:
+        """One try; its outcome, when it began (wall clock) and the seconds it took."""
+        # The budget first: whoever waits for money holds no lane.
+        with await self.budget.reserve(reserve) as reservation:
+            lease = await self.lanes.acquire((LEAVES, *lanes))
+            place = self._take_place()
+            try:
+                begun, since = self.clock.wall(), self.clock.monotonic()
+                self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
+                self.events.emit(NodeStarted(begun, path, type_, attempt, place))
+                outcome = await _guarded(work, attempt, timeout)
+                reservation.settle(outcome.usage)
+                return outcome, begun, self.clock.monotonic() - since
+            finally:
+                heapq.heappush(self._places, place)
+                self.lanes.release(lease)
+
+    def find(self, path: str, key: str = "") -> tuple[Record, bool] | None:
+        """The committed record that makes running this node needless, and whether it came from before an edit."""
+        return self.history.find(path, key)
+
+    async def kept(self, path: str, key: str = "") -> Record | None:
+        """The record of a node that need not run again, announced as reused; None when it must run."""
+        found = self.find(path, key)
+        return None if found is None else await self._keep(*found)
+
+    async def _keep(self, record: Record, adopted: bool) -> Record:
+        if adopted:
+            text, files = encode_record(record, self.root, adopted=True)
+            await self._append("end", record.path, text, files).committed()
+        self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
+        return record
+
+    async def commit(self, record: Record) -> None:
+        """Write a node's record; return when it is on disk. Cancelled meanwhile, it is written all the same.
+
+        Passes on JournalError: it could not be written.
+        """
+        text, files = encode_record(record, self.root)
+        await self._append("end", record.path, text, files).committed()
+        self.events.emit(NodeEnded(record.ended_at, record))
+
+    async def decide(self, path: str, make: Callable[[], Any]) -> Any:
+        """A choice that a resumed run must repeat: made once, committed, and the same ever after.
+
+        Passes on JournalError: it could not be written.
+        """
+        if path in self.history.decisions:
+            return self.history.decisions[path]
+        choice = make()
+        await self._append("decide", path, encode(choice)).committed()
+        return choice
+
+    async def answer(self, path: str, choice: str) -> None:
+        """Decide an open gate (one of `gates`: options by path); whoever waits for it hears at once.
+
+        Raises:
+            BakeoffError: no such gate is open, or it has no such option.
+        """
+        options = self.gates.get(path)
+        if options is None:
+            known = ", ".join(self.gates) or "none"
+            raise BakeoffError(f"no gate waits at {path!r}; open gates: {known}")
+        if choice.strip().lower() not in (option.lower() for option in options):
+            raise BakeoffError(f"gate {path}: {choice!r} is no choice; the choices are {', '.join(options)}")
+        await self._append("answer", path, encode(choice)).committed()
+        self.answers[path] = choice
+        self.answer_event(path).set()
+
+    async def forget_answer(self, path: str) -> None:
+        """Take an answer back, so that the gate asks again.
+
+        Passes on JournalError: it could not be written.
+        """
+        if self.answers.pop(path, None) is not None:
+            self._answered.pop(path, None)
+            await self._append("answer", path, encode(None)).committed()
+
+    def answer_event(self, path: str) -> anyio.Event:
+        """The event that is set when the gate at `path` is answered."""
+        return self._answered.setdefault(path, anyio.Event())
+
+    async def start_over(self) -> None:
+        """The definition was replaced: what is done is found by key from here on, not by path.
+
+        Passes on JournalError: it could not be written.
+        """
+        await self._append("edit", "", "null").committed()
+        self.history.edited()
+        self.answers = {}
+
+    def note(self, kind: str, body: Any) -> Batch:
+        """Queue an entry about the run itself (`meta`, `run`, `inputs`, `edit`).
+
+        Passes on JournalError: the journal takes nothing more.
+        """
+        return self._append(kind, "", encode(body))
+
+    def _append(self, kind: str, path: str, body: str, files: Iterable[str] = ()) -> Batch:
+        return self.journal.append(kind, path, self.masker.text(body) if self.masker.forms else body, files)
+
+    def _take_place(self) -> int:
+        if self._places:
+            return heapq.heappop(self._places)
+        self._place_count += 1
+        return self._place_count - 1
+
+
+async def _guarded(work: Work, attempt: int, timeout: float | None) -> Outcome:
+    """The work's outcome; its exceptions and its timeout are outcomes too.
+
+    Raises:
+        BakeoffError: the work met something only a person can mend.
+    """
+    try:
+        if timeout is None:
+            return await work(attempt)
+        with anyio.move_on_after(timeout) as scope:
+            return await work(attempt)
+        assert scope.cancelled_caught
+        return Outcome(Status.FAILED, {"timed_out": True}, f"timed out after {timeout:g} s", "timeout")
+    except BakeoffError:
+        raise
+    except Exception as failure:
+        text = "".join(traceback.format_exception(failure))
+        error = f"{type(failure).__name__}: {failure}"
+        return Outcome(Status.FAILED, error=error, kind="error", facts={"traceback": text})

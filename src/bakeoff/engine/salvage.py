@@ -1,0 +1,142 @@
+"""Reading a journal that was damaged: whatever can still be read is used, whatever cannot is named."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from bakeoff.engine.errors import JournalError
+from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, read_entries
+
+_SPARE = 2000
+"""Numbers tried beyond the last readable entry before the rest is given up."""
+
+
+def read_whole(path: Path) -> Iterator[Entry | int]:
+    """Every readable entry of a journal, in order, and the number of each damaged one.
+
+    Raises:
+        JournalError: the file is missing, from a newer bakeoff, or damaged beyond reading.
+    """
+    try:
+        entries: list[Entry | int] = list(read_entries(path))
+    except sqlite3.DatabaseError as failure:
+        entries = _salvaged(path)
+        if not any(isinstance(entry, Entry) for entry in entries):
+            raise JournalError(f"the journal {path} is damaged beyond reading: {failure}") from failure
+    yield from entries
+
+
+def rebuild(path: Path) -> Path | None:
+    """Make a damaged journal writable again from what can be read of it.
+
+    Returns where the damaged one was put, or None when the journal was sound. Entries that are lost stay gaps in
+    the numbering.
+
+    Passes on JournalError: nothing of it can be read.
+    """
+    try:
+        for _ in read_entries(path):
+            pass
+        return None
+    except sqlite3.DatabaseError:
+        entries = [entry for entry in read_whole(path) if isinstance(entry, Entry)]
+    kept = path.with_name(path.name + ".damaged")
+    for suffix in ("", "-wal", "-shm"):
+        part = Path(f"{path}{suffix}")
+        if part.exists():
+            part.rename(f"{kept}{suffix}")
+    create(path)
+    with closing(sqlite3.connect(path)) as db, db:
+        rows = [(e.seq, e.kind, e.path, e.body, checksum(e.kind, e.path, e.body)) for e in entries]
+        db.executemany("INSERT INTO entry (seq, kind, path, body, sum) VALUES (?, ?, ?, ?, ?)", rows)
+    return kept
+
+
+def lost_tail(path: Path) -> bool:
+    """Whether the write-ahead log holds commits that SQLite will not read: damaged, or cut off while written.
+
+    SQLite stops reading the log at the first frame whose checksum is wrong, without a word. Call this while
+    nobody else uses the journal.
+    """
+    log = Path(f"{path}-wal")
+    if not log.exists():
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        copy = _copy(path, Path(folder))
+        try:
+            with closing(sqlite3.connect(copy)) as db:
+                valid = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
+        except sqlite3.DatabaseError:
+            return False  # the main file is damaged too, and `rebuild` says so
+    return _commits_beyond(log.read_bytes(), valid)
+
+
+def _commits_beyond(log: bytes, valid: int) -> bool:
+    """Whether frames of the log's current generation after number `valid` end a transaction."""
+    header, frame = 32, 24 + PAGE_SIZE
+    salts = log[16:24]
+    for start in range(header + valid * frame, len(log) - frame + 1, frame):
+        (committed,) = struct.unpack_from(">I", log, start + 4)
+        if log[start + 8 : start + 16] == salts and committed:
+            return True
+    return False
+
+
+def _salvaged(path: Path) -> list[Entry | int]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = _copy(path, Path(folder))
+        for _ in range(2):
+            try:
+                with closing(sqlite3.connect(copy)) as db:
+                    db.execute("SELECT seq FROM entry WHERE seq = -1")
+                    return _probe(db)
+            except sqlite3.DatabaseError:
+                _graft_first_page(copy, Path(folder))
+    return []
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    for suffix in ("", "-wal"):
+        part = Path(f"{path}{suffix}")
+        if part.exists():
+            shutil.copyfile(part, folder / f"journal{suffix}")
+    return folder / "journal"
+
+
+def _graft_first_page(copy: Path, folder: Path) -> None:
+    """Every journal's first page says the same (format and table), so a lost one can be replaced."""
+    sound = folder / "sound"
+    create(sound)
+    with copy.open("r+b") as file:
+        size = max(file.seek(0, 2) // PAGE_SIZE, 2)
+        page = bytearray(sound.read_bytes()[:PAGE_SIZE])
+        struct.pack_into(">I", page, 28, size)
+        file.seek(0)
+        file.write(page)
+    sound.unlink()
+
+
+def _probe(db: sqlite3.Connection) -> list[Entry | int]:
+    """Ask for one entry after the other, so that a damaged page costs its own entries alone."""
+    found: list[Entry | int] = []
+    readable = 0  # length of `found` up to the last readable entry
+    number = 0
+    while number - (found[readable - 1].seq if readable else 0) <= _SPARE:  # type: ignore[union-attr]
+        number += 1
+        try:
+            row = db.execute("SELECT kind, path, body, sum FROM entry WHERE seq = ?", (number,)).fetchone()
+        except sqlite3.DatabaseError:
+            row = ()
+        if row and intact(*row):
+            found.append(Entry(number, *row[:3]))
+            readable = len(found)
+        elif row is not None or not readable:
+            found.append(number)
+    # Past the last readable entry nobody knows how many there were; one number stands for them all.
+    return found[: readable + 1]

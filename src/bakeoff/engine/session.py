@@ -1,0 +1,242 @@
+"""One session of a run: from taking its lock to writing how it ended, whatever interrupts it in between."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from bakeoff.engine.budget import Budget
+from bakeoff.engine.clock import Clock, SystemClock
+from bakeoff.engine.control import control_server
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.events import Events, RunChanged, Warned
+from bakeoff.engine.history import History
+from bakeoff.engine.journal import SqliteJournal
+from bakeoff.engine.lanes import Lanes
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.salvage import lost_tail, rebuild
+from bakeoff.engine.store import RunFolder
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a session of a run ended.
+
+    Attributes:
+        status: the run's status now.
+        error: why, when it is not completed.
+        facts: what else the job wants on the record (where it stopped, the gate it waits at, ...).
+        signal: number of the signal that interrupted it.
+    """
+
+    status: RunStatus
+    error: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    signal: int | None = None
+
+
+class Killable(Protocol):
+    """Something that can be told to end its processes without grace."""
+
+    def kill_now(self) -> None:
+        """End everything now."""
+        ...
+
+
+@dataclass(slots=True)
+class Terms:
+    """What a session runs under.
+
+    Attributes:
+        lanes: capacities of this process.
+        ceilings: budget by kind (`usd`, `tokens`, `calls`).
+        seconds: ceiling on the run's active time, all sessions together.
+        events: the stream of what happens.
+        masker: keeps secrets out of what is written.
+        clock: see `Clock`.
+        catch_signals: end in order on SIGINT, SIGTERM and SIGHUP (main thread only).
+        processes: told to kill at once on a second Ctrl-C.
+    """
+
+    lanes: Lanes
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    events: Events = field(default_factory=Events)
+    masker: Masker = field(default_factory=Masker)
+    clock: Clock = field(default_factory=SystemClock)
+    catch_signals: bool = True
+    processes: Killable | None = None
+
+
+Job = Callable[[Run], Awaitable[Ending]]
+
+
+@dataclass(slots=True)
+class _Stop:
+    """Why the job was cancelled from outside, the first reason given."""
+
+    scope: anyio.CancelScope
+    status: RunStatus | None = None
+    error: str | None = None
+    signal: int | None = None
+
+    def __call__(self, status: RunStatus, error: str, signal: int | None = None) -> None:
+        if self.status is None:
+            self.status, self.error, self.signal = status, error, signal
+        self.scope.cancel()
+
+
+async def run_session(
+    folder: RunFolder,
+    job: Job,
+    terms: Terms,
+    *,
+    meta: Mapping[str, Any] | None = None,
+    prepare: Callable[[Run], Awaitable[None]] | None = None,
+) -> Ending:
+    """Run `job` as the owner of `folder`, and write how it ended.
+
+    Args:
+        folder: the run.
+        job: what to do; returns how it ended. Cancelled on a signal, `cancel`, or the time budget.
+        terms: see `Terms`.
+        meta: what the run is, for a new one.
+        prepare: called before the job, for entries of its own (new inputs, an edit).
+
+    Passes on RunBusyError (another process owns the run) and JournalError (it cannot be written; the status stays
+    what it was, and what was committed before is safe).
+    """
+    lock = folder.lock()
+    try:
+        warnings = [] if meta is not None else _mend(folder)
+        history = History(folder.root) if meta is not None else folder.history()
+        warnings += _damage(history)
+        journal = SqliteJournal(folder.journal)
+        try:
+            run = _run(folder, journal, history, terms)
+            if meta is not None:
+                run.note("meta", meta)
+            if prepare is not None:
+                await prepare(run)
+            await _announce(run, terms, warnings, meta is not None)
+            since = terms.clock.monotonic()
+            ending = await _attended(folder, run, job, terms)
+            seconds = round(terms.clock.monotonic() - since, 3)
+            await _write_ending(run, ending, seconds)
+            return ending
+        finally:
+            journal.close()
+    finally:
+        lock.release()
+
+
+def _mend(folder: RunFolder) -> list[str]:
+    warnings = []
+    if lost_tail(folder.journal):
+        warnings.append(
+            "the end of the journal's write-ahead log cannot be read (damaged, or cut off while it was written): "
+            "what was committed there last counts as not done"
+        )
+    if kept := rebuild(folder.journal):
+        warnings.append(f"the journal was damaged and was rebuilt from what could be read; the old one is {kept}")
+    return warnings
+
+
+def _damage(history: History) -> list[str]:
+    if not history.damaged:
+        return []
+    numbers = ", ".join(map(str, history.damaged[:10])) + (", ..." if len(history.damaged) > 10 else "")
+    return [f"journal entries that cannot be read count as not done: {numbers}"]
+
+
+def _run(folder: RunFolder, journal: SqliteJournal, history: History, terms: Terms) -> Run:
+    return Run(
+        journal=journal,
+        history=history,
+        root=folder.root,
+        lanes=terms.lanes,
+        budget=Budget(terms.ceilings, history.spent),
+        events=terms.events,
+        masker=terms.masker,
+        clock=terms.clock,
+    )
+
+
+async def _announce(run: Run, terms: Terms, warnings: list[str], new: bool) -> None:
+    now = terms.clock.wall()
+    await run.note("run", {"status": RunStatus.RUNNING, "at": now}).committed()
+    terms.events.emit(RunChanged(now, run.root.name, RunStatus.RUNNING))
+    for text in warnings:
+        terms.events.emit(Warned(now, text))
+
+
+async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Ending:
+    """The job, with somebody listening to signals, the control channel and the clock."""
+    ending: Ending | None = None
+    async with anyio.create_task_group() as watchers:
+        with anyio.CancelScope() as scope:
+            stop = _Stop(scope)
+            if terms.catch_signals:
+                await watchers.start(_watch_signals, stop, terms)
+            if terms.seconds is not None:
+                watchers.start_soon(_watch_time, stop, terms.seconds - run.history.active_seconds)
+            async with control_server(folder.root, lambda message: _handle(run, stop, message)):
+                with _named_failures() as failed:
+                    ending = await job(run)
+                ending = failed[0] if failed else ending
+        watchers.cancel_scope.cancel()
+    if stop.status is not None and (ending is None or ending.status is not RunStatus.COMPLETED):
+        return Ending(stop.status, stop.error, dict(ending.facts) if ending else {}, stop.signal)
+    assert ending is not None
+    return ending
+
+
+@contextmanager
+def _named_failures() -> Iterator[list[Ending]]:
+    """Turns a failure that is meant for people into an ending; collects it, since a context cannot return."""
+    found: list[Ending] = []
+    try:
+        yield found
+    except BudgetSpentError as failure:
+        found.append(Ending(RunStatus.BUDGET_SPENT, str(failure)))
+
+
+async def _watch_signals(stop: _Stop, terms: Terms, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        task_status.started()
+        async for number in signals:
+            if stop.signal is not None and number == signal.SIGINT and terms.processes is not None:
+                terms.processes.kill_now()
+            name = signal.Signals(number).name
+            stop(RunStatus.PAUSED, f"interrupted by {name}", number)
+
+
+async def _watch_time(stop: _Stop, seconds: float) -> None:
+    await anyio.sleep(max(0.0, seconds))
+    stop(RunStatus.BUDGET_SPENT, "the budget is spent: the run's time is up")
+
+
+async def _handle(run: Run, stop: _Stop, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    match message["do"]:
+        case "cancel":
+            stop(RunStatus.CANCELLED, "cancelled by `bakeoff cancel`")
+            return {"ok": True}
+        case "answer":
+            await run.answer(str(message["path"]), str(message["choice"]))
+            return {"ok": True}
+        case unknown:
+            raise BakeoffError(f"the run does not understand {unknown!r}")
+
+
+async def _write_ending(run: Run, ending: Ending, seconds: float) -> None:
+    now = run.clock.wall()
+    body = {"status": ending.status, "error": ending.error, "at": now, "seconds": seconds, **ending.facts}
+    await run.note("run", body).committed()
+    run.events.emit(RunChanged(now, run.root.name, ending.status, ending.error))

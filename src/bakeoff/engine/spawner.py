@@ -1,0 +1,376 @@
+"""Runs commands through the supervisor: the coordinator's half of running processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from bakeoff.engine.frames import pack, take_frames
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Command, Finished, Output, SpawnError
+from bakeoff.engine.proctable import adopt_orphans
+from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored
+from bakeoff.engine.sweep import end_adopted
+
+ROOT = str(Path(__file__).parents[2])
+START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.engine.supervisor import main; main()"
+"""How the supervisor starts: without site-packages, and bakeoff's own directory last on its path."""
+
+MEMORY_LIMIT = 16 * 1024 * 1024
+"""Bytes of one stream after which a command without a log is ended: its output stands in memory only."""
+
+RETRIES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds to wait before each further try when process table, memory or descriptors are short."""
+
+STOP_PATIENCE = 10.0
+"""Seconds a supervisor gets to kill what is left and exit before it is killed itself."""
+
+TRANSIENT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+class Spawner:
+    """Runs commands, each in a session of its own, through one supervisor process started on first use.
+
+    It implements `Processes`. Use it as an async context manager and from its event loop's thread only;
+    leaving it kills every descendant.
+    """
+
+    def __init__(self, *, token: str, base_env: Mapping[str, str], masker: Masker, adopt: bool = False) -> None:
+        """Prepare; nothing is started yet.
+
+        Args:
+            token: names the run in the environment (`BAKEOFF_RUN`) of everything it starts.
+            base_env: the environment that commands change.
+            masker: its secrets are replaced before output is kept or shown.
+            adopt: become the subreaper of this process's descendants, so that even the supervisor's death
+                leaves nothing behind. It concerns the whole process: for a command line, not for a library.
+        """
+        self._token = token
+        env = {os.fsencode(name): os.fsencode(value) for name, value in base_env.items()}
+        env[b"BAKEOFF_RUN"] = os.fsencode(token)
+        forms = tuple(form.encode("utf-8", "surrogateescape") for form in masker.forms)
+        self._init = pack(("init", env, forms, (INLINE_LIMIT, EXCERPT)))
+        self._adopt = adopt and adopt_orphans()
+        self._link: _Link | None = None
+        self._number = 0
+        self._tasks = anyio.create_task_group()
+
+    async def __aenter__(self) -> Spawner:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(self, *details: Any) -> bool | None:
+        await self.end()
+        return await self._tasks.__aexit__(*details)
+
+    async def run(self, command: Command) -> Finished:
+        """Run `command` to its end.
+
+        Cancelled, it sends TERM to the process tree, KILL after the grace time, and returns to the canceller
+        only when the tree is gone. An exception of `command.on_stdout` ends the tree and is raised.
+
+        Raises:
+            SpawnError: the process could not be started, or was lost because the supervisor died.
+        """
+        for delay in RETRIES:
+            try:
+                return await self._run_once(command)
+            except SpawnError as failure:
+                if failure.errno not in TRANSIENT:
+                    raise
+            await anyio.sleep(delay)
+        return await self._run_once(command)
+
+    def kill_now(self) -> None:
+        """End every running command with KILL, at once; they come back as `ended_by="kill"`."""
+        if self._link is not None:
+            self._link.send(("kill",))
+
+    async def end(self) -> None:
+        """Kill every process there is and wait until none is left. A later `run` starts anew."""
+        link, self._link = self._link, None
+        if link is None:
+            return
+        with anyio.CancelScope(shield=True):
+            link.send(("stop",))
+            with anyio.move_on_after(STOP_PATIENCE):
+                await link.gone.wait()
+                return
+            link.process.kill()
+            await link.gone.wait()
+
+    async def _run_once(self, command: Command) -> Finished:
+        link = self._link
+        if link is None or link.dead:
+            link = self._link = _Link(self._token, self._init, self._tasks, self._adopt)
+        self._number = number = self._number + 1
+        ticket = link.tickets[number] = _Ticket(command)
+        try:
+            link.send(_run_frame(number, command))
+            await ticket.done.wait()
+        except anyio.get_cancelled_exc_class():
+            link.send(("end", number))
+            with anyio.CancelScope(shield=True):
+                await ticket.done.wait()
+            raise
+        if ticket.failure is not None:
+            raise ticket.failure
+        return await _finished(command, *ticket.answer)
+
+
+class _Ticket:
+    """One command under way."""
+
+    __slots__ = ("answer", "command", "done", "failure")
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.done = anyio.Event()
+        self.answer: tuple[Any, ...] = ()
+        self.failure: Exception | None = None
+
+
+class _Link:
+    """One supervisor's life: its process, the socket to it, and the commands it runs."""
+
+    def __init__(self, token: str, init: bytes, tasks: anyio.abc.TaskGroup, adopt: bool) -> None:
+        self.token = token
+        self.tickets: dict[int, _Ticket] = {}
+        self.dead = False
+        self.gone = anyio.Event()
+        self._adopt = adopt
+        self._tasks = tasks
+        self._unsent = bytearray()
+        self._trace = ""
+        try:
+            self._socket, self.process = _start_supervisor(token)
+        except OSError as failure:
+            text = f"the supervisor of processes could not be started: {failure.strerror or failure}"
+            raise SpawnError(text, failure.errno or 0, failure.errno in TRANSIENT) from failure
+        self._write(init)
+        tasks.start_soon(self._read)
+
+    def send(self, frame: tuple[object, ...]) -> None:
+        """Send without waiting; what the socket does not take now follows from a task."""
+        self._write(pack(frame))
+
+    def _write(self, data: bytes) -> None:
+        if self.dead:
+            return
+        if self._unsent:
+            self._unsent += data
+            return
+        try:
+            sent = self._socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # it died; the reader sees to that
+        if sent < len(data):
+            self._unsent += data[sent:]
+            self._tasks.start_soon(self._write_rest)
+
+    async def _write_rest(self) -> None:
+        with anyio.CancelScope(shield=True):
+            while self._unsent and not self.dead:
+                try:
+                    await anyio.wait_writable(self._socket)
+                    del self._unsent[: self._socket.send(self._unsent)]
+                except BlockingIOError:
+                    continue
+                except (OSError, anyio.ClosedResourceError):
+                    return
+
+    async def _read(self) -> None:
+        """Hand out answers until the supervisor is gone; no cancellation parts a command from its answer."""
+        buffer = bytearray()
+        with anyio.CancelScope(shield=True):
+            while True:
+                await anyio.wait_readable(self._socket)
+                try:
+                    data = self._socket.recv(1 << 18)
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    break
+                if not data:
+                    break
+                buffer += data
+                for frame in take_frames(buffer):
+                    self._answer(*frame)
+            await self._bury()
+
+    def _answer(self, word: str, *rest: Any) -> None:
+        if word == "broken":
+            self._trace = f"\n{rest[0]}"
+            return
+        number, *facts = rest
+        ticket = self.tickets.get(number)
+        if ticket is None:
+            return
+        if word == "chunk":
+            self._show(number, ticket, facts[0])
+            return
+        del self.tickets[number]
+        if word == "end":
+            ticket.answer = tuple(facts)
+        else:
+            ticket.failure = _spawn_error(ticket.command, *facts)
+        ticket.done.set()
+
+    def _show(self, number: int, ticket: _Ticket, chunk: bytes) -> None:
+        if ticket.failure is None and ticket.command.on_stdout is not None:
+            try:
+                ticket.command.on_stdout(chunk)
+            except Exception as failure:
+                ticket.failure = failure  # raised from `run` once the tree is gone
+                self.send(("end", number))
+
+    async def _bury(self) -> None:
+        self.dead = True
+        anyio.notify_closing(self._socket)
+        self._socket.close()
+        while self.process.poll() is None:  # noqa: ASYNC110 - it closed its socket by exiting
+            await anyio.sleep(0.001)
+        if self._adopt:
+            await end_adopted(self.token)
+        how = _how(self.process.returncode)
+        text = f"the supervisor of processes died ({how}), and this command with it{self._trace}"
+        for ticket in self.tickets.values():
+            ticket.failure = SpawnError(text, errno.ECHILD, transient=True)
+            ticket.done.set()
+        self.tickets.clear()
+        self.gone.set()
+
+
+def _start_supervisor(token: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair()
+    try:
+        ours.setblocking(False)
+        pidfd = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
+        try:
+            # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
+            flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
+            process = subprocess.Popen(
+                [sys.executable, *flags, "-c", START, str(theirs.fileno()), str(pidfd), ROOT],
+                stdin=None if _is_open(0) else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=None if _is_open(2) else subprocess.DEVNULL,
+                env={**os.environ, "BAKEOFF_RUN": token},
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(theirs.fileno(), pidfd) if pidfd >= 0 else (theirs.fileno(),),
+            )
+        finally:
+            if pidfd >= 0:
+                os.close(pidfd)
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return ours, process
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _run_frame(number: int, command: Command) -> tuple[object, ...]:
+    encode = os.fsencode
+    return (
+        "run",
+        number,
+        [encode(word) for word in command.argv],
+        encode(os.path.abspath(command.cwd)),
+        {encode(name): None if value is None else encode(value) for name, value in command.env.items()},
+        None if command.log is None else encode(os.path.abspath(command.log)),
+        command.timeout,
+        command.grace,
+        (command.inherit_stdin, command.live, command.on_stdout is not None),
+        command.output_limit if command.log is not None else min(command.output_limit, MEMORY_LIMIT),
+    )
+
+
+async def _finished(
+    command: Command, status: int, seconds: float, reason: str | None, message: str | None, *streams: Any
+) -> Finished:
+    outputs = []
+    for stream in streams:
+        output, problem = await _output(*stream)
+        outputs.append(output)
+        if problem is not None and message is None:
+            reason, message = reason or "log", problem
+    if reason == "timeout" or (reason is not None and status == 0):
+        status = -1  # ended early is never a success
+    return Finished(status, outputs[0], outputs[1], seconds, reason, message)
+
+
+async def _output(
+    kept: bytes | None, head: bytes, tail: bytes, size: int, stored: int, path: bytes | None
+) -> tuple[Output, str | None]:
+    """The stream, and what went wrong making its file durable."""
+    name = None if path is None else os.fsdecode(path)
+    if kept is not None and (name is None or stored <= INLINE_LIMIT):
+        return Output(kept.decode("utf-8", "replace"), size, name), None
+    left_out = stored - len(head) - len(tail)
+    start, rest = head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+    excerpt = f"{start}\n[... {left_out} bytes left out ...]\n{rest}"
+    if name is None:
+        return Output(excerpt, size, None), None
+    try:
+        # A record that names the file is written next, so the file must be safe before it.
+        await anyio.to_thread.run_sync(_sync, name)
+        problem = None
+    except OSError as failure:
+        problem = f"output could not be kept in {name}: {failure.strerror}"
+    return Output(Stored(name, stored, "text", excerpt), size, name), problem
+
+
+def _sync(name: str) -> None:
+    for path in (name, Path(name).parent):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _how(status: int) -> str:
+    return f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def _spawn_error(command: Command, number: int, where: str) -> SpawnError:
+    program = command.argv[0] if command.argv else ""
+    reason = os.strerror(number)
+    if not command.argv:
+        text = "there is no program to run: argv is empty"
+    elif number == errno.EINVAL or any("\0" in word for word in command.argv):
+        text = f"cannot start {program!r}: NUL in an argument, variable or path, or '=' in a variable's name"
+    elif where == "cwd":
+        text = f"cannot run in {command.cwd}: {reason}"
+    elif number == errno.E2BIG:
+        text = f"cannot start {program!r}: argument too long (one of them, or all with the environment)"
+    elif number == errno.ENOENT and "/" not in program:
+        text = f"cannot start {program!r}: no such program on PATH"
+    elif number == errno.ENOENT and Path(command.cwd, program).exists():
+        text = f"cannot start {program!r}: the interpreter that its first line names does not exist"
+    elif number == errno.ENOEXEC:
+        text = f"cannot start {program!r}: neither a program for this machine nor a script with a #! line"
+    else:
+        text = f"cannot start {program!r}: {reason}"
+    return SpawnError(text, number, number in TRANSIENT)
