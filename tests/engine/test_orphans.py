@@ -63,8 +63,9 @@ def supervisor_of(coordinator: subprocess.Popen[str], token: str) -> int:
 
 
 def end(coordinator: subprocess.Popen[str]) -> None:
-    coordinator.kill()
-    coordinator.communicate()
+    if coordinator.poll() is None:
+        coordinator.kill()
+        coordinator.communicate()
 
 
 @pytest.mark.parametrize("seed", range(10))
