@@ -181,14 +181,16 @@ def _argv(value: Any) -> Argv:
     for name in names:
         if name not in _PLACEHOLDERS:
             known = ", ".join(f"{{{known}}}" for known in _PLACEHOLDERS)
-            raise ValueError(f"a list with no other placeholders than {known} (there is {{{name}}}{_close(name, _PLACEHOLDERS)})")
+            raise ValueError(
+                f"a list with no other placeholders than {known} (there is {{{name}}}{_close(name, _PLACEHOLDERS)})"
+            )
     if "prompt" not in names:
         raise ValueError('a list with "{prompt}" where the prompt goes')
     return argv
 
 
 _BUILT_IN = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "cursor-agent", "aider", "mini")
-_EVENTS = ("claude", "codex", "gemini", "opencode", "copilot", "aider", "text")
+_EVENTS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "aider", "text")
 
 
 def _one_of(names: tuple[str, ...]) -> Check:

@@ -76,7 +76,9 @@ async def _check(
         advice = f"{path} did not tell its version within {timeout:g} s; try it by hand"
     elif login is None and (entry.login_files or entry.login_variables):
         wanted = " or ".join(entry.login_variables[:2])
-        advice = f"no login was seen: start {entry.executables[0]} once and log in" + (f", or set {wanted}" * bool(wanted))
+        advice = f"no login was seen: start {entry.executables[0]} once and log in" + (
+            f", or set {wanted}" * bool(wanted)
+        )
     return AgentCheck(entry.name, path, version, login, advice)
 
 

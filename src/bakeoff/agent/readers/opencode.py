@@ -8,7 +8,12 @@ from typing import Any
 from bakeoff.agent.events import Reading, count, money, part, words
 from bakeoff.agent.readers import Family
 
-_REASONS = {"length": "the answer was cut at the model's output limit", "content-filter": "the model refused"}
+_REASONS = {
+    "length": ("the answer was cut at the model's output limit", None),
+    "content-filter": ("the model refused", "refusal"),
+    "error": (None, None),
+}
+"""Reasons after which it ends and has failed; after others, such as `tool-calls` and `unknown`, it goes on."""
 
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:
@@ -41,17 +46,14 @@ def _finish(body: Mapping[str, Any], reading: Reading) -> None:
         "reasoning_output_tokens": [tokens.get("reasoning")],
     }
     if tokens:
-        reading.spend(
-            **{name: before.get(name, 0) + sum(count(n) or 0 for n in found) for name, found in step.items()}
-        )
+        reading.spend(**{name: before.get(name, 0) + sum(count(n) or 0 for n in found) for name, found in step.items()})
     reading.price((reading.usd or 0.0) + (money(body.get("cost")) or 0.0))
     reading.turns = (reading.turns or 0) + 1
     reason = body.get("reason")
     if reason == "stop":
         reading.end(True)
-    elif reason not in ("tool-calls", None):
-        reading.end(False, _REASONS.get(str(reason), f"the model ended for the reason {reason}"),
-                    "refusal" if reason == "content-filter" else None)
+    elif isinstance(reason, str) and reason in _REASONS:
+        reading.end(False, *_REASONS[reason])
 
 
 FAMILY = Family(read)
