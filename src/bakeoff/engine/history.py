@@ -109,6 +109,7 @@ class History:
         retries: what the failed tries of a node said, oldest first.
         pool: final records from before an edit that were not taken over yet, by key.
         damaged: numbers of entries that cannot be read.
+        settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
     """
 
     root: Path
@@ -127,6 +128,7 @@ class History:
     inputs: dict[str, Any] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
+    settled: tuple[str, ...] = ()
     spent: dict[str, float] = field(default_factory=dict)
     active_seconds: float = 0.0
 
@@ -142,7 +144,7 @@ class History:
     def find(self, path: str, key: str) -> tuple[Record, bool] | None:
         """The record that stands in for running a node again, and whether it was adopted by key."""
         record = self.records.get(path)
-        if record is not None and record.final:
+        if record is not None and (record.final or (self.settled and path.startswith(self.settled))):
             return record, False
         if key and self.pool.get(key):
             return replace(self.pool[key].popleft(), path=path), True
@@ -203,12 +205,19 @@ class History:
         self.decisions[entry.path] = json.loads(entry.body)
 
     def _answer(self, entry: Entry) -> None:
-        self.answers[entry.path] = json.loads(entry.body)
+        choice = json.loads(entry.body)
+        if choice is None:
+            self.answers.pop(entry.path, None)
+        else:
+            self.answers[entry.path] = choice
 
     def _inputs(self, entry: Entry) -> None:
         self.inputs = json.loads(entry.body)
 
     def _edit(self, entry: Entry) -> None:
+        self.edited()
+
+    def edited(self) -> None:
         """The definition changed: paths mean nothing any more, keys do."""
         for record in self.records.values():
             if record.final and record.key:

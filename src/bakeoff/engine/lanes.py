@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 
 import anyio
 
+from bakeoff.engine.errors import BakeoffError
+
 LEAVES = "leaves"
 """The lane that every leaf holds; its size is `--max-parallel`."""
 
@@ -53,14 +55,16 @@ class Lanes:
 
         Returns what `release` wants. Cancelled, it holds nothing.
 
-        Passes on KeyError: there is no such lane.
+        Raises:
+            BakeoffError: there is no such lane.
         """
         wanted = tuple(dict.fromkeys(names))
+        for name in wanted:
+            if name not in self.sizes:
+                raise BakeoffError(f"there is no lane {name!r}; lanes here: {', '.join(sorted(self.sizes))}")
         if not self._waiting and self._fits(wanted, self._free):
             self._take(wanted)
             return wanted
-        for name in wanted:
-            self._free[name]  # an unknown lane must not wait for ever
         waiter = _Waiter(wanted)
         self._waiting.append(waiter)
         self._serve()

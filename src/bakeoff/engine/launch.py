@@ -42,9 +42,7 @@ def launch(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int) -
         actions = [(os.POSIX_SPAWN_DUP2, out_end, 1), (os.POSIX_SPAWN_DUP2, err_end, 2)]
         if stdin:
             actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
-        pid = os.posix_spawn(
-            program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED
-        )
+        pid = os.posix_spawn(program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED)
     except (OSError, ValueError, IndexError) as failure:
         for fd in descriptors:
             os.close(fd)

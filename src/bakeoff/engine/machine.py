@@ -79,18 +79,14 @@ def _mounts(root: Path) -> list[tuple[str, str]]:
         before, _, after = line.partition(" - ")
         if after:
             point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), before.split(" ")[4])
-            mounts.append(
-                (point.encode("latin-1", "replace").decode("utf-8", "replace"), after.split(" ")[0])
-            )
+            mounts.append((point.encode("latin-1", "replace").decode("utf-8", "replace"), after.split(" ")[0]))
     return mounts
 
 
 def _mounts_by_command() -> list[tuple[str, str]]:
     """The same from `mount`, whose lines read `device on /point (type, options)`."""
     try:
-        listing = subprocess.run(
-            ["mount"], capture_output=True, text=True, errors="replace", check=False
-        ).stdout
+        listing = subprocess.run(["mount"], capture_output=True, text=True, errors="replace", check=False).stdout
     except OSError:
         return []
     return re.findall(r"^.+? on (/.*) \((\w+)[,)]", listing, re.MULTILINE)

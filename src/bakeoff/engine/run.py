@@ -16,7 +16,7 @@ from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
 from bakeoff.engine.history import History, encode, encode_record
-from bakeoff.engine.journal import Batch, Journal, MemoryJournal
+from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, Status
@@ -66,7 +66,8 @@ class Run:
         self.clock = clock or SystemClock()
         self.random = random or Random()  # noqa: S311  (jitter, not cryptography)
         self.answers = dict(self.history.answers)
-        self.answered: dict[str, anyio.Event] = {}
+        self.gates: dict[str, tuple[str, ...]] = {}
+        self._answered: dict[str, anyio.Event] = {}
         self._places: list[int] = []
         self._place_count = 0
 
@@ -82,6 +83,7 @@ class Run:
         timeout: float | None = None,
         absorb: bool = False,
         reserve: Mapping[str, float] | None = None,
+        backlog: Backlog | None = None,
     ) -> Record:
         """Do a piece of work once its lanes and budget allow, and return its record when that is committed.
 
@@ -99,8 +101,10 @@ class Run:
             retry: which failures are tried again.
             timeout: seconds for one try, from the start of the work; the work is cancelled then. Work that
                 ends its own processes in time needs none here.
-            absorb: a failure is final: the run goes on after it, also when it resumes.
+            absorb: a failure is final: the run goes on after it, also when it resumes; not one that aborts the run.
             reserve: budget for one try, by kind.
+            backlog: where the record waits for its commit, so that this can return before it. For siblings that
+                see nothing of one another: whoever shows the record to others drains the backlog first.
 
         Passes on BudgetSpentError: the budget does not allow another try.
         Passes on JournalError: the result could not be written.
@@ -136,9 +140,9 @@ class Run:
             started_at=begun,
             ended_at=begun + seconds,
             attempts=attempt,
-            absorbed=absorb and outcome.status is Status.FAILED,
+            absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
-        await self.commit(record)
+        await self.commit(record, backlog)
         return record
 
     async def _try(
@@ -183,13 +187,14 @@ class Run:
         self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
         return record
 
-    async def commit(self, record: Record) -> None:
-        """Write a node's record; return when it is on disk. Cancelled meanwhile, it is written all the same.
+    async def commit(self, record: Record, backlog: Backlog | None = None) -> None:
+        """Write a node's record; return when it is on disk, or in the backlog. Cancelled, it is written all the same.
 
         Passes on JournalError: it could not be written.
         """
         text, files = encode_record(record, self.root)
-        await self._append("end", record.path, text, files).committed()
+        batch = self._append("end", record.path, text, files)
+        await (batch.committed() if backlog is None else backlog.add(batch))
         self.events.emit(NodeEnded(record.ended_at, record))
 
     async def decide(self, path: str, make: Callable[[], Any]) -> Any:
@@ -204,17 +209,42 @@ class Run:
         return choice
 
     async def answer(self, path: str, choice: str) -> None:
-        """Decide a gate; whoever waits for it hears at once.
+        """Decide an open gate (one of `gates`: options by path); whoever waits for it hears at once.
 
-        Passes on JournalError: the answer could not be written.
+        Raises:
+            BakeoffError: no such gate is open, or it has no such option.
         """
+        options = self.gates.get(path)
+        if options is None:
+            known = ", ".join(self.gates) or "none"
+            raise BakeoffError(f"no gate waits at {path!r}; open gates: {known}")
+        if choice.strip().lower() not in (option.lower() for option in options):
+            raise BakeoffError(f"gate {path}: {choice!r} is no choice; the choices are {', '.join(options)}")
         await self._append("answer", path, encode(choice)).committed()
         self.answers[path] = choice
         self.answer_event(path).set()
 
+    async def forget_answer(self, path: str) -> None:
+        """Take an answer back, so that the gate asks again.
+
+        Passes on JournalError: it could not be written.
+        """
+        if self.answers.pop(path, None) is not None:
+            self._answered.pop(path, None)
+            await self._append("answer", path, encode(None)).committed()
+
     def answer_event(self, path: str) -> anyio.Event:
         """The event that is set when the gate at `path` is answered."""
-        return self.answered.setdefault(path, anyio.Event())
+        return self._answered.setdefault(path, anyio.Event())
+
+    async def start_over(self) -> None:
+        """The definition was replaced: what is done is found by key from here on, not by path.
+
+        Passes on JournalError: it could not be written.
+        """
+        await self._append("edit", "", "null").committed()
+        self.history.edited()
+        self.answers = {}
 
     def note(self, kind: str, body: Any) -> Batch:
         """Queue an entry about the run itself (`meta`, `run`, `inputs`, `edit`).

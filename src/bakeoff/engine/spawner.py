@@ -45,9 +45,7 @@ class Spawner:
     leaving it kills every descendant.
     """
 
-    def __init__(
-        self, *, token: str, base_env: Mapping[str, str], masker: Masker, adopt: bool = False
-    ) -> None:
+    def __init__(self, *, token: str, base_env: Mapping[str, str], masker: Masker, adopt: bool = False) -> None:
         """Prepare; nothing is started yet.
 
         Args:

@@ -49,9 +49,7 @@ FIRST_LOOK, LAST_LOOK = 0.004, 0.05
 class Leaf:
     """One running command."""
 
-    def __init__(
-        self, number: int, pid: int, grace: float, live: bool, streams: tuple[Stream, Stream]
-    ) -> None:
+    def __init__(self, number: int, pid: int, grace: float, live: bool, streams: tuple[Stream, Stream]) -> None:
         self.number = number
         self.pid = pid
         self.grace = grace

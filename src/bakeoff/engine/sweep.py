@@ -101,9 +101,7 @@ def _marked_by_ps() -> list[tuple[int, str]]:
     """The same where there is no /proc; best effort: ps shows the user's own processes' environments only."""
     command = ["ps", "-axwwE", "-o", "pid=,ppid=,command="]
     try:
-        listing = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
-        ).stdout
+        listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
     except OSError:
         return []
     rows = [line.split(None, 2) for line in listing.splitlines()]

@@ -59,24 +59,24 @@ class Document:
         problems: what reading noticed and lived with (duplicate keys).
     """
 
-    def __init__(
-        self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None
-    ) -> None:
+    def __init__(self, name: str, text: str, root: Node, problems: list[Problem], path: FilePath | None) -> None:
         self.name, self.text, self.root, self.problems, self.path = name, text, root, problems, path
         self.data: dict[Any, Any] = root.data
 
     def position(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Line and column of the value at `path`, or of its key; of the nearest thing above it when it is not there."""
-        node, place = self.root, (self.root.line, self.root.column)
+        """Line and column of the value at `path`, or of its key; where it is missing, of what should hold it."""
+        node = self.root
+        place = (node.line, node.column)
         for depth, part in enumerate(path):
             if isinstance(node.items, dict) and part in node.items:
-                place = node.keys[part] if key and depth == len(path) - 1 else None
+                if key and depth == len(path) - 1:
+                    return node.keys[part]
                 node = node.items[part]
             elif isinstance(node.items, list) and isinstance(part, int) and part < len(node.items):
-                node, place = node.items[part], None
+                node = node.items[part]
             else:
                 break
-            place = place or (node.line, node.column)
+            place = (node.line, node.column)
         return place
 
     def problem(self, severity: str, path: Path, message: str, *, key: bool = False) -> Problem:
@@ -95,9 +95,7 @@ def load_document(path: FilePath) -> Document:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as failure:
-        raise InvalidWorkflowError(
-            name, [Problem("error", f"cannot read the file: {failure.strerror}")]
-        ) from None
+        raise InvalidWorkflowError(name, [Problem("error", f"cannot read the file: {failure.strerror}")]) from None
     if len(raw) > MAX_BYTES:
         raise InvalidWorkflowError(name, [Problem("error", f"the file is larger than {MAX_BYTES:,} bytes")])
     try:
@@ -113,8 +111,7 @@ def load_document(path: FilePath) -> Document:
 def parse_document(text: str, name: str = "workflow", path: FilePath | None = None) -> Document:
     """Read a workflow from text.
 
-    Raises:
-        InvalidWorkflowError: it is no YAML mapping, or is made to exhaust its reader.
+    Refuses, as `InvalidWorkflowError`, what is no YAML mapping or is made to exhaust its reader.
     """
     builder = _Builder(name)
     try:
@@ -249,9 +246,7 @@ class _Open:
             node.items.append(child)
         elif self.key is None:
             if child.items is not None:
-                builder.refuse_at(
-                    "a key must be plain text, not a list or a mapping", child.line, child.column
-                )
+                builder.refuse_at("a key must be plain text, not a list or a mapping", child.line, child.column)
             self.key = child
         else:
             self._pair(builder, self.key, child)
@@ -264,7 +259,7 @@ class _Open:
             return
         if key.data in node.data:
             first = node.keys[key.data]
-            message = f"the key `{key.data}` stands here a second time (first in line {first[0]}); the last one counts"
+            message = f"the key `{key.data}` stands here again (first in line {first[0]}); the last one counts"
             builder.problems.append(Problem("warning", message, key.line, key.column))
         node.data[key.data] = child.data
         node.items[key.data] = child
@@ -275,9 +270,7 @@ class _Open:
             sources = child.items if isinstance(child.items, list) else [child]
             for source in sources:
                 if not isinstance(source.items, dict):
-                    builder.refuse_at(
-                        "`<<` takes a mapping or a list of mappings", source.line, source.column
-                    )
+                    builder.refuse_at("`<<` takes a mapping or a list of mappings", source.line, source.column)
                 self._merge(source)
         return self.node
 
@@ -289,7 +282,7 @@ class _Open:
                 self.node.keys[key] = source.keys[key]
 
 
-_resolver = yaml.SafeLoader("")
+_resolver: Any = yaml.SafeLoader("")
 
 
 @lru_cache(maxsize=8192)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from bakeoff.workflow import filters
@@ -55,9 +56,7 @@ def parse(text: str) -> Node:
         ExpressionError: it does not parse, is too long or nests too deeply.
     """
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(
-            f"the expression has {len(text):,} characters; {MAX_LENGTH:,} is the limit", text
-        )
+        raise ExpressionError(f"the expression has {len(text):,} characters; {MAX_LENGTH:,} is the limit", text)
     return _Parser(text).range(0, len(text), 0)
 
 
@@ -85,9 +84,7 @@ class _Parser:
                 if len(opened) > MAX_DEPTH:
                     raise self._error(f"brackets are nested more than {MAX_DEPTH} deep", start)
             tokens.append(
-                _Token(
-                    kind if kind in {"quote", "close"} else " ".join(match.group().split()), start, end, -1
-                )
+                _Token(kind if kind in {"quote", "close"} else " ".join(match.group().split()), start, end, -1)
             )
         if opened:
             token = tokens[opened[-1]]
@@ -107,8 +104,6 @@ class _Parser:
 
     def _top(self, low: int, high: int) -> list[_Token]:
         """The tokens of a range that stand outside its brackets and quotes."""
-        from bisect import bisect_left
-
         found = []
         place, tokens = bisect_left(self.starts, low), self.tokens
         while place < len(tokens) and tokens[place].start < high:
@@ -156,9 +151,7 @@ class _Parser:
         for sign in COMPARISONS:
             mark = next((token for token in top if token.kind == sign), None)
             if mark is not None:
-                return Compare(
-                    sign, self.range(low, mark.start, depth + 1), self.range(mark.end, high, depth + 1)
-                )
+                return Compare(sign, self.range(low, mark.start, depth + 1), self.range(mark.end, high, depth + 1))
         return None
 
     def _is_not(self, low: int, high: int) -> bool:
@@ -231,7 +224,7 @@ def _filter_complaint(segment: str) -> str:
     name = re.match(r"\w*", segment)[0]  # type: ignore[index]
     if name in filters.WITH_ARGUMENT:
         optional = " or no argument" if name in filters.PLAIN else ""
-        return f"the filter `{name}` takes exactly one argument{optional}, and nothing may follow it: `| {segment[:40]}`"
+        return f"the filter `{name}` takes one argument{optional}, and nothing may follow: `| {segment[:40]}`"
     if name in filters.PLAIN:
         return f"the filter `{name}` takes no argument, and nothing may follow it: `| {segment[:40]}`"
     close = difflib.get_close_matches(name, filters.NAMES, 1)

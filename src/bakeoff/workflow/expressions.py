@@ -93,8 +93,7 @@ class Template:
 def compile_template(value: Any) -> Template:
     """`value` parsed; anything but text with a block in it evaluates to itself.
 
-    Raises:
-        ExpressionError: an expression in it does not parse.
+    Raises `ExpressionError` where an expression in it does not parse.
     """
     if not isinstance(value, str) or "{{" not in value:
         return Template(value)
@@ -129,7 +128,7 @@ def _block(text: str, start: int, end: int) -> Block:
 
 
 def _block_end(text: str, place: int) -> int:
-    """Where the `}}` of a block stands that is outside quotes; the first one at all where quotes do not close."""
+    """Where the first `}}` outside quotes stands; the first one at all where quotes do not close."""
     first = text.find("}}", place)
     while first >= 0:
         single, double = text.find("'", place, first), text.find('"', place, first)

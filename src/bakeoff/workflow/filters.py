@@ -26,10 +26,10 @@ def _kind(value: object) -> str:
 
 
 def _text(name: str, value: Any, what: str = "text") -> str:
-    value = loaded(value)
-    if not isinstance(value, str):
-        raise FilterError(f"{name}: expected {what}, got {_kind(value)}")
-    return value
+    text = loaded(value)
+    if not isinstance(text, str):
+        raise FilterError(f"{name}: expected {what}, got {_kind(text)}")
+    return text
 
 
 def default(value: Any, fallback: Any = "") -> Any:
@@ -39,21 +39,19 @@ def default(value: Any, fallback: Any = "") -> Any:
 
 def join(value: Any, separator: Any) -> str:
     """The elements as text with `separator` between them."""
-    separator = _text("join", separator, "text as separator")
+    between = _text("join", separator, "text as separator")
     value = loaded(value)
     if not is_list(value):
         return str(plain(value))
     # An element that is null is spelled None here, unlike in a template: the files rely on it.
-    return separator.join([str(plain(part)) for part in value])
+    return between.join([str(plain(part)) for part in value])
 
 
 def map_(value: Any, path: Any) -> list[Any]:
     """What stands at the dotted `path` of each element that is a mapping; other elements as they are."""
     keys = _text("map", path, "text as path").split(".")
     value = loaded(value)
-    return (
-        [_at(part, keys) if isinstance(part, Mapping) else part for part in value] if is_list(value) else []
-    )
+    return [_at(part, keys) if isinstance(part, Mapping) else part for part in value] if is_list(value) else []
 
 
 def _at(value: Any, keys: list[str]) -> Any:

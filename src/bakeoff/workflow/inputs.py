@@ -105,7 +105,7 @@ def resolve_inputs(
 
 
 def project_integration(project: Path | None) -> str | None:
-    """The agent that the project is set up for, from `.specify/integration.json`; None when that says nothing."""
+    """The agent that the project is set up for, as `.specify/integration.json` says; None if it does not."""
     if project is None:
         return None
     try:

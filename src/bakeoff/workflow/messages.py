@@ -36,9 +36,7 @@ _PATTERNS = {
 }
 
 
-def translate(
-    failure: ValidationError, document: Document, at: Path, data: Any, model: type[Strict]
-) -> list[Problem]:
+def translate(failure: ValidationError, document: Document, at: Path, data: Any, model: type[Strict]) -> list[Problem]:
     """Every problem that pydantic found in `data`, which stands at `at`; unknown keys are warnings."""
     grouped: dict[tuple[Path, bool], list[ErrorDetails]] = {}
     for error in failure.errors(include_url=False):
@@ -77,10 +75,10 @@ def _problem(
         message = f"unknown key `{name}`{suggestion(name, known) or '; it is ignored'}"
         return document.problem("warning", at + path, message, key=True)
     if kind == "missing":
-        missing = ", ".join(f"`{error['loc'][-1]}`" for error in errors if error["type"] == "missing")
-        return document.problem(
-            "error", at + path, f"{missing} is missing" if len(errors) == 1 else f"{missing} are missing"
-        )
+        keys = [f"`{error['loc'][-1]}`" for error in errors if error["type"] == "missing"]
+        verb = "is" if len(keys) == 1 else "are"
+        whose = f"; a step of type `{data.get('type', 'command')}` needs it" if not path and at else ""
+        return document.problem("error", at + path, f"{', '.join(keys)} {verb} missing{whose}")
     if first["loc"][-1] == "[key]" or kind == "invalid_key":
         return document.problem(
             "error", at + path, f"the key {first['input']!r} must be text; put it in quotes", key=True
@@ -111,7 +109,7 @@ def _other(error: ErrorDetails, name: str) -> str:
     if kind == "string_pattern_mismatch" and name in _PATTERNS:
         return f"{_PATTERNS[name]}, not {shown(error['input'])}"
     if kind == "value_error":
-        return f"{context['error']}, not {shown(error['input'])}"
+        return str(context["error"])
     return f"is wrong: {error['msg']}"
 
 

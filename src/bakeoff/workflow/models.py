@@ -39,7 +39,9 @@ class Nested(Enum):
     MAPPING = "lists of steps by name"
 
 
-_STEP_SCHEMA = {"$ref": "#/$defs/step"}
+# Pydantic knows no definition of that name; `schema` puts the reference in its place.
+STEP_MARK = "x-step"
+_STEP_SCHEMA = {STEP_MARK: True}
 _STEPS_SCHEMA = {"type": "array", "items": _STEP_SCHEMA}
 Steps = Annotated[list[Any], Nested.LIST, WithJsonSchema(_STEPS_SCHEMA)]
 OptionalSteps = Annotated[
@@ -59,8 +61,23 @@ def _finite(value: float) -> float:
     return value
 
 
-Number = Annotated[int | float, AfterValidator(_finite)]
-Seconds = Annotated[int | float, AfterValidator(_finite), Field(gt=0)]
+# Pydantic's own JSON Schema for a bounded union is wrong, so each of these brings its own.
+Positive = Annotated[
+    int | float,
+    AfterValidator(_finite),
+    Field(gt=0),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+NotNegative = Annotated[
+    int | float, AfterValidator(_finite), Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})
+]
+Factor = Annotated[int | float, AfterValidator(_finite), Field(ge=1), WithJsonSchema({"type": "number", "minimum": 1})]
+Share = Annotated[
+    int | float,
+    AfterValidator(_finite),
+    Field(ge=0, le=1),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
+]
 Text = Annotated[str, Interpolated()]
 Environment = Annotated[dict[str, str | int | float | bool | None], Interpolated()]
 Mapping = Annotated[dict[str, Any], Interpolated()]
@@ -76,17 +93,15 @@ class Retry(Strict):
     """When and how often a failed step is tried again."""
 
     attempts: int = Field(2, ge=1, le=1000, description="How often the step is started in all.")
-    delay: Annotated[Number, Field(ge=0)] = Field(1.0, description="Seconds before the second attempt.")
-    backoff: Annotated[Number, Field(ge=1)] = Field(
-        2.0, description="Factor by which the delay grows each time."
-    )
-    max_delay: Annotated[Number, Field(ge=0)] = Field(60.0, description="Seconds that a delay never exceeds.")
-    jitter: Annotated[Number, Field(ge=0, le=1)] = Field(
+    delay: NotNegative = Field(1.0, description="Seconds before the second attempt.")
+    backoff: Factor = Field(2.0, description="Factor by which the delay grows each time.")
+    max_delay: NotNegative = Field(60.0, description="Seconds that a delay never exceeds.")
+    jitter: Share = Field(
         0.1, description="Random part of each delay: 0 none, 1 anything from nothing to the whole delay."
     )
     on: list[str] | None = Field(
         None,
-        description="Kinds of failure that are tried again: exit, timeout, spawn, rate-limit, overload, ... All if left out.",
+        description="Kinds of failure to try again after: exit, timeout, spawn, rate-limit, ... All if left out.",
     )
 
     @model_validator(mode="before")
@@ -104,21 +119,17 @@ class StepModel(Strict):
     Mark fields with `Interpolated` (see `Text`) to have their `{{ }}` evaluated and checked.
     """
 
-    id: str = Field(
-        description="Name of the step, unique in the workflow; later steps read `steps.ID`.", min_length=1
-    )
+    id: str = Field(description="Name of the step, unique in the workflow; later steps read `steps.ID`.", min_length=1)
     type: str = Field("command", description="What sort of step it is.")
     continue_on_error: bool = Field(False, description="Go on with the next step when this one itself fails.")
-    timeout: Seconds | None = Field(None, description="Seconds the work may take, counted from its start.")
+    timeout: Positive | None = Field(None, description="Seconds the work may take, counted from its start.")
     retry: Retry | None = Field(None, description="Try again when the step fails.")
     env: Environment | None = Field(None, description="Environment variables for what the step starts.")
     cwd: Text | None = Field(None, description="Directory the step works in, relative to the project.")
     when: Annotated[str | bool | None, Condition()] = Field(
         None, description="Condition; the step is skipped when it is false."
     )
-    lane: str | list[str] | None = Field(
-        None, description="Lanes (named capacities) the step takes a place in."
-    )
+    lane: str | list[str] | None = Field(None, description="Lanes (named capacities) the step takes a place in.")
     independent: bool = Field(
         False,
         description="The step does not depend on earlier ones: `resume --edit` keeps its result whatever they did.",
@@ -145,8 +156,7 @@ class StepModel(Strict):
     def template(self, field: str, *keys: str | int) -> Template:
         """The compiled template of a field, or of what stands under `keys` in it.
 
-        Raises:
-            ExpressionError: an expression in it does not parse.
+        Raises `ExpressionError` where an expression in it does not parse.
         """
         name = (field, *keys) if keys else field
         found = self._templates.get(name)
@@ -160,8 +170,7 @@ class StepModel(Strict):
     def templates(self, field: str) -> dict[Any, Template]:
         """The compiled templates of a list or mapping field, by place or key; empty where the field is null.
 
-        Raises:
-            ExpressionError: an expression in it does not parse.
+        Raises `ExpressionError` where an expression in it does not parse.
         """
         value = getattr(self, field)
         keys = range(len(value)) if isinstance(value, list) else (value or ())
@@ -181,11 +190,18 @@ class Header(Strict):
     options: dict[str, Any] | None = Field(None, description="Options for command steps.")
 
 
+def _refuse_permissions(value: Any) -> Any:
+    raise ValueError("is refused, because nothing would enforce it; take it out")
+
+
 class Requires(Strict):
     """The `requires:` mapping; advice for people, never enforced."""
 
     speckit_version: Any = Field(None, description="Version of spec-kit the file was written for.")
     integrations: Any = Field(None, description="Agents the workflow was written for.")
+    permissions: Annotated[Any, AfterValidator(_refuse_permissions)] = Field(
+        None, description="Refused: nothing would enforce it."
+    )
 
 
 class InputDeclaration(Strict):
@@ -209,10 +225,10 @@ class OutputDeclaration(Strict):
 class Budget(Strict):
     """Ceilings for the whole run."""
 
-    usd: Annotated[Number, Field(gt=0)] | None = Field(None, description="Money, in US dollars.")
+    usd: Positive | None = Field(None, description="Money, in US dollars.")
     tokens: Annotated[int, Field(gt=0)] | None = Field(None, description="Tokens, in and out.")
     calls: Annotated[int, Field(gt=0)] | None = Field(None, description="Calls of agents and models.")
-    seconds: Seconds | None = Field(None, description="Wall-clock time.")
+    seconds: Positive | None = Field(None, description="Wall-clock time.")
 
 
 def _version_text(value: Any) -> Any:
@@ -234,7 +250,7 @@ class WorkflowFile(Strict):
     outputs: dict[str, OutputDeclaration] = Field(default_factory=dict, description="The outputs, by name.")
     secrets: list[str] | dict[str, str] = Field(
         default_factory=list,
-        description="Environment variables whose values are masked in all that is written; a mapping names them.",
+        description="Environment variables whose values are masked wherever bakeoff writes; a mapping names them.",
     )
     budget: Budget = Field(default_factory=Budget, description="Ceilings for the whole run.")
     env: Environment = Field(default_factory=dict, description="Environment variables for every step.")
@@ -246,12 +262,12 @@ class WorkflowFile(Strict):
 @cache
 def marked(model: type[BaseModel], marker: type) -> tuple[tuple[str, str, Any], ...]:
     """The fields of a model that carry a marker: attribute, key in the file, the marker itself."""
-    found = []
-    for name, field in model.model_fields.items():
-        for mark in _metadata(field):
-            if isinstance(mark, marker):
-                found.append((name, field.alias or name, mark))
-    return tuple(found)
+    return tuple(
+        (name, field.alias or name, mark)
+        for name, field in model.model_fields.items()
+        for mark in _metadata(field)
+        if isinstance(mark, marker)
+    )
 
 
 def _metadata(field: Any) -> list[Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from bakeoff.workflow.models import (
     Condition,
     Interpolated,
     Mapping,
     NamedSteps,
+    NotNegative,
     OneStep,
     OptionalSteps,
     StepModel,
@@ -18,13 +19,13 @@ from bakeoff.workflow.models import (
     Text,
 )
 
-Concurrency = Annotated[
-    Any, Interpolated(), WithJsonSchema({"type": ["number", "string", "null", "boolean"]})
-]
+Concurrency = Annotated[Any, Interpolated(), WithJsonSchema({"type": ["number", "string", "null", "boolean"]})]
 
 
 class Shell(StepModel):
     """Runs a command and keeps what it printed."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["run"]}, {"required": ["argv"]}]})
 
     run: Text | None = Field(None, description="Text for `/bin/sh -c`. Quote values in it with `| sh`.")
     argv: Annotated[list[str] | None, Interpolated()] = Field(
@@ -68,16 +69,12 @@ class Gate(StepModel):
     """Waits for a person to decide."""
 
     message: Text = Field(description="What is to be decided.")
-    options: list[str] = Field(
-        default_factory=lambda: ["approve", "reject"], description="The choices.", min_length=1
-    )
+    options: list[str] = Field(default_factory=lambda: ["approve", "reject"], description="The choices.", min_length=1)
     on_reject: Literal["abort", "skip", "retry"] = Field(
         "abort", description="What a rejection does: end the run, go on, or ask again after `resume`."
     )
     show_file: Text | None = Field(None, description="A file to show with the question.")
-    verdict_input: str | None = Field(
-        None, description="An input whose value, when it has one, is the choice."
-    )
+    verdict_input: str | None = Field(None, description="An input whose value, when it has one, is the choice.")
 
 
 class If(StepModel):
@@ -115,13 +112,11 @@ class FanOut(StepModel):
 
     items: Annotated[Any, Interpolated()] = Field(description="A list, or an expression that gives one.")
     step: OneStep = Field(description="The step run for each item; `item` and `index` are its names.")
-    max_concurrency: Concurrency = Field(
-        1, description="How many items are open at once: a number or an expression."
-    )
+    max_concurrency: Concurrency = Field(1, description="How many items are open at once: a number or an expression.")
     on_halt: Literal["finish", "cancel"] = Field(
         "finish", description="What happens to later items that are running when an item halts the run."
     )
-    min_success: Annotated[int | float | None, Field(ge=0)] = Field(
+    min_success: NotNegative | None = Field(
         None, description="How many items must succeed: a count, or a share between 0 and 1 such as 0.8."
     )
 
@@ -130,9 +125,7 @@ class FanIn(StepModel):
     """Gathers the outputs of earlier steps."""
 
     wait_for: list[Any] = Field(description="Ids of steps declared before this one.", min_length=1)
-    output: Mapping | None = Field(
-        None, description="Further outputs; `fan_in.results` is what was gathered."
-    )
+    output: Mapping | None = Field(None, description="Further outputs; `fan_in.results` is what was gathered.")
 
 
 class Slot(StepModel):
@@ -152,9 +145,7 @@ class Parallel(StepModel):
     """Runs named lists of steps at once."""
 
     branches: NamedSteps = Field(description="Lists of steps by name.", min_length=1)
-    max_concurrency: Concurrency = Field(
-        None, description="How many branches are open at once; all if left out."
-    )
+    max_concurrency: Concurrency = Field(None, description="How many branches are open at once; all if left out.")
 
 
 BUILT_IN: dict[str, type[StepModel]] = {

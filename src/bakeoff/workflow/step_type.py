@@ -35,13 +35,13 @@ class StepType(Protocol):
 
         Args:
             step: an instance of `model`.
-            context: what the interpreter offers: evaluating templates, running processes, the item's names.
+            context: what the interpreter offers: evaluating templates, running processes, the names.
         """
         ...
 
 
 class StepTypes:
-    """The step types known: built-in, registered, and, once an unknown name is met, those of installed packages."""
+    """The step types known: built-in, registered and, looked up once a name is unknown, those of packages."""
 
     def __init__(self, custom: Iterable[StepType] = (), *, discover: bool = True) -> None:
         self._custom: dict[str, StepType] = {}
@@ -60,9 +60,7 @@ class StepTypes:
         if not isinstance(name, str) or not name:
             raise BakeoffError(f'the step type {step_type!r} has no name; give its class `name = "..."`')
         if not (isinstance(model, type) and issubclass(model, StepModel)):
-            raise BakeoffError(
-                f"the step type `{name}` has no model; give its class `model`, derived from StepModel"
-            )
+            raise BakeoffError(f"the step type `{name}` has no model; give its class `model`, derived from StepModel")
         if not callable(getattr(step_type, "run", None)):
             raise BakeoffError(f"the step type `{name}` has no method `run(self, step, context)`")
         if name in BUILT_IN or name in self._custom:
@@ -72,8 +70,7 @@ class StepTypes:
     def model(self, name: str) -> type[StepModel] | None:
         """The fields of a step type; None when there is none of that name.
 
-        Raises:
-            BakeoffError: an installed step type cannot be loaded.
+        Raises `BakeoffError` where it is installed and cannot be loaded.
         """
         if name in BUILT_IN:
             return BUILT_IN[name]
@@ -81,10 +78,9 @@ class StepTypes:
         return custom.model if custom else None
 
     def custom(self, name: str) -> StepType | None:
-        """The step type written in Python of that name.
+        """The step type written in Python of that name, if there is one.
 
-        Raises:
-            BakeoffError: it is installed and cannot be loaded.
+        Raises `BakeoffError` where it is installed and cannot be loaded.
         """
         if name not in self._custom and name in self._entries():
             self._load(self._entries()[name])
@@ -111,10 +107,6 @@ class StepTypes:
             found = entry.load()
             self.register(found() if isinstance(found, type) else found)
         except Exception as failure:
-            raise BakeoffError(
-                f"the step type `{entry.name}` ({entry.value}) cannot be loaded: {failure}"
-            ) from failure
+            raise BakeoffError(f"the step type `{entry.name}` ({entry.value}) cannot be loaded: {failure}") from failure
         if entry.name not in self._custom:
-            raise BakeoffError(
-                f"the step type installed as `{entry.name}` ({entry.value}) calls itself something else"
-            )
+            raise BakeoffError(f"the step type installed as `{entry.name}` ({entry.value}) calls itself something else")

@@ -22,7 +22,7 @@ _Model = TypeVar("_Model", bound=Strict)
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The ids that steps can see: the workflow's, or those of one fan-out template and of what is around it."""
+    """The ids that steps can see: the workflow's, or those of a fan-out template and of what is around it."""
 
     parent: Scope | None = None
     owner: Entry | None = None
@@ -49,8 +49,8 @@ class Entry:
     Attributes:
         path: where it stands.
         raw: the mapping, as written.
-        type: its type's name, also where it is unknown.
-        kind: the model of its type; None where the type is unknown.
+        type_name: its type, also where it is unknown.
+        model: the fields of its type; None where the type is unknown.
         scope: the ids it can see.
         parent: the step it stands in.
         order: its place among all steps, in the order written.
@@ -60,8 +60,8 @@ class Entry:
 
     path: Path
     raw: dict[Any, Any]
-    type: str
-    kind: type[StepModel] | None
+    type_name: str
+    model: type[StepModel] | None
     scope: Scope
     parent: Entry | None
     order: int
@@ -91,9 +91,7 @@ class Tree:
         self.problems: list[Problem] = []
         self.scope = Scope()
         steps = document.data.get("steps")
-        self.steps: list[StepModel] = (
-            self._list(("steps",), steps, self.scope, None) if isinstance(steps, list) else []
-        )
+        self.steps: list[StepModel] = self._list(("steps",), steps, self.scope, None) if isinstance(steps, list) else []
 
     def error(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note an error at `path`."""
@@ -113,9 +111,7 @@ class Tree:
             return None
         name = raw.get("type", "command")
         kind = self._kind(path, name)
-        entry = Entry(
-            path, raw, name if isinstance(name, str) else "", kind, scope, parent, len(self.entries)
-        )
+        entry = Entry(path, raw, name if isinstance(name, str) else "", kind, scope, parent, len(self.entries))
         self.entries.append(entry)
         self._declare(entry)
         if kind is not None:
@@ -145,11 +141,11 @@ class Tree:
         name = entry.raw.get("id")
         path = (*entry.path, "id")
         if name is None and "id" not in entry.raw:
-            if entry.kind is None:
+            if entry.model is None:
                 self.error(entry.path, "`id` is missing")
             return
         if not isinstance(name, str):
-            if entry.kind is None:
+            if entry.model is None:
                 self.error(path, f"`id` must be text, not {shown(name)}")
             return
         for sign in ":/":
@@ -185,10 +181,8 @@ class Tree:
                 setattr(entry.step, attribute, built)
 
 
-def checked(
-    model: type[_Model], document: Document, path: Path, data: Any
-) -> tuple[_Model | None, list[Problem]]:
-    """An instance of `model`, unless there are errors, and the problems; unknown keys are warnings and left out."""
+def checked(model: type[_Model], document: Document, path: Path, data: Any) -> tuple[_Model | None, list[Problem]]:
+    """An instance of `model`, or None where there are errors; and the problems. Unknown keys are left out."""
     try:
         return model.model_validate(data), []
     except ValidationError as failure:
@@ -206,7 +200,5 @@ def _without(data: Any, unknown: list[tuple[Any, ...]]) -> Any:
         if len(path) > 1:
             deeper.setdefault(path[0], []).append(path[1:])
     return {
-        key: _without(part, deeper[key]) if key in deeper else part
-        for key, part in data.items()
-        if key not in here
+        key: _without(part, deeper[key]) if key in deeper else part for key, part in data.items() if key not in here
     }

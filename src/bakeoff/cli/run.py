@@ -1,0 +1,48 @@
+"""`bakeoff run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("run")
+@click.argument("workflow", type=click.Path(path_type=Path))
+@click.option(
+    "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; or @FILE.json for several."
+)
+@click.option("--run-id", help="The run's id; made up if left out.")
+@click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+@click.option("--strict", is_flag=True, help="Refuse files that validation warns about.")
+@click.option("--allow-unquoted", is_flag=True, help="Let text from agents into shell commands as it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def command(
+    workflow: Path,
+    pairs: tuple[str, ...],
+    run_id: str | None,
+    max_parallel: int | None,
+    strict: bool,
+    allow_unquoted: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run WORKFLOW, a YAML file or the id of an installed workflow, in this folder.
+
+    Exit status: 0 completed or paused at a gate; 1 failed, aborted or refused; 4 budget spent; 130 or 143 interrupted.
+    """
+    from bakeoff.cli.ending import fail, parse_inputs, run_to_end
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.engine.store import RunStore
+    from bakeoff.workflow.find import require_workflow
+    from bakeoff.workflow.job import Conditions, start
+
+    here = Path.cwd()
+    conditions = Conditions(max_parallel=max_parallel, strict=strict, allow_unquoted=allow_unquoted, adopt=True)
+    try:
+        path = require_workflow(str(workflow), None, here)
+        inputs = parse_inputs(pairs)
+    except BakeoffError as failure:
+        fail(failure)
+    run_to_end(lambda: start(RunStore(here), path, inputs, run_id, conditions), as_json, lambda folder, ending: None)

@@ -1,0 +1,1 @@
+"""A run as people and programs read it: state, tables, timelines, HTML."""

@@ -1,0 +1,61 @@
+"""Workflows that call workflows: finding the file, and what can be said of a call before the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Any, TypeAlias
+
+from bakeoff.workflow.problems import suggestion
+from bakeoff.workflow.tree import Entry, Tree
+
+FindWorkflow: TypeAlias = Callable[[str, FilePath | None], FilePath | None]
+"""Finds the file of a called workflow, given its name and the file of the caller."""
+
+MAX_CALLS = 16
+"""How deep workflows may call each other."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def finder(project: FilePath) -> FindWorkflow:
+    """Finds called workflows for a project: by path beside the caller, then by id in the project's folders."""
+
+    def find(name: str, caller: FilePath | None) -> FilePath | None:
+        beside = (caller.parent if caller else project) / name
+        places = [beside]
+        if _ID.fullmatch(name):
+            places.append(project / ".bakeoff" / "workflows" / f"{name}.yml")
+            places.append(project / ".specify" / "workflows" / name / "workflow.yml")
+        return next((place.resolve() for place in places if _is_file(place)), None)
+
+    return find
+
+
+def _is_file(path: FilePath) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def literal_name(entry: Entry) -> str | None:
+    """The name that a `workflow` step calls, unless an expression gives it."""
+    name = entry.raw.get("workflow")
+    return name if isinstance(name, str) and name and "{{" not in name else None
+
+
+def check_inputs(tree: Tree, entry: Entry, callee: dict[Any, Any]) -> None:
+    """Inputs of a call that the called workflow does not have, or cannot do without."""
+    given, declared = entry.raw.get("input"), callee.get("inputs")
+    given = given if isinstance(given, dict) else {}
+    declared = declared if isinstance(declared, dict) else {}
+    name = entry.raw["workflow"]
+    for key in given:
+        if key not in declared:
+            hint = suggestion(str(key), map(str, declared))
+            tree.error((*entry.path, "input", key), f"the workflow `{name}` has no input `{key}`{hint}", key=True)
+    for key, raw in declared.items():
+        if isinstance(raw, dict) and raw.get("required") is True and raw.get("default") is None and key not in given:
+            tree.error(entry.path, f"the workflow `{name}` needs the input `{key}`; give it under `input`")

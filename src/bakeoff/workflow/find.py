@@ -1,0 +1,43 @@
+"""Where `workflow:` finds the file it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bakeoff.engine.errors import BakeoffError
+
+_ID = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+
+
+def find_workflow(name: str, caller: Path | None, project: Path) -> Path | None:
+    """The file of a workflow: a path beside the caller, else an id under `.bakeoff` or `.specify`; None if nowhere."""
+    for candidate in candidates(name, caller, project):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def candidates(name: str, caller: Path | None, project: Path) -> list[Path]:
+    """The places looked at, in order."""
+    beside = (caller.parent if caller else project) / name
+    places = [beside]
+    if _ID.fullmatch(name):
+        places += [
+            project / ".bakeoff" / "workflows" / f"{name}.yml",
+            project / ".specify" / "workflows" / name / "workflow.yml",
+        ]
+    return places
+
+
+def require_workflow(name: str, caller: Path | None, project: Path) -> Path:
+    """The file of a workflow.
+
+    Raises:
+        BakeoffError: there is none; the message says where it was looked for.
+    """
+    found = find_workflow(name, caller, project)
+    if found is None:
+        looked = ", ".join(str(place) for place in candidates(name, caller, project))
+        raise BakeoffError(f"there is no workflow {name!r}; looked for {looked}")
+    return found

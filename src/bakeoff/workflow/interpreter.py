@@ -1,0 +1,216 @@
+"""Walks a workflow's steps: finds what is done already, runs the rest, and says where and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.events import NodeStarted
+from bakeoff.engine.journal import Backlog
+from bakeoff.engine.process import Processes
+from bakeoff.engine.record import Record, RunStatus, Status
+from bakeoff.engine.run import Run
+from bakeoff.workflow.expressions import ExpressionError, truth
+from bakeoff.workflow.scope import Naming, Scope, digest
+
+if TYPE_CHECKING:
+    from bakeoff.settings import Settings
+    from bakeoff.workflow.models import StepModel
+    from bakeoff.workflow.step_type import StepTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why nothing more is to start here.
+
+    Attributes:
+        status: what the run is to be called.
+        error: the message for a person; None for a pause.
+        path: the node that halts.
+        gate: what a person must decide: `step_id`, `message`, `options`, `choice`.
+        raised: the node has no record of its own: an expression could not be evaluated.
+    """
+
+    status: RunStatus
+    error: str | None
+    path: str
+    gate: Mapping[str, Any] | None = None
+    raised: bool = False
+
+
+class Asker(Protocol):
+    """Puts a gate to somebody who is there."""
+
+    async def ask(self, path: str, message: str, options: Sequence[str], show: str | None) -> str | None:
+        """The option chosen; None when nobody can say now. Cancelled, it stops asking."""
+        ...
+
+
+@dataclass(slots=True)
+class Setting:
+    """What all steps of a run share.
+
+    Attributes:
+        run: where results are committed.
+        processes: runs commands.
+        settings: the project's settings.
+        step_types: every type of step.
+        project: the folder that steps work in.
+        workflow_dir: folder of the workflow file, for `context.workflow_dir`; None when it has none.
+        asker: somebody at a terminal; None when nobody is there.
+        environment: variables that the workflow sets for every step.
+        defaults: `integration`, `model` and `options` of the workflow.
+        inputs: the values of the inputs.
+        depth: how many workflow calls this one is inside of.
+    """
+
+    run: Run
+    processes: Processes
+    settings: Settings
+    step_types: StepTypes
+    project: str
+    workflow_dir: str | None
+    asker: Asker | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a step is being run: everything its type needs to know.
+
+    `backlog`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
+    """
+
+    setting: Setting
+    step: Any
+    path: str
+    scope: Scope
+    naming: Naming
+    backlog: Backlog | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.setting.run
+
+    def value(self, field_name: str, *keys: str | int) -> Any:
+        """The value of one of the step's fields, evaluated here."""
+        return self.step.template(field_name, *keys).evaluate(self.scope)
+
+    def values(self, field_name: str) -> dict[Any, Any]:
+        """The values of a list's or mapping's parts, evaluated here."""
+        return {key: template.evaluate(self.scope) for key, template in self.step.templates(field_name).items()}
+
+    def key(self, *parts: Any) -> str:
+        """The step's key: a digest of `parts` and, unless it is independent, of all that went before."""
+        return digest("" if self.step.independent else self.scope.chain, self.step.type, *parts)
+
+    def started(self) -> float:
+        """Announce a node that holds others; returns the time."""
+        now = self.run.clock.wall()
+        self.run.events.emit(NodeStarted(now, self.path, self.step.type))
+        return now
+
+    async def steps(
+        self, steps: Sequence[Any], scope: Scope | None = None, naming: Naming | None = None
+    ) -> Halt | None:
+        """Run a list of steps here; returns why it stopped early, if it did."""
+        return await run_steps(self.setting, steps, scope or self.scope, naming or self.naming)
+
+    async def kept_or(self, make: Callable[[Place], Mapping[str, Any]]) -> Record:
+        """The record of a node whose choice is made before its children run; the first choice stands for good."""
+        kept = await self.run.kept(self.path)
+        if kept is not None:
+            return kept
+        output = make(self)
+        now = self.started()
+        record = Record(self.path, self.step.type, Status.COMPLETED, output, started_at=now, ended_at=now)
+        await self.run.commit(record)
+        return record
+
+    async def ended(self, started_at: float, output: Mapping[str, Any], **more: Any) -> Record:
+        """Commit the record of a node that holds others, and make it visible to later steps."""
+        status = more.pop("status", Status.COMPLETED)
+        ended_at = max(started_at, self.run.clock.wall())
+        record = Record(self.path, self.step.type, status, output, started_at=started_at, ended_at=ended_at, **more)
+        await self.run.commit(record)
+        self.add(record)
+        return record
+
+    def add(self, record: Record) -> None:
+        """Make a record visible to later steps."""
+        self.scope.add(record, self.step.id)
+
+
+async def run_steps(setting: Setting, steps: Sequence[Any], scope: Scope, naming: Naming) -> Halt | None:
+    """Run steps one after the other; returns why it stopped early, if it did.
+
+    Passes on JournalError: the journal cannot be written.
+    """
+    for step in steps:
+        halt = await run_step(Place(setting, step, naming.path(step.id), scope, naming))
+        if halt is not None:
+            return halt
+    return None
+
+
+async def run_step(place: Place) -> Halt | None:
+    """Run one step where it stands; returns why nothing may follow it, if so.
+
+    Passes on JournalError: the journal cannot be written.
+    """
+    from bakeoff.workflow.steps import CONTAINERS, run_leaf
+
+    step = place.step
+    try:
+        if step.when is not None and not await _wanted(place):
+            return None
+        container = CONTAINERS.get(step.type)
+        if container is None:
+            return await run_leaf(place)
+        return await container(place)
+    except ExpressionError as failure:
+        return Halt(RunStatus.FAILED, _where(step, place.path, failure), place.path, raised=True)
+    except BudgetSpentError as failure:
+        return Halt(RunStatus.BUDGET_SPENT, str(failure), place.path)
+
+
+def _where(step: StepModel, path: str, failure: BakeoffError) -> str:
+    line, column = step.position
+    return f"step {path} (line {line}, column {column}): {failure}"
+
+
+async def _wanted(place: Place) -> bool:
+    """Whether `when` lets the step run; that it does not is a record of its own."""
+    condition = place.step.when
+    found = place.run.find(place.path)
+    if found is not None:
+        wanted = found[0].status is not Status.SKIPPED
+    else:
+        wanted = condition if isinstance(condition, bool) else truth(place.value("when"))
+    if wanted:
+        return True
+    record = await place.run.kept(place.path)
+    if record is None:
+        now = place.run.clock.wall()
+        record = Record(place.path, place.step.type, Status.SKIPPED, started_at=now, ended_at=now)
+        await place.run.commit(record)
+    place.add(record)
+    return False
+
+
+def halted_by(place: Place, record: Record) -> Halt | None:
+    """The halt that a step's own record means, if any."""
+    if record.status in (Status.COMPLETED, Status.SKIPPED) or record.absorbed:
+        return None
+    if record.status is Status.PAUSED:
+        gate = (record.facts or {}).get("gate")
+        return Halt(RunStatus.PAUSED, None, place.path, gate)
+    facts = record.facts or {}
+    status = RunStatus.ABORTED if record.output.get("aborted") else RunStatus.FAILED
+    return Halt(status, f"step {place.path}: {record.error}", place.path, facts.get("gate"))

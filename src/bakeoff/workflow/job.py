@@ -1,0 +1,328 @@
+"""The workflow job: starts a run of a file, takes one up again, edits one under way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff import __version__
+from bakeoff.engine.clock import SystemClock
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Events, Warned
+from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Command, Finished
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.definition import Workflow
+from bakeoff.workflow.expressions import ExpressionError, compile_template
+from bakeoff.workflow.find import find_workflow
+from bakeoff.workflow.inputs import resolve_inputs
+from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
+from bakeoff.workflow.scope import Naming, Scope, digest
+from bakeoff.workflow.step_type import StepTypes
+from bakeoff.workflow.validate import load_workflow, parse_workflow
+from bakeoff.workflow.values import plain
+
+JOB = "workflow"
+
+AGENT_MEMORY = 1 << 30
+"""Bytes that one coding agent is reckoned to need; the `agents` lane shrinks where there is less."""
+
+AGENTS = 4
+
+
+@dataclass(slots=True)
+class Conditions:
+    """How a run is to be carried out, besides what the file says.
+
+    Attributes:
+        max_parallel: leaves at once; None for the setting.
+        asker: somebody at a terminal who can decide gates.
+        events: the stream of what happens.
+        strict: unknown keys and other warnings are errors.
+        allow_unquoted: let text from agents into shell commands as it is.
+        catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
+        adopt: leave no orphan even if the supervisor dies; concerns the whole process, so for command lines.
+    """
+
+    max_parallel: int | None = None
+    asker: Asker | None = None
+    events: Events = field(default_factory=Events)
+    strict: bool = False
+    allow_unquoted: bool = False
+    catch_signals: bool = True
+    adopt: bool = False
+
+
+def load(path: Path, project: Path, settings: Settings, conditions: Conditions) -> Workflow:
+    """Read and validate a workflow file.
+
+    Passes on InvalidWorkflowError: it has errors; every problem is listed.
+    """
+    return load_workflow(
+        path,
+        strict=conditions.strict,
+        allow_unquoted=conditions.allow_unquoted,
+        step_types=step_types(settings),
+        find_workflow=lambda name, caller: find_workflow(name, caller, project),
+    )
+
+
+async def start(
+    store: RunStore, path: Path, inputs: Mapping[str, Any], run_id: str | None, conditions: Conditions
+) -> tuple[RunFolder, Ending]:
+    """Validate the file and its inputs, then run it as a new run. Nothing is left behind when either is wrong.
+
+    Raises:
+        BakeoffError: the file, the inputs, the settings or the run id are wrong.
+    """
+    project = store.project
+    settings = load_settings(project)
+    workflow = load(path, project, settings, conditions)
+    values = resolve_inputs(workflow.inputs, inputs, project)
+    if kind := network_file_system(project):
+        raise BakeoffError(
+            f"{project} lies on a network file system ({kind}), where a journal cannot be kept safe; "
+            "work in a local folder"
+        )
+    folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
+    folder.definition.mkdir()
+    folder.logs.mkdir()
+    _write(folder.definition / "workflow.yml", workflow.text)
+    meta = {
+        "run_id": folder.id,
+        "job": JOB,
+        "workflow_id": workflow.id,
+        "name": workflow.name,
+        "source": str(path.absolute()),
+        "project": str(project),
+        "inputs": values,
+        "created_at": SystemClock().wall(),
+        "bakeoff": __version__,
+    }
+    job = _Job(folder, workflow, settings, conditions, path.absolute().parent, values, project)
+    return folder, await job.run(meta=meta)
+
+
+async def resume(
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, *, edit: Path | None = None
+) -> tuple[RunFolder, Ending]:
+    """Run what has not ended yet, from the run's own copy of its file, or from `edit` in its place.
+
+    Raises:
+        BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
+    """
+    folder = store.open(run_id)
+    settings = load_settings(store.project)
+    history = folder.history()
+    if not history.meta:
+        raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
+    status, _ = folder.standing(history)
+    refuse_resume(folder, status)
+    source = Path(history.meta["source"])
+    if edit is None:
+        text = (folder.definition / "workflow.yml").read_text("utf-8")
+        workflow = parse_workflow(text, source.name, source, step_types=step_types(settings))
+    else:
+        workflow = load(edit, store.project, settings, conditions)
+    values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
+    job = _Job(folder, workflow, settings, conditions, source.parent, values, store.project)
+
+    async def prepare(run: Run) -> None:
+        if edit is not None:
+            _write(folder.definition / "workflow.yml", workflow.text)
+            await run.start_over()
+        if inputs or edit is not None:
+            await run.note("inputs", values).committed()
+
+    return folder, await job.run(prepare=prepare)
+
+
+def refuse_resume(folder: RunFolder, status: RunStatus) -> None:
+    """Say no to a run that is live or has nothing left to do.
+
+    Raises:
+        BakeoffError: it is.
+    """
+    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
+        raise BakeoffError(f"run {folder.id} is {status}; it cannot be resumed")
+    if folder.alive():
+        folder.lock().release()  # says by whom it is run
+
+
+@dataclass(slots=True)
+class _Job:
+    """One session of a workflow run."""
+
+    folder: RunFolder
+    workflow: Workflow
+    settings: Settings
+    conditions: Conditions
+    workflow_dir: Path
+    inputs: dict[str, Any]
+    project: Path
+
+    async def run(
+        self,
+        meta: Mapping[str, Any] | None = None,
+        prepare: Callable[[Run], Awaitable[None]] | None = None,
+    ) -> Ending:
+        workflow = self.workflow
+        masker = Masker({name: os.environ.get(name, "") for name in workflow.secrets})
+        folder = str(self.workflow_dir)
+        base = {**os.environ, "BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
+        base["BAKEOFF_RUN_ID"] = self.folder.id
+        token = str(self.folder.root)
+        spawner = Spawner(token=token, base_env=base, masker=masker, adopt=self.conditions.adopt)
+        budget = workflow.budget
+        ceilings = {kind: getattr(budget, kind) for kind in ("usd", "tokens", "calls")}
+        terms = Terms(
+            lanes=Lanes(self.lanes()),
+            ceilings={kind: ceiling for kind, ceiling in ceilings.items() if ceiling is not None},
+            seconds=budget.seconds,
+            events=self.conditions.events,
+            masker=masker,
+            catch_signals=self.conditions.catch_signals,
+            processes=spawner,
+        )
+
+        async def job(run: Run) -> Ending:
+            async with spawner:
+                return await self.interpret(run, spawner)
+
+        return await run_session(self.folder, job, terms, meta=meta, prepare=prepare)
+
+    def lanes(self) -> dict[str, int]:
+        """The capacities in force; an `agents` lane that memory makes smaller is said."""
+        agents = AGENTS
+        memory = memory_available()
+        if memory is not None and memory < AGENTS * AGENT_MEMORY:
+            agents = max(1, memory // AGENT_MEMORY)
+            text = f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available"
+            self.conditions.events.emit(Warned(SystemClock().wall(), text))
+        return {
+            "agents": agents,
+            "tests": cpu_allowance(),
+            "bench": 1,
+            **self.settings.lanes,
+            **self.workflow.lanes,
+            LEAVES: self.conditions.max_parallel or self.settings.max_parallel,
+        }
+
+    async def interpret(self, run: Run, spawner: Spawner) -> Ending:
+        workflow = self.workflow
+        setting = workflow_setting(run, workflow, self.settings, self.project, self.workflow_dir, self.inputs)
+        setting.processes, setting.asker = spawner, self.conditions.asker
+        context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
+        scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
+        setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
+        facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
+        for index, step in enumerate(workflow.steps):
+            facts |= {"current_step_id": step.id, "current_step_index": index}
+            halt = await run_step(Place(setting, step, step.id, scope, Naming()))
+            if halt is not None:
+                return _halted(halt, facts)
+        try:
+            outputs = {name: plain(compile_template(value).evaluate(scope)) for name, value in workflow.outputs.items()}
+        except ExpressionError as failure:
+            return Ending(RunStatus.FAILED, f"outputs of the workflow: {failure}", facts)
+        if outputs:
+            facts["outputs"] = outputs
+        return Ending(RunStatus.COMPLETED, None, facts)
+
+
+def workflow_setting(
+    run: Run, workflow: Workflow, settings: Settings, project: Path, folder: Path, inputs: dict[str, Any]
+) -> Setting:
+    """What all steps of a workflow share; processes and asker are for the session to add."""
+    return Setting(
+        run=run,
+        processes=NoProcesses(),
+        settings=settings,
+        step_types=step_types(settings),
+        project=str(project),
+        workflow_dir=str(folder),
+        defaults={"integration": workflow.integration, "model": workflow.model, "options": workflow.options},
+        inputs=inputs,
+    )
+
+
+class NoProcesses:
+    """Stands where nothing may be run."""
+
+    async def run(self, command: Command) -> Finished:
+        """Refuse.
+
+        Raises:
+            AssertionError: always.
+        """
+        raise AssertionError(f"nothing is run while a run is only explained: {command.argv}")
+
+
+def _halted(halt: Halt, facts: dict[str, Any]) -> Ending:
+    facts["current_step_id"] = halt.path
+    if halt.gate is not None:
+        facts["gate"] = halt.gate
+    return Ending(halt.status, halt.error, facts)
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a file in its place whole, and on disk before anything relies on it."""
+    draft = path.with_suffix(".new")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+_types: dict[Path | None, StepTypes] = {}
+
+
+def step_types(settings: Settings) -> StepTypes:
+    """The step types of a project; the file that its settings name is loaded once.
+
+    Passes on BakeoffError: that file cannot be loaded.
+    """
+    found = _types.get(settings.step_types)
+    if found is None:
+        found = StepTypes()
+        if settings.step_types is not None:
+            _load_types(settings.step_types, found)
+        _types[settings.step_types] = found
+    return found
+
+
+def _load_types(file: Path, types: StepTypes) -> None:
+    """Register every step type that a Python file defines.
+
+    Raises:
+        BakeoffError: it cannot be run, or defines none.
+    """
+    import runpy
+
+    try:
+        names = runpy.run_path(str(file))
+    except Exception as failure:
+        raise BakeoffError(f"step types {file}: {type(failure).__name__}: {failure}") from failure
+    found = [
+        value
+        for value in names.values()
+        if isinstance(value, type)
+        and value.__module__ == "<run_path>"
+        and hasattr(value, "model")
+        and hasattr(value, "run")
+    ]
+    if not found:
+        raise BakeoffError(f"step types {file}: it defines no class with `name`, `model` and `run`")
+    for kind in found:
+        types.register(kind())

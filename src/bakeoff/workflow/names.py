@@ -1,0 +1,178 @@
+"""Checks what expressions say: that they parse, and that the names in them exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.workflow.expression_nodes import Path as NamePath
+from bakeoff.workflow.expression_nodes import paths
+from bakeoff.workflow.expressions import ExpressionError, Template, compile_template
+from bakeoff.workflow.models import Condition, Interpolated, marked
+from bakeoff.workflow.problems import Path, suggestion
+from bakeoff.workflow.tree import Entry, Tree
+
+ROOTS = ("inputs", "steps", "item", "index", "parent_item", "iteration", "iterations", "fan_in", "context")
+"""The names that expressions may start from."""
+
+RECORD_KEYS = (
+    *("type", "status", "error", "kind", "input", "output", "integration", "model", "options"),
+    *("attempts", "started_at", "ended_at", "usage", "facts"),
+)
+"""What `steps.ID` has."""
+
+_FAN_NAMES = frozenset({"item", "index", "parent_item"})
+_ARITHMETIC = re.compile(r"\s[-+*/%]\s|\w[+*/%]\w|^\d+e\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One text of the file in which expressions are evaluated.
+
+    Attributes:
+        field: the key of the step it stands under.
+        path: where it stands.
+        template: the text, parsed.
+        entry: the step it belongs to; None at the top level.
+        condition: whether it is a condition.
+    """
+
+    field: str
+    path: Path
+    template: Template
+    entry: Entry | None
+    condition: bool = False
+
+
+def uses(tree: Tree) -> list[Use]:
+    """Every text with expressions in it that parses; the others are noted as errors in the tree."""
+    found = []
+    for entry in tree.entries:
+        for _, key, mark in marked(entry.model, Interpolated) if entry.model else ():
+            value = entry.raw.get(key)
+            for path, text in _texts((*entry.path, key), value):
+                condition = isinstance(mark, Condition)
+                if condition and not _check_condition(tree, path, text):
+                    continue
+                template = _compiled(tree, path, text)
+                if template is not None:
+                    found.append(Use(key, path, template, entry, condition))
+    for path, text in _top_texts(tree):
+        template = _compiled(tree, path, text)
+        if template is not None:
+            found.append(Use(str(path[0]), path, template, None))
+    return found
+
+
+def _texts(path: Path, value: Any) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+        return
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        # A list for `items` is data and not evaluated.
+        if isinstance(part, str) and path[-1] != "items":
+            yield (*path, key), part
+
+
+def _top_texts(tree: Tree) -> Iterator[tuple[Path, str]]:
+    data = tree.document.data
+    for name, output in _mapping(data.get("outputs")):
+        if isinstance(output, dict) and isinstance(output.get("value"), str):
+            yield ("outputs", name, "value"), output["value"]
+    for name, value in _mapping(data.get("env")):
+        if isinstance(value, str):
+            yield ("env", name), value
+
+
+def _mapping(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items() if isinstance(value, dict) else ())
+
+
+def _compiled(tree: Tree, path: Path, text: str) -> Template | None:
+    if "{{" not in text:
+        return None
+    try:
+        template = compile_template(text)
+    except ExpressionError as failure:
+        tree.error(path, str(failure))
+        return None
+    return None if template.is_literal else template
+
+
+def _check_condition(tree: Tree, path: Path, text: str) -> bool:
+    """Whether a condition can be false; the ways in which text is always true are errors."""
+    if text.strip().lower() in {"true", "false"}:
+        return True
+    if "{{" not in text:
+        advice = f'; write "{{{{ {text.strip()} }}}}"' if text.strip() else ""
+        tree.error(path, f"this condition is text and so always true{advice}, or true or false")
+        return False
+    try:
+        template = compile_template(text)
+    except ExpressionError as failure:
+        tree.error(path, str(failure))
+        return False
+    if template.is_literal:
+        tree.error(path, "this condition is always true: its `{{` is never closed by `}}`")
+    elif not template.single:
+        tree.error(
+            path,
+            "this condition is always true, because it is text with values in it; "
+            'put the whole of it into one block, as in "{{ a == 1 and b == 2 }}"',
+        )
+    return template.single
+
+
+def check_names(tree: Tree, found: list[Use]) -> None:
+    """Warn of every name that nothing stands behind; it reads as null."""
+    declared = tree.document.data.get("inputs")
+    inputs = [str(name) for name in declared] if isinstance(declared, dict) else []
+    for use in found:
+        for block in use.template.blocks:
+            for path in paths(block.node) if block.node else ():
+                complaint = _complaint(tree, use, path, inputs)
+                if complaint:
+                    tree.warn(use.path, complaint)
+
+
+def _complaint(tree: Tree, use: Use, path: NamePath, inputs: list[str]) -> str | None:
+    if path.root not in ROOTS:
+        if _ARITHMETIC.search(path.text):
+            return f"`{path.text[:60]}` reads as null: expressions do no arithmetic"
+        root = suggestion(path.root, ROOTS)
+        return f"`{path.text[:60]}` is unknown and reads as null{root}"
+    first = path.steps[0] if path.steps else None
+    if path.root == "inputs" and isinstance(first, str) and first not in inputs:
+        return f"there is no input `{first}`; it reads as null{suggestion(first, inputs)}"
+    if path.root == "steps" and isinstance(first, str):
+        return _step_complaint(tree, use, path, first)
+    if path.root == "fan_in" and use.field != "output":
+        return f"`{path.text[:60]}` has a value only under `output` of a fan-in"
+    if path.root in _FAN_NAMES and (use.entry is None or use.entry.scope.owner is None):
+        return f"`{path.root}` has a value only inside the `step` of a fan-out"
+    if path.root in {"iteration", "iterations"} and not _in_loop(use.entry):
+        return f"`{path.root}` has a value only inside a loop"
+    return None
+
+
+def _in_loop(entry: Entry | None) -> bool:
+    while entry is not None:
+        if entry.type_name in {"while", "do-while"}:
+            return True
+        entry = entry.parent
+    return False
+
+
+def _step_complaint(tree: Tree, use: Use, path: NamePath, name: str) -> str | None:
+    scope = use.entry.scope if use.entry else tree.scope
+    # A path such as `steps.loop:body:1` names one pass of a loop or one item.
+    if scope.find(name.split(":")[0]) is None:
+        return f"there is no step `{name}` here; it reads as null{suggestion(name, scope.names())}"
+    key = path.steps[1] if len(path.steps) > 1 else None
+    if isinstance(key, str) and key not in RECORD_KEYS:
+        rest = path.text.split(".", 2)[2]
+        return f"`{path.text[:60]}` reads as null; did you mean `steps.{name}.output.{rest[:40]}`?"
+    return None

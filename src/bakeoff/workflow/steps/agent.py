@@ -1,0 +1,145 @@
+"""`command` and `prompt`: a coding agent's CLI is asked, its last words and its bill are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bakeoff.agent.entry import AgentError, Entry
+from bakeoff.agent.registry import find_entry
+from bakeoff.agent.runner import AgentRequest, run_agent
+from bakeoff.engine.budget import Budget
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.workflow.interpreter import Place, Setting
+from bakeoff.workflow.steps.leaf import Leaf
+from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory
+from bakeoff.workflow.values import as_text, plain
+
+LANE = "agents"
+"""The lane that every agent call holds."""
+
+
+def prepare(place: Place) -> Leaf:
+    """An agent step's work.
+
+    Passes on ExpressionError (a field cannot be evaluated) and BakeoffError (a money budget that cannot be kept).
+    """
+    step = place.step
+    try:
+        given, request, name = _request(place)
+        entry = find_entry(name, place.setting.settings)
+    except AgentError as failure:
+        return Leaf({"type": step.type}, _refused(step.type, failure))
+    given["integration"] = entry.name
+    output = _echo(step, given)
+    reserve = reservation(entry, place.setting)
+    request = replace(request, max_usd=reserve.get("usd") or place.setting.settings.max_usd)
+
+    async def work(attempt: int) -> Outcome:
+        result = await run_agent(
+            entry,
+            request,
+            place.setting.processes,
+            cwd=working_directory(place),
+            log=f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place),
+            env=step_environment(place),
+            timeout=step.timeout,
+            grace=place.setting.settings.grace,
+        )
+        outcome = result.outcome(output, given)
+        outcome.output = _limited(dict(outcome.output), step.capture, step.capture_max_bytes)
+        outcome.usage = {**_tokens(outcome.usage), "calls": 1}
+        return outcome
+
+    return Leaf(given, work, lanes=(LANE,), reserve=reserve)
+
+
+def _request(place: Place) -> tuple[dict[str, Any], AgentRequest, str | None]:
+    step, defaults = place.step, place.setting.defaults
+    name = _name(place, "integration") or defaults.get("integration")
+    model = _name(place, "model") or defaults.get("model")
+    extra = (
+        tuple(as_text(value) for value in place.values("integration_args").values()) if step.integration_args else ()
+    )
+    given: dict[str, Any] = {"model": model}
+    if extra:
+        given["integration_args"] = list(extra)
+    if step.env:
+        given["env"] = environment_given(place)
+    if step.type == "prompt":
+        given["prompt"] = as_text(place.value("prompt"))
+        return given, AgentRequest(prompt=given["prompt"], model=model, extra=extra), name
+    arguments = plain(place.values("input"))
+    given |= {"command": step.command, "input": arguments}
+    given["options"] = {**(defaults.get("options") or {}), **(step.options or {})}
+    request = AgentRequest(command=step.command, args=as_text(arguments.get("args")), model=model, extra=extra)
+    return given, request, name
+
+
+def _name(place: Place, field: str) -> str | None:
+    if getattr(place.step, field) is None:
+        return None
+    value = plain(place.value(field))
+    if value is not None and not isinstance(value, str):
+        raise AgentError(f"`{field}` must be text, not {value!r}")
+    return value or None
+
+
+def _echo(step: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("prompt",) if step.type == "prompt" else ("command", "options", "input")
+    return {name: given[name] for name in (*names, "integration", "model")}
+
+
+def _refused(type_: str, failure: AgentError) -> Any:
+    async def work(_: int) -> Outcome:
+        output = {"exit_code": 1, "stdout": "", "stderr": "", "dispatched": False}
+        return Outcome(Status.FAILED, output, str(failure), failure.kind)
+
+    return work
+
+
+def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
+    """What one call may use of the run's budget, as far as it can be said before.
+
+    Raises:
+        BakeoffError: there is a money budget, and what this agent costs cannot be known or held.
+    """
+    budget: Budget = setting.run.budget
+    reserve: dict[str, float] = {"calls": 1.0, "tokens": 0.0}
+    if "usd" in budget.ceilings:
+        if not entry.reports_cost:
+            raise BakeoffError(
+                f"the run has a money budget, but {entry.name} does not report what it costs; "
+                "use an agent that does, or a budget of calls or tokens"
+            )
+        if setting.settings.max_usd is None:
+            raise BakeoffError(
+                "the run has a money budget: set `max_usd` in [tool.bakeoff] (or BAKEOFF_MAX_USD), "
+                "the most one agent call may cost, so that it can be reserved before the call"
+            )
+        reserve["usd"] = setting.settings.max_usd
+    return reserve
+
+
+def _tokens(usage: Mapping[str, Any] | None) -> dict[str, Any]:
+    counted = dict(usage or {})
+    parts = [counted.get("input_tokens"), counted.get("output_tokens")]
+    if any(part is not None for part in parts):
+        counted["tokens"] = sum(part or 0 for part in parts)
+    return counted
+
+
+def _limited(output: dict[str, Any], capture: bool, most: int | None) -> dict[str, Any]:
+    """The output as `capture` and `capture_max_bytes` want it; the whole stays in the log."""
+    for name in ("stdout", "stderr", "text"):
+        value = output.get(name)
+        if not capture:
+            output[name] = ""
+        elif most is not None and most >= 0 and value is not None:
+            whole = value.load() if isinstance(value, Stored) else value
+            cut = whole.encode()[:most].decode("utf-8", "ignore")
+            output[name] = cut
+            output[f"{name}_truncated"] = len(cut) < len(whole)
+    return output

@@ -1,0 +1,121 @@
+"""Step types that others write in Python: what they are handed and what they may return."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+
+from bakeoff.engine.process import Command, Finished
+from bakeoff.engine.record import Outcome
+from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.models import Interpolated, marked
+from bakeoff.workflow.steps.leaf import Leaf
+from bakeoff.workflow.steps.shell import log_prefix, step_environment, working_directory
+from bakeoff.workflow.values import plain
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """What a custom step may use. One context serves one try of one step.
+
+    Attributes:
+        path: where the step stands in the run.
+        values: the step's interpolated fields, evaluated, by name.
+        attempt: which try this is, from 1.
+        cwd: the folder to work in.
+        env: variables to set for what it starts.
+        run_id: the run.
+        inputs: the workflow's inputs.
+    """
+
+    path: str
+    values: Mapping[str, Any]
+    attempt: int
+    cwd: str
+    env: Mapping[str, str | None]
+    run_id: str
+    inputs: Mapping[str, Any]
+    _place: Place
+
+    def lookup(self, root: str) -> Any:
+        """The value of a name that expressions may use (`steps`, `item`, ...); None when unknown."""
+        return self._place.scope.lookup(root)
+
+    async def process(self, *argv: str, timeout: float | None = None) -> Finished:
+        """Run a program where the step works; it dies with the run.
+
+        Cancelled, it ends the process tree first. Passes on SpawnError: it could not be started.
+        """
+        setting = self._place.setting
+        return await setting.processes.run(
+            Command(
+                argv=argv,
+                cwd=self.cwd,
+                env=self.env,
+                log=log_prefix(self._place),
+                timeout=timeout,
+                grace=setting.settings.grace,
+            )
+        )
+
+
+def prepare(place: Place) -> Leaf:
+    """The work of a custom step: its `run`, awaited, or called in a thread where it is a plain function.
+
+    A thread cannot be stopped: cancelled, the run goes on without it and says so.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
+    step = place.step
+    kind = place.setting.step_types.custom(step.type)
+    assert kind is not None  # validation knows every type
+    values = {}
+    for name, _, _ in marked(kind.model, Interpolated):
+        written = getattr(step, name)
+        if name not in _COMMON and written is not None:
+            whole = place.values(name) if isinstance(written, (dict, list)) else place.value(name)
+            values[name] = list(whole.values()) if isinstance(written, list) else whole
+
+    async def work(attempt: int) -> Outcome:
+        context = StepContext(
+            place.path,
+            values,
+            attempt,
+            working_directory(place),
+            step_environment(place),
+            place.run.root.name,
+            place.setting.inputs,
+            place,
+        )
+        if inspect.iscoroutinefunction(kind.run):
+            returned = await kind.run(step, context)
+        else:
+            call = functools.partial(kind.run, step, context)
+            returned = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            if isinstance(returned, Awaitable):
+                returned = await returned
+        return _outcome(returned, values)
+
+    plain_fields = {name: value for name, value in step.raw.items() if name not in _COMMON}
+    return Leaf({**plain_fields, **plain(values)}, work, timeout=step.timeout)
+
+
+_COMMON = frozenset(
+    {"id", "type", "continue_on_error", "timeout", "retry", "env", "cwd", "when", "lane", "independent"}
+)
+
+
+def _outcome(returned: Any, values: Mapping[str, Any]) -> Outcome:
+    if isinstance(returned, Outcome):
+        returned.input = returned.input or values
+        return returned
+    if returned is None:
+        return Outcome(input=values)
+    if isinstance(returned, Mapping):
+        return Outcome(output=dict(returned), input=values)
+    raise TypeError(f"a step returns an Outcome, a mapping or None, not {type(returned).__name__}")

@@ -1,0 +1,181 @@
+"""`fan-out`: one step for each item. Its `items` and `results` are views; the journal holds each value once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import FanOpened, Warned
+from bakeoff.engine.fan_out import fan_out
+from bakeoff.engine.journal import Backlog
+from bakeoff.engine.lanes import LEAVES
+from bakeoff.engine.record import Record, RunStatus, Status, Stored
+from bakeoff.workflow.interpreter import Halt, Place, run_step
+from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
+from bakeoff.workflow.values import is_list, plain
+
+
+@dataclass(slots=True)
+class _End:
+    """How one item ended."""
+
+    scope: Scope
+    output: Mapping[str, Any]
+    halt: Halt | None
+    failed: bool
+
+
+async def run_fan_out(place: Place) -> Halt | None:
+    """Run the template for every item, at most `max_concurrency` at once, in item order."""
+    step = place.step
+    items = await place.run.decide(f"{place.path}#items", lambda: plain(place.value("items")))
+    if not is_list(items):
+        return await _no_list(place, items)
+    asked = concurrency(place.value("max_concurrency"))
+    quorum = _quorum(step.min_success, len(items))
+    ended = place.run.find(place.path)
+    if quorum is not None and ended is not None and (ended[0].facts or {}).get("quorum"):
+        place.run.history.settled += (f"{place.path}:",)
+    started = place.started()
+    bound = _bound(place, asked, len(items))
+    fan = _Fan(place, len(items) - quorum if quorum is not None else None, Backlog(bound))
+    ends = await fan_out(
+        items,
+        fan.item,
+        bound=bound,
+        halts=lambda end: end.halt is not None,
+        on_halt=step.on_halt,
+        revival=fan.revival,
+    )
+    await fan.backlog.drained()
+    halt = ends[-1].halt if ends else None
+    if halt is not None and halt.raised:
+        return halt
+    place.scope.follow("fan-out", *(end.scope.chain for end in ends))
+    return await _collect(place, started, items, ends, quorum)
+
+
+class _Fan:
+    """Runs the items of one fan-out."""
+
+    def __init__(self, place: Place, spare: int | None, backlog: Backlog) -> None:
+        self.place = place
+        self.backlog = backlog
+        self.template = place.step.step
+        self.spare = spare
+        self.failures = 0
+        self.outer_item = place.scope.lookup("item")
+
+    async def item(self, index: int, item: Any) -> _End:
+        """Run the template for one item, in a scope of its own."""
+        outer = self.place
+        path = f"{outer.path}:{self.template.id}:{index}"
+        names = {"item": item, "index": index, "parent_item": self.outer_item}
+        scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
+        halt = await run_step(Place(outer.setting, self.template, path, scope, Naming.inside(path), self.backlog))
+        view = scope.own().get(path)
+        if view is None:
+            return _End(scope, {}, halt, failed=True)
+        outer.scope.add(view.record, f"{outer.step.id}:{self.template.id}:{index}")
+        failed = view.record.status is Status.FAILED or halt is not None
+        if failed and self.spare is not None and (halt is None or halt.status is RunStatus.FAILED):
+            self.failures += 1
+            if self.failures <= self.spare and not (halt and halt.raised):
+                halt = None
+        return _End(scope, view.record.output, halt, failed)
+
+    def revival(self, end: _End) -> anyio.Event | None:
+        """The answer that lets a paused item go on."""
+        if end.halt is None or end.halt.status is not RunStatus.PAUSED or end.halt.gate is None:
+            return None
+        return self.place.run.answer_event(end.halt.path)
+
+
+async def _collect(place: Place, started: float, items: list[Any], ends: list[_End], quorum: int | None) -> Halt | None:
+    """Commit the fan-out's record and show later steps its `items` and `results`."""
+    step = place.step
+    halt = ends[-1].halt if ends else None
+    output = {"item_count": len(items), "max_concurrency": plain(place.value("max_concurrency"))}
+    failed = sum(end.failed for end in ends)
+    if quorum is not None:
+        output |= {"succeeded": len(ends) - failed, "failed": failed}
+    too_few = quorum is not None and halt is None and len(ends) - failed < quorum
+    error = f"{len(ends) - failed} of {len(items)} items succeeded, {quorum} were asked for" if too_few else None
+    record = Record(
+        place.path,
+        step.type,
+        Status.FAILED if too_few else Status.COMPLETED,
+        output,
+        error,
+        "quorum" if too_few else None,
+        started_at=started,
+        ended_at=max(started, place.run.clock.wall()),
+        facts={"template": step.step.id, "collected": len(ends), "quorum": quorum is not None and halt is None},
+        absorbed=too_few and step.continue_on_error,
+    )
+    await place.run.commit(record)
+    results = View([ItemResult(end.output, end.scope) for end in ends])
+    place.add(replace(record, output={"items": View(items), **output, "results": results}))
+    if too_few and not record.absorbed:
+        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+    return halt
+
+
+async def _no_list(place: Place, items: Any) -> Halt | None:
+    step = place.step
+    shown = type(items).__name__ if items is not None else "nothing"
+    error = f"`items` must be a list; it is {shown}"
+    now = place.started()
+    record = await place.ended(
+        now,
+        {"items": items, "item_count": 0},
+        status=Status.FAILED,
+        error=error,
+        kind="items",
+        absorbed=step.continue_on_error,
+    )
+    return None if record.absorbed else Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+
+
+def concurrency(value: Any) -> int:
+    """The bound that a value asks for: a finite number of more than 1, else 1."""
+    value = value.load() if isinstance(value, Stored) else value
+    if value is None or isinstance(value, bool):
+        return 1
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 1
+    return max(1, int(number)) if math.isfinite(number) else 1
+
+
+def _bound(place: Place, asked: int, count: int) -> int:
+    """The bound in force; one that had to be lowered is said."""
+    leaves = place.run.lanes.sizes[LEAVES]
+    bound = min(asked, leaves)
+    now = place.run.clock.wall()
+    if bound < min(asked, count):
+        text = f"max_concurrency {asked} is lowered to {bound}: --max-parallel allows no more leaves at once"
+        place.run.events.emit(Warned(now, text, place.path))
+    bound = max(1, min(bound, count))
+    place.run.events.emit(FanOpened(now, place.path, count, bound, asked))
+    return bound
+
+
+def _quorum(asked: Any, count: int) -> int | None:
+    """How many items must succeed; None where each must.
+
+    Raises:
+        BakeoffError: more than there are.
+    """
+    if asked is None:
+        return None
+    quorum = math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)
+    if quorum > count:
+        raise BakeoffError(f"min_success is {quorum}, but there are only {count} items")
+    return quorum

@@ -1,0 +1,46 @@
+"""`while` and `do-while`: each test is decided once and committed, so a resumed run goes on inside its pass."""
+
+from __future__ import annotations
+
+from bakeoff.workflow.expressions import truth
+from bakeoff.workflow.interpreter import Halt, Place
+from bakeoff.workflow.scope import Naming
+
+
+async def run_loop(place: Place) -> Halt | None:
+    """Repeat the steps; `iteration` counts passes from 0, and a bare step id means the newest pass's record."""
+    step = place.step
+    started = place.started()
+    outer = {name: place.scope.lookup(name) for name in ("iteration", "iterations")}
+    number, holds = 0, True
+    test_first = step.type == "while"
+    while True:
+        if test_first or number > 0:
+            holds = await _holds(place, number)
+        if not holds or number == step.max_iterations:
+            break
+        place.scope.set("iteration", number)
+        place.scope.set("iterations", {**(outer["iterations"] or {}), step.id: number})
+        place.scope.follow("pass", str(number))
+        halt = await place.steps(step.steps, naming=Naming.iteration(place.path, number))
+        if halt is not None:
+            return halt
+        number += 1
+    for name, value in outer.items():
+        place.scope.set(name, value)
+    output = {
+        "condition_result" if test_first else "condition": holds,
+        "iterations": number,
+        "max_iterations": step.max_iterations,
+        "capped": holds,
+        "loop_type": step.type,
+    }
+    await place.ended(started, output)
+    return None
+
+
+async def _holds(place: Place, number: int) -> bool:
+    condition = place.step.condition
+    if isinstance(condition, bool):
+        return condition
+    return bool(await place.run.decide(f"{place.path}#{number}", lambda: truth(place.value("condition"))))

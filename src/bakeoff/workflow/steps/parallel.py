@@ -1,0 +1,54 @@
+"""`parallel`: named lists of steps side by side, each blind to what the others do until all have ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import anyio
+
+from bakeoff.engine.events import FanOpened
+from bakeoff.engine.fan_out import fan_out
+from bakeoff.engine.record import RunStatus
+from bakeoff.workflow.interpreter import Halt, Place
+from bakeoff.workflow.scope import Scope
+from bakeoff.workflow.steps.fan_out import concurrency
+
+
+@dataclass(slots=True)
+class _End:
+    name: str
+    scope: Scope
+    halt: Halt | None
+
+
+async def run_parallel(place: Place) -> Halt | None:
+    """Run every branch; later steps see the records of all of them, as far as they went."""
+    step = place.step
+    started = place.started()
+    names = list(step.branches)
+    asked = len(names) if step.max_concurrency is None else concurrency(place.value("max_concurrency"))
+
+    async def branch(_: int, name: str) -> _End:
+        scope = Scope(place.scope)
+        scope.follow("branch", name)
+        return _End(name, scope, await place.steps(step.branches[name], scope))
+
+    def revival(end: _End) -> anyio.Event | None:
+        waits = end.halt is not None and end.halt.status is RunStatus.PAUSED and end.halt.gate is not None
+        return place.run.answer_event(end.halt.path) if waits and end.halt else None
+
+    place.run.events.emit(FanOpened(started, place.path, len(names), min(asked, len(names)), asked))
+    ends = await fan_out(
+        names,
+        branch,
+        bound=max(1, min(asked, len(names))),
+        halts=lambda end: end.halt is not None,
+        revival=revival,
+    )
+    for end in ends:
+        place.scope.merge(end.scope)
+    place.scope.follow("parallel", *(end.scope.chain for end in ends))
+    halt = ends[-1].halt if ends else None
+    if halt is None or not halt.raised:
+        await place.ended(started, {"branches": {end.name: "halted" if end.halt else "completed" for end in ends}})
+    return halt

@@ -1,0 +1,165 @@
+"""`shell`: a command line for /bin/sh, or a program with its arguments, and what it printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bakeoff.engine.process import Command, Finished, SpawnError
+from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.workflow.expressions import Template
+from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.steps.leaf import Leaf
+from bakeoff.workflow.values import as_text, plain
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds a command may take where the step says nothing."""
+
+
+def prepare(place: Place) -> Leaf:
+    """A shell step's work.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
+    step = place.step
+    given: dict[str, Any] = {}
+    nothing = None
+    if step.argv is not None:
+        argv = [as_text(value) for value in place.values("argv").values()]
+        given["argv"] = argv
+        nothing = step.template("argv", 0) if not argv[0].strip() else None
+    else:
+        text = as_text(place.value("run"))
+        given["run"] = text
+        nothing = step.template("run") if not text.strip() else None
+        argv = ["/bin/sh", "-c", text]
+    if nothing is not None:
+        return Leaf(given, _failing(_nothing(nothing)))
+    environment = step_environment(place)
+    if step.env:
+        given["env"] = environment_given(place)
+    if step.cwd is not None:
+        given["cwd"] = as_text(place.value("cwd"))
+    if step.output_format is not None:
+        given["output_format"] = step.output_format
+    command = Command(
+        argv=argv,
+        cwd=working_directory(place),
+        env=environment,
+        log=log_prefix(place),
+        timeout=step.timeout or DEFAULT_TIMEOUT,
+        grace=place.setting.settings.grace,
+        inherit_stdin=True,
+    )
+
+    async def work(attempt: int) -> Outcome:
+        again = command if attempt == 1 else replace(command, log=f"{command.log}.{attempt}")
+        try:
+            finished = await place.setting.processes.run(again)
+        except SpawnError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind="spawn", input=given)
+        return _outcome(step, finished, given, again.timeout or 0.0)
+
+    return Leaf(given, work)
+
+
+def _failing(outcome: Outcome) -> Any:
+    async def work(_: int) -> Outcome:
+        return outcome
+
+    return work
+
+
+def _nothing(template: Template) -> Outcome:
+    blocks = ", ".join(f"{{{{ {block.text} }}}}" for block in template.blocks)
+    why = f"{blocks} came out empty" if blocks else "it is empty"
+    return Outcome(Status.FAILED, error=f"there is no command to run: {why}", kind="empty")
+
+
+def _outcome(step: Any, finished: Finished, given: dict[str, Any], timeout: float) -> Outcome:
+    output: dict[str, Any] = {
+        "exit_code": finished.exit_code,
+        "stdout": finished.stdout.value,
+        "stderr": finished.stderr.value,
+    }
+    outcome = Outcome(output=output, input=given)
+    if finished.ended_by is not None:
+        output["timed_out"] = finished.ended_by == "timeout"
+        outcome.status, outcome.kind = Status.FAILED, finished.ended_by
+        outcome.error = ended_early(finished, timeout)
+    elif finished.exit_code != 0:
+        outcome.status, outcome.kind = Status.FAILED, "exit"
+        outcome.error = exit_words(finished.exit_code)
+    elif step.output_format == "json":
+        _parse(finished, output, outcome)
+    return outcome
+
+
+def ended_early(finished: Finished, timeout: float) -> str:
+    """Why a process was ended, for a person."""
+    match finished.ended_by:
+        case "timeout":
+            return f"timed out after {timeout:g} s"
+        case "output-limit":
+            return "printed more than is allowed (1 GiB on one stream) and was ended"
+        case "kill":
+            return "was killed"
+        case reason:
+            return f"was ended: {reason}"
+
+
+def exit_words(code: int) -> str:
+    """An exit status, for a person."""
+    if code < 0:
+        return f"the command was killed by signal {-code}"
+    return f"the command exited with status {code}"
+
+
+def _parse(finished: Finished, output: dict[str, Any], outcome: Outcome) -> None:
+    stdout = finished.stdout.value
+    try:
+        data = json.loads(as_text(stdout))
+    except (ValueError, RecursionError) as failure:
+        outcome.status, outcome.kind = Status.FAILED, "output"
+        outcome.error = f"output_format is json, but standard output is not JSON: {failure}"
+        return
+    # A large value is not written twice: it is read from the file that holds what was printed.
+    output["data"] = replace(stdout, form="json") if isinstance(stdout, Stored) else data
+
+
+def log_prefix(place: Place) -> str:
+    """Where a step's output goes when it needs files; one name per node, whatever its path is made of."""
+    name = quote(place.path, safe=":")
+    if len(name) > 180:
+        from bakeoff.workflow.scope import digest
+
+        name = f"{name[:150]}-{digest(place.path)}"
+    return str(place.run.root / "logs" / name)
+
+
+def step_environment(place: Place) -> dict[str, str | None]:
+    """The variables a step's process gets on top of the run's own."""
+    setting = place.setting
+    folder = setting.workflow_dir
+    variables: dict[str, str | None] = {"BAKEOFF_NODE": place.path}
+    if setting.depth:  # the root workflow's folder is in the base environment
+        variables |= {"BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
+    for name, value in setting.environment.items():
+        variables[name] = value
+    if place.step.env:
+        variables |= environment_given(place)
+    return variables
+
+
+def environment_given(place: Place) -> dict[str, str | None]:
+    """The step's own `env`, evaluated; null removes a variable."""
+    return {str(name): None if value is None else as_text(plain(value)) for name, value in place.values("env").items()}
+
+
+def working_directory(place: Place) -> str:
+    """The folder a step works in, absolute."""
+    project = place.setting.project
+    return project if place.step.cwd is None else str(Path(project, as_text(place.value("cwd"))))
