@@ -111,7 +111,7 @@ class DurableRun:
         """
         if on_halt not in ("finish", "cancel"):
             raise ValueError(f"on_halt is finish or cancel, not {on_halt!r}")
-        title: str = name or getattr(function, "__qualname__", type(function).__name__)
+        title = str(name or getattr(function, "__qualname__", type(function).__name__))
         call = _Call(self.run, function, title, version, max_concurrency, timeout, retry, tuple(lanes), isolate, codec)
         ends = await fan_out_items(
             items,
