@@ -41,7 +41,6 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 	$(BIN)/python .ci/audit.py
 
 bench: $(READY)

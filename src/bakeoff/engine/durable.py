@@ -166,7 +166,7 @@ class _Call:
 
     async def item(self, index: int, item: Any) -> Any:
         """The item's result, or an `ItemError`."""
-        path, key = self._place(index, item) if self.durable else (f"{self.name}:{index}", "")
+        path = self._path(index, item) if self.durable else f"{self.name}:{index}"
         fresh: list[Any] = []
 
         async def work(_: int) -> Outcome:
@@ -187,7 +187,6 @@ class _Call:
             path,
             "call",
             work if self.durable else plain,
-            key=key,
             lanes=self.lanes,
             retry=self.retry,
             timeout=self.timeout,
@@ -205,15 +204,15 @@ class _Call:
         )
         return await result if inspect.isawaitable(result) else result
 
-    def _place(self, index: int, item: Any) -> tuple[str, str]:
+    def _path(self, index: int, item: Any) -> str:
         """Where the item stands: by what it is, not by where it stood; equal items are told apart by ordinal."""
         text = argument_json(item, f"{self.name}, item {index}")
         whole = self.prefix.copy()
         whole.update(text.encode("utf-8", "surrogatepass"))
-        key = whole.hexdigest()
-        ordinal = self.seen.get(key, 0)
-        self.seen[key] = ordinal + 1
-        return (f"{self.name}:{key}:{ordinal}" if ordinal else f"{self.name}:{key}"), key
+        path = f"{self.name}:{whole.hexdigest()}"
+        ordinal = self.seen.get(path, 0)
+        self.seen[path] = ordinal + 1
+        return f"{path}:{ordinal}" if ordinal else path
 
 
 _DONE = Outcome()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import anyio
@@ -14,7 +15,7 @@ from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.control import control_server
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, the_failure
 from bakeoff.engine.events import Events, RunChanged, Warned
-from bakeoff.engine.history import History
+from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.mask import Masker
@@ -137,7 +138,7 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
     since = terms.clock.monotonic()
     ending = Ending(RunStatus.PAUSED, "interrupted: its caller was cancelled")
     try:
-        ending = await _attended(folder, run, job, terms)
+        ending = _masked(await _attended(folder, run, job, terms), terms.masker)
     except Exception as failure:
         ending = Ending(RunStatus.FAILED, f"{type(failure).__name__}: {failure}")
         raise
@@ -145,6 +146,14 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
         with anyio.CancelScope(shield=True):
             await _write_ending(run, ending, round(terms.clock.monotonic() - since, 3))
     return ending
+
+
+def _masked(ending: Ending, masker: Masker) -> Ending:
+    """An ending as others may see it."""
+    if not masker.forms:
+        return ending
+    error = None if ending.error is None else masker.text(ending.error)
+    return replace(ending, error=error, facts=json.loads(masker.text(encode(ending.facts))))
 
 
 def _mend(folder: RunFolder) -> list[str]:

@@ -22,6 +22,7 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.find import find_workflow
@@ -225,6 +226,9 @@ class _Job:
         context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
         scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
         setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
+        text = announcement(workflow.steps, run.budget.ceilings)
+        if text is not None:
+            run.events.emit(Warned(run.clock.wall(), text))
         facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
         for index, step in enumerate(workflow.steps):
             facts |= {"current_step_id": step.id, "current_step_index": index}
