@@ -19,6 +19,7 @@ from typing import Any
 from bakeoff.engine.errors import BakeoffError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import read_entries
+from bakeoff.engine.machine import network_file_system
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.salvage import read_whole
 
@@ -152,6 +153,11 @@ class RunStore:
         """
         if not _ID.fullmatch(run_id):
             raise BakeoffError(f"run id {run_id!r}: use letters, digits, `_` and `-`, beginning with a letter or digit")
+        if kind := network_file_system(self.project):
+            raise BakeoffError(
+                f"{self.project} lies on a network file system ({kind}), where a journal cannot be kept safe; "
+                "work in a local folder"
+            )
         folder = RunFolder(self.runs / run_id)
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
