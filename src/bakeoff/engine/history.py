@@ -32,9 +32,19 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
-encode = _encoder.encode
-"""Any value a node may hold as JSON text."""
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain).encode
+_escape = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
+
+
+def encode(value: Any) -> str:
+    """Any value a node may hold as JSON text; what is no valid Unicode (lone surrogates) is escaped."""
+    text = _encode(value)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return _escape(value)
+    return text
 
 
 def encode_record(record: Record, root: Path, adopted: bool = False) -> tuple[str, list[str]]:

@@ -225,7 +225,7 @@ class SqliteJournal:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(_INSERT, batch.rows)
             self._db.execute("COMMIT")
-        except (sqlite3.Error, OSError) as failure:
+        except Exception as failure:  # whatever it is: a writer that died silently would leave everybody waiting
             return JournalError(
                 f"the journal {self._path} cannot be written: {failure}. "
                 "What was committed before is safe; mend the cause, then resume the run."

@@ -18,7 +18,7 @@ from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.find import require_workflow
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Place, Setting
-from bakeoff.workflow.job import Conditions, load, refuse_resume, step_types, workflow_setting
+from bakeoff.workflow.job import Conditions, load, resumable, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.steps.branch import case_of, cases
@@ -64,21 +64,14 @@ def plan_resume(
 
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
-    folder = store.open(run_id)
-    settings = load_settings(store.project)
-    history = folder.history()
-    status, _ = folder.standing(history)
-    refuse_resume(folder, status)
-    source = Path(history.meta["source"])
-    if edit is None:
-        text = (folder.definition / "workflow.yml").read_text("utf-8")
-        workflow = parse_workflow(text, source.name, source, step_types=step_types(settings))
-    else:
-        workflow = load(edit, store.project, settings, conditions)
-        history.edited()
-    values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
-    run = Run(root=folder.root, history=history)
-    return _plan(workflow, workflow_setting(run, workflow, settings, store.project, source.parent, values))
+    found = resumable(store, run_id, inputs, conditions, edit)
+    if edit is not None:
+        found.history.edited()
+    run = Run(root=found.folder.root, history=found.history)
+    folder = found.source.parent
+    return _plan(
+        found.workflow, workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs)
+    )
 
 
 def _plan(workflow: Workflow, setting: Setting) -> list[Row]:
@@ -252,6 +245,7 @@ class _Plan:
         found = place.run.find(place.path)
         if found is not None:
             self.add(place, "reuse", f"ended: {found[0].status}")
+            place.scope.chain = found[0].key
             place.add(found[0])
             return unknown
         waits = _waits(_templates(place.step), unknown)

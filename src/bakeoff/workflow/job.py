@@ -12,6 +12,7 @@ from bakeoff import __version__
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
+from bakeoff.engine.history import History
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.mask import SHORTEST, Masker
@@ -87,8 +88,7 @@ async def start(
 ) -> tuple[RunFolder, Ending]:
     """Validate the file and its inputs, then run it as a new run. Nothing is left behind when either is wrong.
 
-    Raises:
-        BakeoffError: the file, the inputs, the settings or the run id are wrong.
+    Passes on BakeoffError: the file, the inputs, the settings or the run id are wrong.
     """
     project = store.project
     settings = load_settings(project)
@@ -113,10 +113,22 @@ async def start(
     return folder, await job.run(meta=meta)
 
 
-async def resume(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, *, edit: Path | None = None
-) -> tuple[RunFolder, Ending]:
-    """Run what has not ended yet, from the run's own copy of its file, or from `edit` in its place.
+@dataclass(frozen=True, slots=True)
+class Resumable:
+    """A run that can be taken up again, and what it would go on with."""
+
+    folder: RunFolder
+    history: History
+    settings: Settings
+    workflow: Workflow
+    inputs: dict[str, Any]
+    source: Path
+
+
+def resumable(
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, edit: Path | None
+) -> Resumable:
+    """Everything that has to be right before a run is taken up again.
 
     Raises:
         BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
@@ -124,6 +136,8 @@ async def resume(
     folder = store.open(run_id)
     settings = load_settings(store.project)
     history = folder.history()
+    if history.meta.get("job", JOB) != JOB:
+        raise BakeoffError(f"run {run_id} is not a workflow's; the program that made it resumes it")
     if not history.meta:
         raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
     status, _ = folder.standing(history)
@@ -135,16 +149,29 @@ async def resume(
     else:
         workflow = load(edit, store.project, settings, conditions)
     values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
-    job = _Job(folder, workflow, settings, conditions, source.parent, values, store.project)
+    return Resumable(folder, history, settings, workflow, values, source)
+
+
+async def resume(
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, *, edit: Path | None = None
+) -> tuple[RunFolder, Ending]:
+    """Run what has not ended yet, from the run's own copy of its file, or from `edit` in its place.
+
+    Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
+    """
+    found = resumable(store, run_id, inputs, conditions, edit)
+    job = _Job(
+        found.folder, found.workflow, found.settings, conditions, found.source.parent, found.inputs, store.project
+    )
 
     async def prepare(run: Run) -> None:
         if edit is not None:
-            _write(folder.definition / "workflow.yml", workflow.text)
+            _write(found.folder.definition / "workflow.yml", found.workflow.text)
             await run.start_over()
         if inputs or edit is not None:
-            await run.note("inputs", values).committed()
+            await run.note("inputs", found.inputs).committed()
 
-    return folder, await job.run(prepare=prepare)
+    return found.folder, await job.run(prepare=prepare)
 
 
 def refuse_resume(folder: RunFolder, status: RunStatus) -> None:

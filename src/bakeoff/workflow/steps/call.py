@@ -31,6 +31,7 @@ async def run_call(place: Place) -> Halt | None:
     setting, step = place.setting, place.step
     kept = await place.run.kept(place.path)
     if kept is not None:
+        place.scope.chain = kept.key
         place.add(kept)
         return None
     started = place.started()
@@ -96,7 +97,7 @@ async def _end(place: Place, started: float, workflow: Workflow, scope: Scope, h
     output: dict[str, Any] = {"workflow": workflow.id, "status": halt.status.value if halt else "completed"}
     if halt is None:
         output |= {name: plain(compile_template(value).evaluate(scope)) for name, value in workflow.outputs.items()}
-        await place.ended(started, output)
+        await place.ended(started, output, key=place.scope.chain)
         return None
     if halt.status is RunStatus.FAILED:
         return await _failed(place, started, output, halt.error or "failed", halt)
@@ -106,7 +107,13 @@ async def _end(place: Place, started: float, workflow: Workflow, scope: Scope, h
 async def _failed(place: Place, started: float, output: dict[str, Any], error: str, halt: Halt | None) -> Halt | None:
     absorbed = place.step.continue_on_error and not (halt and halt.raised)
     record: Record = await place.ended(
-        started, {**output, "error": error}, status=Status.FAILED, error=error, kind="workflow", absorbed=absorbed
+        started,
+        {**output, "error": error},
+        status=Status.FAILED,
+        error=error,
+        kind="workflow",
+        absorbed=absorbed,
+        key=place.scope.chain,
     )
     if record.absorbed:
         return None

@@ -22,6 +22,7 @@ async def run_container(place: Place, container: Callable[[Place], Awaitable[Hal
     """
     step, run = place.step, place.run
     if (found := run.find(place.path)) is not None and found[0].absorbed and found[0].kind == "timeout":
+        place.scope.follow("timeout")
         place.add(found[0])
         return None
     _inherit(place)
@@ -69,9 +70,10 @@ async def _timed(place: Place, container: Callable[[Place], Awaitable[Halt | Non
     step = place.step
     if step.timeout is None:
         return await container(place)
-    started = place.run.clock.wall()
+    started, before = place.run.clock.wall(), place.scope.chain
     with anyio.move_on_after(step.timeout):
         return await container(place)
+    place.scope.chain = digest(before, "timeout")
     error = f"timed out after {step.timeout:g} s"
     record = await place.ended(
         started, {"timed_out": True}, status=Status.FAILED, error=error, kind="timeout", absorbed=step.continue_on_error
