@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import subprocess
@@ -254,31 +255,37 @@ class _Link:
 
 
 def _start_supervisor(token: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    stdin = None if _is_open(0) else subprocess.DEVNULL
+    stderr = None if _is_open(2) else subprocess.DEVNULL
+    # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
+    flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
+    inherited: list[int] = []
     ours, theirs = socket.socketpair()
-    try:
-        ours.setblocking(False)
-        pidfd = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
+    with theirs:
         try:
-            # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
-            flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
+            ours.setblocking(False)
+            # Above the standard streams, which may be closed and their numbers taken by what is opened here.
+            inherited.append(fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
+            if hasattr(os, "pidfd_open"):
+                pidfd = os.pidfd_open(os.getpid())
+                inherited.append(fcntl.fcntl(pidfd, fcntl.F_DUPFD_CLOEXEC, 3))
+                os.close(pidfd)
             process = subprocess.Popen(
-                [sys.executable, *flags, "-c", START, str(theirs.fileno()), str(pidfd), ROOT],
-                stdin=None if _is_open(0) else subprocess.DEVNULL,
+                [sys.executable, *flags, "-c", START, *map(str, inherited), ROOT],
+                stdin=stdin,
                 stdout=subprocess.DEVNULL,
-                stderr=None if _is_open(2) else subprocess.DEVNULL,
-                env={**os.environ, "BAKEOFF_RUN": token},
+                stderr=stderr,
+                env={**os.environ, "BAKEOFF_RUN": token, "PYTHONPATH": ROOT},
                 cwd="/",
                 start_new_session=True,
-                pass_fds=(theirs.fileno(), pidfd) if pidfd >= 0 else (theirs.fileno(),),
+                pass_fds=inherited,
             )
+        except BaseException:
+            ours.close()
+            raise
         finally:
-            if pidfd >= 0:
-                os.close(pidfd)
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
+            for fd in inherited:
+                os.close(fd)
     return ours, process
 
 

@@ -278,10 +278,7 @@ class Supervisor:
         """Kill what is left of the group; a tree that is being ended has its grace time instead."""
         leaf = self.pids.get(pid)
         if leaf is not None and leaf.reason is None:
-            try:
-                os.killpg(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
+            send_signal(-pid, signal.SIGKILL)
 
     def _finish(self, leaf: Leaf) -> None:
         for stream in leaf.streams:
@@ -419,21 +416,19 @@ def _poller() -> tuple[Any, float]:
 
 
 def main() -> None:
-    """Serve the coordinator whose socket and pidfd (or -1) the two arguments name.
+    """Serve the coordinator whose socket and, where there is such a thing, pidfd the arguments name.
 
     Raises:
         SystemExit: with status 1 after a bug; everything was killed and the coordinator told.
     """
-    if os.getsid(0) != os.getpid():
-        os.setsid()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     adopt_orphans()
-    link, parent = int(sys.argv[1]), int(sys.argv[2])
-    for inherited in (link, parent):
-        if inherited >= 0:
-            # Else every command would hold the socket, and the coordinator never see us die.
-            os.set_inheritable(inherited, False)
+    descriptors = [int(word) for word in sys.argv[1:]]
+    for fd in descriptors:
+        # Else every command would hold the socket, and the coordinator never see us die.
+        os.set_inheritable(fd, False)
+    link, parent = [*descriptors, -1][:2]
     supervisor = Supervisor(link, parent)
     try:
         supervisor.serve()
