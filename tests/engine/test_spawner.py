@@ -516,7 +516,7 @@ async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.
         fifo.text = ""
 
         async def lost() -> None:
-            with pytest.raises(SpawnError):
+            with pytest.raises(SpawnError, match="killed when all were ended"):
                 await sh(spawner, script + "sleep 600")
 
         tasks.start_soon(lost)
@@ -578,6 +578,48 @@ async def test_many_frames_at_once_are_all_sent() -> None:
             tasks.start_soon(one, number)
     assert len(ends) == 40
     assert min(ends) > 100_000
+
+
+async def test_commands_that_could_not_be_sent_fail_when_the_supervisor_dies() -> None:
+    async with new_spawner() as spawner, anyio.create_task_group() as tasks:
+        await sh(spawner, "true")
+        assert spawner._link is not None
+        supervisor = spawner._link.process.pid
+        os.kill(supervisor, 19)
+        failed = []
+
+        async def one() -> None:
+            try:
+                await spawner.run(Command(["/bin/echo", "x" * 100_000], "/"))
+            except SpawnError as failure:
+                failed.append(failure.transient)
+
+        for _ in range(40):
+            tasks.start_soon(one)
+        await anyio.wait_all_tasks_blocked()
+        os.kill(supervisor, 9)
+    assert failed == [True] * 40
+
+
+async def test_nothing_starts_in_a_cancelled_scope() -> None:
+    with anyio.CancelScope() as scope:
+        async with new_spawner() as spawner:
+            scope.cancel()
+            await sh(spawner, "true")
+    assert spawner._link is None
+
+
+async def test_many_trees_end_together(tmp_path: Path) -> None:
+    fifo = Fifo(tmp_path)
+    script = SCRIPT.replace("env -i ", "")
+    async with new_spawner() as spawner:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(24):
+                    tasks.start_soon(lambda: sh(spawner, script, env={"FIFO": fifo.path}, grace=0.05))
+                await anyio.to_thread.run_sync(fifo.wait_for, 72)
+                scope.cancel()
+        fifo.wait_until_gone(0.0)
 
 
 async def test_the_supervisor_starts_light_and_stays_close_on_exec() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import anyio.to_thread
 
 from bakeoff.engine.frames import pack, take_frames
@@ -103,6 +104,7 @@ class Spawner:
         if link is None:
             return
         with anyio.CancelScope(shield=True):
+            link.stopped = True
             link.send(("stop",))
             with anyio.move_on_after(STOP_PATIENCE):
                 await link.gone.wait()
@@ -111,6 +113,7 @@ class Spawner:
             await link.gone.wait()
 
     async def _run_once(self, command: Command) -> Finished:
+        await anyio.lowlevel.checkpoint_if_cancelled()
         link = self._link
         if link is None or link.dead:
             link = self._link = _Link(self._token, self._init, self._tasks, self._adopt)
@@ -148,6 +151,7 @@ class _Link:
         self.token = token
         self.tickets: dict[int, _Ticket] = {}
         self.dead = False
+        self.stopped = False
         self.gone = anyio.Event()
         self._adopt = adopt
         self._tasks = tasks
@@ -171,14 +175,9 @@ class _Link:
         if self._unsent:
             self._unsent += data
             return
-        try:
-            sent = self._socket.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            return  # it died; the reader sees to that
-        if sent < len(data):
-            self._unsent += data[sent:]
+        self._unsent += data
+        self._try_to_send()
+        if self._unsent:
             self._tasks.start_soon(self._write_rest)
 
     async def _write_rest(self) -> None:
@@ -186,11 +185,17 @@ class _Link:
             while self._unsent and not self.dead:
                 try:
                     await anyio.wait_writable(self._socket)
-                    del self._unsent[: self._socket.send(self._unsent)]
-                except BlockingIOError:
-                    continue
-                except (OSError, anyio.ClosedResourceError):
+                except anyio.ClosedResourceError:
                     return
+                self._try_to_send()
+
+    def _try_to_send(self) -> None:
+        try:
+            del self._unsent[: self._socket.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsent.clear()  # it died; the reader sees to that
 
     async def _read(self) -> None:
         """Hand out answers until the supervisor is gone; no cancellation parts a command from its answer."""
@@ -245,10 +250,11 @@ class _Link:
             await anyio.sleep(0.001)
         if self._adopt:
             await end_adopted(self.token)
-        how = _how(self.process.returncode)
-        text = f"the supervisor of processes died ({how}), and this command with it{self._trace}"
+        text = f"the supervisor of processes died ({_how(self.process.returncode)}), and this command with it"
+        if self.stopped:
+            text = "this command was killed when all were ended"
         for ticket in self.tickets.values():
-            ticket.failure = SpawnError(text, errno.ECHILD, transient=True)
+            ticket.failure = SpawnError(text + self._trace, errno.ECHILD, transient=not self.stopped)
             ticket.done.set()
         self.tickets.clear()
         self.gone.set()
