@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,19 @@ def test_a_killed_coordinator_leaves_nothing(tmp_path: Path, seed: int) -> None:
     fifo.wait_for(moment)
     end(coordinator)
     fifo.wait_until_gone(2.0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(60))
+def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed: int) -> None:
+    fifo = Fifo(tmp_path)
+    coordinator, token = start(tmp_path, fifo, "plain")
+    time.sleep(random.Random(seed).uniform(0.05, 0.35))
+    end(coordinator)
+    deadline = time.monotonic() + 2.0
+    while survivors(lambda candidate: candidate == token):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 FORKING = """

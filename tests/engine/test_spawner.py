@@ -496,8 +496,8 @@ BARE = """
 import os, select, sys
 sys.path.append(sys.argv.pop())
 del os.waitid, select.epoll
-from bakeoff.engine import supervisor
-supervisor.process_table = dict
+from bakeoff.engine import supervisor, trees
+trees.process_table = supervisor.process_table = dict
 supervisor.main()
 """
 
