@@ -83,6 +83,7 @@ def test_a_killed_coordinator_leaves_nothing(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak")
 @pytest.mark.parametrize("seed", range(60))
 def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed: int) -> None:
     fifo = Fifo(tmp_path)

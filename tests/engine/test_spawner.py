@@ -525,6 +525,14 @@ async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.
         fifo.wait_until_gone(0.0)
 
 
+def test_whether_a_standard_stream_is_open() -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    assert spawner_module._is_open(reader)
+    os.close(reader)
+    assert not spawner_module._is_open(reader)
+
+
 async def test_after_the_end_nothing_is_sent_and_a_command_starts_anew() -> None:
     async with new_spawner() as spawner:
         await sh(spawner, "true")
