@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ from bakeoff.engine.process import Command, SpawnError
 from bakeoff.engine.spawner import Spawner
 
 async def main():
-    async with Spawner(token=sys.argv[1], base_env=dict(os.environ), masker=Masker(), adopt=sys.argv[2] == "adopt") as spawner:
+    env, adopt = dict(os.environ), sys.argv[2] == "adopt"
+    async with Spawner(token=sys.argv[1], base_env=env, masker=Masker(), adopt=adopt) as spawner:
         async def work():
             try:
                 await spawner.run(Command(["/bin/sh", "-c", SCRIPT], "/"))
@@ -44,7 +46,9 @@ anyio.run(main, backend=sys.argv[3])
 """
 
 
-def start(tmp_path: Path, fifo: Fifo, mode: str, backend: str = "asyncio", script: str = SCRIPT) -> tuple[subprocess.Popen[str], str]:
+def start(
+    tmp_path: Path, fifo: Fifo, mode: str, backend: str = "asyncio", script: str = SCRIPT
+) -> tuple[subprocess.Popen[str], str]:
     token = f"orphans-{os.getpid()}-{tmp_path.name}"
     program = COORDINATOR.replace("SCRIPT", repr(script))
     coordinator = subprocess.Popen(
@@ -76,6 +80,76 @@ def test_a_killed_coordinator_leaves_nothing(tmp_path: Path, seed: int) -> None:
     fifo.wait_for(moment)
     end(coordinator)
     fifo.wait_until_gone(2.0)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak")
+@pytest.mark.parametrize("seed", range(60))
+def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed: int) -> None:
+    fifo = Fifo(tmp_path)
+    coordinator, token = start(tmp_path, fifo, "plain")
+    time.sleep(random.Random(seed).uniform(0.05, 0.35))
+    end(coordinator)
+    deadline = time.monotonic() + 2.0
+    while survivors(lambda candidate: candidate == token):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+FORKING = """
+import os, sys
+from bakeoff.engine import spawner
+start = spawner._start_supervisor
+def start_and_fork(token):
+    started = start(token)
+    if os.fork() == 0:
+        os.close(1)
+        os.read(0, 1)  # holds the socket open until the test lets go
+        os._exit(0)
+    return started
+spawner._start_supervisor = start_and_fork
+"""
+
+
+def test_a_forked_child_that_holds_the_socket_hides_no_death(tmp_path: Path) -> None:
+    fifo = Fifo(tmp_path)
+    program = FORKING + COORDINATOR.replace("SCRIPT", repr(SCRIPT))
+    reader, writer = os.pipe()
+    coordinator = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", program, f"fork-{os.getpid()}", "plain", "asyncio"],
+        env={**os.environ, "PYTHONPATH": SOURCE, "FIFO": fifo.path},
+        stdin=reader,
+    )
+    try:
+        fifo.wait_for(6)
+        coordinator.kill()
+        coordinator.wait()
+        fifo.wait_until_gone(2.0)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+CLOSED = """
+import os, sys, anyio
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Command
+from bakeoff.engine.spawner import Spawner
+
+async def main():
+    async with Spawner(token="closed", base_env=dict(os.environ), masker=Masker()) as spawner:
+        return await spawner.run(Command(["/bin/sh", "-c", "cat; echo out"], "/", inherit_stdin=True))
+
+for fd in (0, 1, 2):
+    os.close(fd)
+done = anyio.run(main)
+sys.exit(0 if done.stdout.value == "out\\n" else 9)
+"""
+
+
+def test_a_coordinator_without_standard_streams() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSED], env={**os.environ, "PYTHONPATH": SOURCE}, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

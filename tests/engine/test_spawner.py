@@ -19,6 +19,7 @@ from engine.family import SCRIPT, Fifo
 
 pytestmark = pytest.mark.anyio
 SECRET = "correct-horse-battery"
+FOR_EVER = "while :; do sleep 0.01; done"
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -150,7 +151,7 @@ async def test_live_output_is_in_the_file_from_the_first_byte(tmp_path: Path) ->
 
         tasks.start_soon(work)
         with anyio.fail_after(10):
-            while not (Path(log + ".out").exists() and Path(log + ".out").read_text() == "first\n"):
+            while not (Path(log + ".out").exists() and Path(log + ".out").read_text() == "first\n"):  # noqa: ASYNC110
                 await anyio.sleep(0.005)
         (tmp_path / "go").write_text("\n")
     assert done[0].stdout.value == "first\nsecond\n"
@@ -199,6 +200,37 @@ async def test_standard_output_is_streamed_in_order_and_the_backlog_is_bounded()
     assert done.stdout.size == len(got)
 
 
+async def test_what_masking_held_back_is_shown_at_the_end() -> None:
+    pieces: list[bytes] = []
+    async with new_spawner() as spawner:
+        done = await sh(spawner, f"printf {SECRET[:9]}", on_stdout=pieces.append)
+    assert (done.stdout.value, b"".join(pieces)) == (SECRET[:9], SECRET[:9].encode())
+
+
+async def test_a_command_whose_output_waits_can_be_ended() -> None:
+    async with new_spawner() as spawner:
+
+        def slow(piece: bytes) -> None:
+            time.sleep(0.05)
+            spawner.kill_now()
+
+        done = await sh(spawner, "yes", on_stdout=slow)
+    assert done.ended_by == "kill"
+
+
+async def test_timeouts_of_commands_that_ended_are_forgotten() -> None:
+    async with new_spawner() as spawner, anyio.create_task_group() as tasks:
+        late: list[Finished] = []
+
+        async def work() -> None:
+            late.append(await sh(spawner, "sleep 600", timeout=0.5))
+
+        tasks.start_soon(work)
+        for _ in range(150):
+            await sh(spawner, ":", timeout=0.4)
+    assert late[0].ended_by == "timeout"
+
+
 async def test_an_error_of_on_stdout_ends_the_command_and_is_raised() -> None:
     def broken(piece: bytes) -> None:
         raise ZeroDivisionError(piece)
@@ -211,9 +243,7 @@ async def test_an_error_of_on_stdout_ends_the_command_and_is_raised() -> None:
 async def test_a_timeout_keeps_the_partial_output_and_ends_the_tree(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     async with new_spawner() as spawner:
-        done = await sh(
-            spawner, "echo partial;" + SCRIPT, env={"FIFO": fifo.path}, timeout=0.5, grace=0.1
-        )
+        done = await sh(spawner, "echo partial;" + SCRIPT, env={"FIFO": fifo.path}, timeout=0.5, grace=0.1)
         fifo.wait_for(3)
         assert (done.exit_code, done.ended_by, done.stdout.value) == (-1, "timeout", "partial\n")
         assert "not reached" not in fifo.text
@@ -355,7 +385,7 @@ async def test_kill_now_cuts_a_grace_time_short(tmp_path: Path) -> None:
     async with new_spawner() as spawner, anyio.create_task_group() as tasks:
 
         async def work() -> None:
-            done = await sh(spawner, f"trap 'echo t >&9' TERM; exec 9>{fifo.path}; echo up >&9; while :; do sleep 0.01; done",
+            done = await sh(spawner, f"trap 'echo t >&9' TERM; exec 9>{fifo.path}; echo up >&9; " + FOR_EVER,
                             timeout=0.2, grace=600.0)  # fmt: skip
             assert done.ended_by == "timeout"
 
@@ -385,7 +415,8 @@ async def test_kill_now_cuts_a_grace_time_short(tmp_path: Path) -> None:
 async def test_what_cannot_start_says_why(
     tmp_path: Path, argv: list[str], options: dict[str, object], text: str
 ) -> None:
-    for name, content, mode in (("odd", "#!/no/such/interpreter\n", 0o755), ("garbage", "\x01\x02", 0o755), ("secret-file", "", 0o644)):
+    files = (("odd", "#!/no/such/interpreter\n", 0o755), ("garbage", "\x01\x02", 0o755), ("secret-file", "", 0o644))
+    for name, content, mode in files:
         (tmp_path / name).write_text(content)
         (tmp_path / name).chmod(mode)
     argv = [word.replace("DIR", str(tmp_path)) for word in argv]
@@ -449,9 +480,7 @@ main()
 
 
 @pytest.mark.parametrize("failures", [3, 1000])
-async def test_a_full_process_table_is_waited_out_within_bounds(
-    monkeypatch: pytest.MonkeyPatch, failures: int
-) -> None:
+async def test_a_full_process_table_is_waited_out_within_bounds(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
     monkeypatch.setattr(spawner_module, "START", FULL_TABLE.replace("FAILURES", str(failures)))
     monkeypatch.setattr(spawner_module, "RETRIES", (0.001,) * 4)
     async with new_spawner() as spawner:
@@ -461,6 +490,58 @@ async def test_a_full_process_table_is_waited_out_within_bounds(
             with pytest.raises(SpawnError, match="temporarily unavailable") as caught:
                 await sh(spawner, "echo yes")
             assert caught.value.transient
+
+
+BARE = """
+import os, select, sys
+sys.path.append(sys.argv.pop())
+del os.waitid, select.epoll
+from bakeoff.engine import supervisor, trees
+trees.process_table = supervisor.process_table = dict
+supervisor.main()
+"""
+
+
+async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(spawner_module, "START", BARE)
+    monkeypatch.delattr(os, "pidfd_open")
+    fifo = Fifo(tmp_path)
+    script = f"exec 9>{fifo.path}; trap '' TERM; sleep 600 & echo up >&9; echo out; "
+    async with new_spawner() as spawner, anyio.create_task_group() as tasks:
+        assert (await sh(spawner, script)).stdout.value == "out\n"
+        fifo.wait_until_gone()
+        done = await sh(spawner, script + "sleep 600", timeout=0.3, grace=0.1)
+        assert (done.exit_code, done.ended_by, done.stdout.value) == (-1, "timeout", "out\n")
+        fifo.wait_until_gone()
+        fifo.text = ""
+
+        async def lost() -> None:
+            with pytest.raises(SpawnError, match="killed when all were ended"):
+                await sh(spawner, script + "sleep 600")
+
+        tasks.start_soon(lost)
+        await anyio.to_thread.run_sync(fifo.wait_for, 1)
+        await spawner.end()
+        fifo.wait_until_gone(0.0)
+
+
+def test_whether_a_standard_stream_is_open() -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    assert spawner_module._is_open(reader)
+    os.close(reader)
+    assert not spawner_module._is_open(reader)
+
+
+async def test_after_the_end_nothing_is_sent_and_a_command_starts_anew() -> None:
+    async with new_spawner() as spawner:
+        await sh(spawner, "true")
+        link = spawner._link
+        assert link is not None
+        await spawner.end()
+        link.send(("kill",))
+        spawner.kill_now()
+        assert (await sh(spawner, "echo yes")).stdout.value == "yes\n"
 
 
 async def test_a_supervisor_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -505,6 +586,48 @@ async def test_many_frames_at_once_are_all_sent() -> None:
             tasks.start_soon(one, number)
     assert len(ends) == 40
     assert min(ends) > 100_000
+
+
+async def test_commands_that_could_not_be_sent_fail_when_the_supervisor_dies() -> None:
+    async with new_spawner() as spawner, anyio.create_task_group() as tasks:
+        await sh(spawner, "true")
+        assert spawner._link is not None
+        supervisor = spawner._link.process.pid
+        os.kill(supervisor, 19)
+        failed = []
+
+        async def one() -> None:
+            try:
+                await spawner.run(Command(["/bin/echo", "x" * 100_000], "/"))
+            except SpawnError as failure:
+                failed.append(failure.transient)
+
+        for _ in range(40):
+            tasks.start_soon(one)
+        await anyio.wait_all_tasks_blocked()
+        os.kill(supervisor, 9)
+    assert failed == [True] * 40
+
+
+async def test_nothing_starts_in_a_cancelled_scope() -> None:
+    with anyio.CancelScope() as scope:
+        async with new_spawner() as spawner:
+            scope.cancel()
+            await sh(spawner, "true")
+    assert spawner._link is None
+
+
+async def test_many_trees_end_together(tmp_path: Path) -> None:
+    fifo = Fifo(tmp_path)
+    script = SCRIPT.replace("env -i ", "")
+    async with new_spawner() as spawner:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(24):
+                    tasks.start_soon(lambda: sh(spawner, script, env={"FIFO": fifo.path}, grace=0.05))
+                await anyio.to_thread.run_sync(fifo.wait_for, 72)
+                scope.cancel()
+        fifo.wait_until_gone(0.0)
 
 
 async def test_the_supervisor_starts_light_and_stays_close_on_exec() -> None:

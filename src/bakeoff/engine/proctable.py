@@ -39,11 +39,16 @@ def process_table() -> dict[int, tuple[int, int]]:
     return table
 
 
-def descendants(root: int, table: dict[int, tuple[int, int]]) -> list[int]:
-    """Everything below `root` in `table`, without `root`."""
+def children_in(table: dict[int, tuple[int, int]]) -> dict[int, list[int]]:
+    """The children of every process in `table` that has any."""
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in table.items():
         children.setdefault(parent, []).append(pid)
+    return children
+
+
+def descendants(root: int, children: dict[int, list[int]]) -> list[int]:
+    """Everything below `root`, without `root`."""
     found = list(children.get(root, ()))
     for pid in found:
         found += children.get(pid, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import anyio.to_thread
 
 from bakeoff.engine.frames import pack, take_frames
@@ -102,6 +104,7 @@ class Spawner:
         if link is None:
             return
         with anyio.CancelScope(shield=True):
+            link.stopped = True
             link.send(("stop",))
             with anyio.move_on_after(STOP_PATIENCE):
                 await link.gone.wait()
@@ -110,6 +113,7 @@ class Spawner:
             await link.gone.wait()
 
     async def _run_once(self, command: Command) -> Finished:
+        await anyio.lowlevel.checkpoint_if_cancelled()
         link = self._link
         if link is None or link.dead:
             link = self._link = _Link(self._token, self._init, self._tasks, self._adopt)
@@ -147,6 +151,7 @@ class _Link:
         self.token = token
         self.tickets: dict[int, _Ticket] = {}
         self.dead = False
+        self.stopped = False
         self.gone = anyio.Event()
         self._adopt = adopt
         self._tasks = tasks
@@ -170,14 +175,9 @@ class _Link:
         if self._unsent:
             self._unsent += data
             return
-        try:
-            sent = self._socket.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            return  # it died; the reader sees to that
-        if sent < len(data):
-            self._unsent += data[sent:]
+        self._unsent += data
+        self._try_to_send()
+        if self._unsent:
             self._tasks.start_soon(self._write_rest)
 
     async def _write_rest(self) -> None:
@@ -185,11 +185,17 @@ class _Link:
             while self._unsent and not self.dead:
                 try:
                     await anyio.wait_writable(self._socket)
-                    del self._unsent[: self._socket.send(self._unsent)]
-                except BlockingIOError:
-                    continue
-                except (OSError, anyio.ClosedResourceError):
+                except anyio.ClosedResourceError:
                     return
+                self._try_to_send()
+
+    def _try_to_send(self) -> None:
+        try:
+            del self._unsent[: self._socket.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsent.clear()  # it died; the reader sees to that
 
     async def _read(self) -> None:
         """Hand out answers until the supervisor is gone; no cancellation parts a command from its answer."""
@@ -244,41 +250,48 @@ class _Link:
             await anyio.sleep(0.001)
         if self._adopt:
             await end_adopted(self.token)
-        how = _how(self.process.returncode)
-        text = f"the supervisor of processes died ({how}), and this command with it{self._trace}"
+        text = f"the supervisor of processes died ({_how(self.process.returncode)}), and this command with it"
+        if self.stopped:
+            text = "this command was killed when all were ended"
         for ticket in self.tickets.values():
-            ticket.failure = SpawnError(text, errno.ECHILD, transient=True)
+            ticket.failure = SpawnError(text + self._trace, errno.ECHILD, transient=not self.stopped)
             ticket.done.set()
         self.tickets.clear()
         self.gone.set()
 
 
 def _start_supervisor(token: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    stdin = None if _is_open(0) else subprocess.DEVNULL
+    stderr = None if _is_open(2) else subprocess.DEVNULL
+    # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
+    flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
+    inherited: list[int] = []
     ours, theirs = socket.socketpair()
-    try:
-        ours.setblocking(False)
-        pidfd = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
+    with theirs:
         try:
-            # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
-            flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
+            ours.setblocking(False)
+            # Above the standard streams, which may be closed and their numbers taken by what is opened here.
+            inherited.append(fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
+            if hasattr(os, "pidfd_open"):
+                pidfd = os.pidfd_open(os.getpid())
+                inherited.append(fcntl.fcntl(pidfd, fcntl.F_DUPFD_CLOEXEC, 3))
+                os.close(pidfd)
             process = subprocess.Popen(
-                [sys.executable, *flags, "-c", START, str(theirs.fileno()), str(pidfd), ROOT],
-                stdin=None if _is_open(0) else subprocess.DEVNULL,
+                [sys.executable, *flags, "-c", START, *map(str, inherited), ROOT],
+                stdin=stdin,
                 stdout=subprocess.DEVNULL,
-                stderr=None if _is_open(2) else subprocess.DEVNULL,
-                env={**os.environ, "BAKEOFF_RUN": token},
+                stderr=stderr,
+                env={**os.environ, "BAKEOFF_RUN": token, "PYTHONPATH": ROOT},
                 cwd="/",
                 start_new_session=True,
-                pass_fds=(theirs.fileno(), pidfd) if pidfd >= 0 else (theirs.fileno(),),
+                pass_fds=inherited,
             )
+        except BaseException:
+            ours.close()
+            raise
         finally:
-            if pidfd >= 0:
-                os.close(pidfd)
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
+            for fd in inherited:
+                os.close(fd)
     return ours, process
 
 

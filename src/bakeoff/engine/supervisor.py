@@ -20,15 +20,9 @@ import time
 
 from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.launch import CannotStart, launch
-from bakeoff.engine.proctable import (
-    adopt_orphans,
-    descendants,
-    environment,
-    process_table,
-    send_signal,
-    wait_one,
-)
+from bakeoff.engine.proctable import adopt_orphans, children_in, descendants, process_table, send_signal, wait_one
 from bakeoff.engine.streams import Mask, Stream
+from bakeoff.engine.trees import Trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +76,8 @@ class Supervisor:
         self.deadlines: list[tuple[float, int]] = []
         self.inbox = bytearray()
         self.outbox = bytearray()
+        self.looks: dict[int, Leaf] = {}
+        self.trees = Trees()
         self.stopping = False
         self.null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.wake, self._wake = os.pipe()
@@ -114,6 +110,7 @@ class Supervisor:
             if ended:
                 self._reap()
             self._meet_deadlines()
+            self._look()
             self._flush()
             if ask_parent and os.getppid() != ask_parent:
                 self.stopping = True
@@ -151,7 +148,7 @@ class Supervisor:
             for leaf in tuple(self.leaves.values()):
                 leaf.grace = leaf.kill_at = 0.0
                 self._end(leaf, "kill")
-                self._look(leaf)
+                self.looks[leaf.number] = leaf
         elif word == "init":
             self.base, self.forms, self.sizes = rest
         else:
@@ -267,21 +264,19 @@ class Supervisor:
         for pid, status in iter(lambda: wait_one(self._before_reaping), (0, 0)):
             leaf = self.pids.pop(pid, None)
             if leaf is None:
-                continue  # an orphan that came to us
+                self.trees.forget(pid)  # an orphan that came to us
+                continue
             leaf.status = os.waitstatus_to_exitcode(status)
             if leaf.reason is None:
                 self._finish(leaf)
             else:
-                self._look(leaf)
+                self.looks[leaf.number] = leaf
 
     def _before_reaping(self, pid: int) -> None:
         """Kill what is left of the group; a tree that is being ended has its grace time instead."""
         leaf = self.pids.get(pid)
         if leaf is not None and leaf.reason is None:
-            try:
-                os.killpg(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
+            send_signal(-pid, signal.SIGKILL)
 
     def _finish(self, leaf: Leaf) -> None:
         for stream in leaf.streams:
@@ -331,7 +326,7 @@ class Supervisor:
             if leaf.reason is None:
                 self._end(leaf, "timeout")
             else:
-                self._look(leaf)
+                self.looks[number] = leaf
 
     def _end(self, leaf: Leaf, reason: str) -> None:
         """Begin to end the tree; the first reason stands."""
@@ -340,15 +335,30 @@ class Supervisor:
         leaf.reason = reason
         if leaf.status is None:
             leaf.kill_at = time.monotonic() + leaf.grace
-            self._schedule(leaf, time.monotonic())
+            self.looks[leaf.number] = leaf
 
-    def _look(self, leaf: Leaf) -> None:
-        """One step towards an empty tree: TERM to those who have not had it, KILL after the grace time."""
-        # Twice, for a process that changes parents can slip through one look.
-        tree = self._tree(leaf) or self._tree(leaf)
-        if not tree and leaf.status is not None:
-            self._finish(leaf)
+    def _look(self) -> None:
+        """Look at the trees that are being ended, all at once: a look costs as much as the system has processes."""
+        run = self.base.get(b"BAKEOFF_RUN", b"")
+        if not self.looks:
             return
+        leaves = list(self.looks.values())
+        self.looks.clear()
+        empty = []
+        for leaf, tree in zip(leaves, self.trees.of(leaves, self.pids, run), strict=True):
+            if tree or leaf.status is None:
+                self._press(leaf, tree)
+            else:
+                empty.append(leaf)
+        # A process that changes parents can slip through one look.
+        for leaf, tree in zip(empty, self.trees.of(empty, self.pids, run) if empty else (), strict=True):
+            if tree:
+                self._press(leaf, tree)
+            else:
+                self._finish(leaf)
+
+    def _press(self, leaf: Leaf, tree: list[int]) -> None:
+        """One step towards an empty tree: TERM to those who have not had it, KILL after the grace time."""
         now = time.monotonic()
         for pid in tree:
             if now >= leaf.kill_at:
@@ -356,43 +366,18 @@ class Supervisor:
             elif pid not in leaf.known:
                 send_signal(pid, signal.SIGTERM)
         leaf.known.update(tree)
-        if now < leaf.kill_at:
-            self._schedule(leaf, min(now + leaf.look, leaf.kill_at))
-        else:
-            self._schedule(leaf, now + leaf.look)
+        soon = now + leaf.look
+        self._schedule(leaf, min(soon, leaf.kill_at) if now < leaf.kill_at else soon)
         leaf.look = min(leaf.look * 1.5, LAST_LOOK)
-
-    def _tree(self, leaf: Leaf) -> list[int]:
-        """The living processes of `leaf`: below its first process, or come to us and marked as its own."""
-        if not (table := process_table()):
-            return _group(leaf)
-        roots = [leaf.pid] if leaf.status is None else []
-        me = os.getpid()
-        for pid, (parent, session) in table.items():
-            if (
-                parent == me
-                and pid not in self.pids
-                and (pid in leaf.known or session == leaf.pid or self._marked(pid, leaf))
-            ):
-                roots.append(pid)
-        return roots + [pid for root in roots for pid in descendants(root, table)]
-
-    def _marked(self, pid: int, leaf: Leaf) -> bool:
-        marks = environment(pid)
-        run = self.base.get(b"BAKEOFF_RUN", b"")
-        return b"\0BAKEOFF_LEAF=%d\0" % leaf.number in marks and b"\0BAKEOFF_RUN=%b\0" % run in marks
 
     def purge(self) -> None:
         """Kill every descendant and return when none is left."""
         pause = 0.0005
         while True:
             table = process_table()
-            for pid in descendants(os.getpid(), table) if table else self.pids:
+            groups = [-leaf.pid for leaf in self.leaves.values()]
+            for pid in descendants(os.getpid(), children_in(table)) if table else groups:
                 send_signal(pid, signal.SIGKILL)
-            if not table:
-                for leaf in self.leaves.values():
-                    for pid in _group(leaf):
-                        send_signal(pid, signal.SIGKILL)
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
@@ -400,15 +385,6 @@ class Supervisor:
                 return
             time.sleep(pause)
             pause = min(pause * 1.5, LAST_LOOK)
-
-
-def _group(leaf: Leaf) -> list[int]:
-    """Without /proc only the process group can be reached: a negative number, the way kill(2) takes it."""
-    try:
-        os.killpg(leaf.pid, 0)
-    except (ProcessLookupError, PermissionError):
-        return []
-    return [-leaf.pid]
 
 
 def _poller() -> tuple[Any, float]:
@@ -419,21 +395,19 @@ def _poller() -> tuple[Any, float]:
 
 
 def main() -> None:
-    """Serve the coordinator whose socket and pidfd (or -1) the two arguments name.
+    """Serve the coordinator whose socket and, where there is such a thing, pidfd the arguments name.
 
     Raises:
         SystemExit: with status 1 after a bug; everything was killed and the coordinator told.
     """
-    if os.getsid(0) != os.getpid():
-        os.setsid()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     adopt_orphans()
-    link, parent = int(sys.argv[1]), int(sys.argv[2])
-    for inherited in (link, parent):
-        if inherited >= 0:
-            # Else every command would hold the socket, and the coordinator never see us die.
-            os.set_inheritable(inherited, False)
+    descriptors = [int(word) for word in sys.argv[1:]]
+    for fd in descriptors:
+        # Else every command would hold the socket, and the coordinator never see us die.
+        os.set_inheritable(fd, False)
+    link, parent = [*descriptors, -1][:2]
     supervisor = Supervisor(link, parent)
     try:
         supervisor.serve()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from bakeoff.engine.proctable import descendants, environment, process_table, send_signal
+from bakeoff.engine.proctable import children_in, descendants, environment, process_table, send_signal
 
 PATIENCE = 2.0
 """Seconds a sweep waits for what it killed to be gone."""
@@ -69,7 +69,7 @@ async def end_adopted(token: str) -> None:
     while time.monotonic() < end:
         table = process_table()
         for pid in [pid for pid, (parent, _) in table.items() if parent == me and token_of(pid) == token]:
-            for below in (pid, *descendants(pid, table)):
+            for below in (pid, *descendants(pid, children_in(table))):
                 send_signal(below, signal.SIGKILL)
                 doomed.add(below)
         # Those below come to this process as their parents die, and only then can be reaped.

@@ -1,0 +1,45 @@
+"""Finding survivors where there is no /proc, from what ps prints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from bakeoff.engine import sweep as sweep_module
+from bakeoff.engine.sweep import Survivor, survivors, sweep
+
+LISTING = f"""
+  1     0 /sbin/launchd
+ 70     1 /bin/sleep 9 HOME=/x BAKEOFF_RUN=dead BAKEOFF_LEAF=1
+ 71     1 /bin/sh BAKEOFF_RUN=outer x BAKEOFF_RUN=alive
+ 72     1 /bin/sleep 9
+{os.getpid()}  73 python BAKEOFF_RUN=dead
+ 73     1 /bin/sh -c x BAKEOFF_RUN=dead
+"""
+
+
+def test_survivors_by_ps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_module.sys, "platform", "darwin")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, stdout=LISTING))
+    assert survivors(lambda token: token == "dead") == [Survivor(70, "dead")]
+    assert survivors(lambda token: token == "alive") == [Survivor(71, "alive")]
+
+
+def test_a_sweep_gives_up_on_what_will_not_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(sweep_module, "_marked", lambda: [(70, "dead")])
+    monkeypatch.setattr(sweep_module, "send_signal", lambda pid, _: sent.append(pid))
+    monkeypatch.setattr(sweep_module, "PATIENCE", 0.02)
+    assert sweep(lambda _: True) == [Survivor(70, "dead")]
+    assert set(sent) == {70}
+
+
+def test_without_ps_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(sweep_module.sys, "platform", "darwin")
+    monkeypatch.setattr(subprocess, "run", missing)
+    assert survivors(lambda _: True) == []
