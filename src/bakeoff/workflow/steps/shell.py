@@ -103,12 +103,10 @@ def ended_early(finished: Finished, timeout: float) -> str:
     match finished.ended_by:
         case "timeout":
             return f"timed out after {timeout:g} s"
-        case "output-limit":
-            return "printed more than is allowed (1 GiB on one stream) and was ended"
         case "kill":
-            return "was killed"
+            return "was killed by a second interrupt"
         case reason:
-            return f"was ended: {reason}"
+            return finished.message or f"was ended: {reason}"
 
 
 def exit_words(code: int) -> str:
