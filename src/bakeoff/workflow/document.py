@@ -118,7 +118,7 @@ def parse_document(text: str, name: str = "workflow", path: FilePath | None = No
         root = builder.build(yaml.parse(text, Loader=_Loader))
     except yaml.MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
-        builder.refuse(_plain_words(failure), mark)
+        builder.refuse(_plain_words(failure, text, mark), mark)
     except yaml.reader.ReaderError as failure:
         before = text[: failure.position] if isinstance(failure.position, int) else ""
         builder.refuse_at(
@@ -131,9 +131,9 @@ def parse_document(text: str, name: str = "workflow", path: FilePath | None = No
     return Document(name, text, root, builder.problems, path)
 
 
-def _plain_words(failure: yaml.MarkedYAMLError) -> str:
+def _plain_words(failure: yaml.MarkedYAMLError, text: str, mark: Any) -> str:
     words = " ".join(part for part in (failure.context, failure.problem) if part)
-    hint = "; indent with spaces, not tabs" if "\\t" in words or "'\t'" in words else ""
+    hint = "; indent with spaces, not tabs" if mark and text[mark.index : mark.index + 1] == "\t" else ""
     return f"this is not YAML: {words}{hint}"
 
 

@@ -49,7 +49,7 @@ def show_path(path: Path) -> str:
     """The path as people write it: `steps[3].then[0].run`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        text += f"[{part}]" if isinstance(part, int) and not isinstance(part, bool) else f".{part}" if text else str(part)
     return text
 
 
