@@ -111,7 +111,11 @@ def test_untrusted_text_comes_out_of_a_call(project: Path) -> None:
     outputs = "workflow: {id: a, name: A}\noutputs: {text: {value: '%s'}}\n"
     write(project / "asks.yml", PROMPT, head=outputs % "{{ steps.ask.output.stdout }}")
     write(project / "counts.yml", PROMPT, head=outputs % "{{ steps.ask.output.exit_code }}")
-    write(project / "passes.yml", "{id: s, type: workflow, workflow: asks.yml}", head=outputs % "{{ steps.s.output.text }}")
+    write(
+        project / "passes.yml",
+        "{id: s, type: workflow, workflow: asks.yml}",
+        head=outputs % "{{ steps.s.output.text }}",
+    )
     for name, wrong in (("asks", True), ("counts", False), ("passes", True)):
         main = write(project / "main.yml", f"{{id: call, type: workflow, workflow: {name}.yml}}", USE)
         assert bool(messages(main, project)) is wrong, name
@@ -126,7 +130,9 @@ def test_untrusted_text_goes_into_a_call(project: Path) -> None:
     text = "'{{ steps.ask.output.stdout }}'"
     call = "{id: call, type: workflow, workflow: %s, input: {%s: " + text + "}}"
     (message,) = messages(write(project / "main.yml", PROMPT, call % ("runs.yml", "x")), project)
-    assert message.startswith("text that nobody has read goes into `x`, and in runs.yml, line 5, `{{ inputs.x }}` pastes")
+    assert message.startswith(
+        "text that nobody has read goes into `x`, and in runs.yml, line 5, `{{ inputs.x }}` pastes"
+    )
     assert messages(write(project / "main.yml", PROMPT, call % ("runs.yml", "y")), project) == []
     (message,) = messages(write(project / "main.yml", PROMPT, call % ("deep.yml", "y")), project)
     assert "in runs.yml, line 5" in message

@@ -144,9 +144,22 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         document = parse_document(text)
     except InvalidWorkflowError as failure:
-        assert all(problem.line >= 1 and problem.column >= 1 for problem in failure.problems)
+        problems = list(failure.problems)
     else:
-        assert isinstance(document.data, dict)
+        problems = document.problems
+    assert all(problem.line >= 1 and problem.column >= 1 for problem in problems)
+
+
+def test_characters_of_a_text_have_a_place_too() -> None:
+    document = parse_document(
+        "a: one two\nb: 'one two'\nc: |\n  one\n\n   two\nd: >\n  one\n  two\ne: \"o\\x6ee two\"\nf: one\n  two\n"
+    )
+
+    def place(key: str) -> tuple[int, int]:
+        text = document.data[key]
+        return document.position_in((key,), text, text.index("two"))
+
+    assert [place(key) for key in "abcdef"] == [(1, 8), (2, 9), (6, 4), (7, 4), (10, 4), (11, 4)]
 
 
 def test_words_for_paths_and_suggestions() -> None:

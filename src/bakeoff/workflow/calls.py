@@ -16,6 +16,7 @@ FindWorkflow: TypeAlias = Callable[[str, FilePath | None], FilePath | None]
 MAX_CALLS = 16
 """How deep workflows may call each other."""
 
+
 def finder(project: FilePath) -> FindWorkflow:
     """Finds called workflows for a project: by path beside the caller, then by id in the project's folders."""
 

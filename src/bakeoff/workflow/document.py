@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
@@ -78,6 +78,23 @@ class Document:
                 break
             place = (node.line, node.column)
         return place
+
+    def position_in(self, path: Path, text: str, offset: int) -> tuple[int, int]:
+        """Line and column of a character of the text at `path`; of its beginning where it is folded or escaped."""
+        line, column = self.position(path)
+        source = self._lines[line - 1][column - 1 :]
+        start = text.rfind("\n", 0, offset) + 1
+        if source.startswith("|"):
+            line += 1 + text.count("\n", 0, offset)
+            source, column = self._lines[line - 1] if line <= len(self._lines) else "", 1
+        elif start:
+            return line, column
+        found = source.find(text[start:].partition("\n")[0])
+        return (line, column + found + offset - start) if found >= 0 else self.position(path)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
 
     def problem(self, severity: str, path: Path, message: str, *, key: bool = False) -> Problem:
         """A problem at `path`, at its key if so asked."""
