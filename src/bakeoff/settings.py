@@ -190,7 +190,7 @@ def _argv(value: Any) -> Argv:
 
 
 _BUILT_IN = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "cursor-agent", "aider", "mini")
-_EVENTS = ("claude", "codex", "gemini", "opencode", "copilot", "aider", "text")
+_EVENTS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "aider", "text")
 
 
 def _one_of(names: tuple[str, ...]) -> Check:

@@ -70,7 +70,9 @@ class ScriptedModel:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._closing = True
         self.release.set()
         self._server.shutdown()
@@ -187,7 +189,12 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             self.close_connection = True
 
         def _fail(self, reply: Status) -> None:
-            kinds = {429: "rate_limit_error", 401: "authentication_error", 529: "overloaded_error", 503: "overloaded_error"}
+            kinds = {
+                429: "rate_limit_error",
+                401: "authentication_error",
+                529: "overloaded_error",
+                503: "overloaded_error",
+            }
             kind = kinds.get(reply.code, "api_error")
             message = reply.message or kind.replace("_", " ")
             states = {429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 401: "UNAUTHENTICATED"}

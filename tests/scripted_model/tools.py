@@ -24,7 +24,9 @@ def arguments(tool: Tool, command: str) -> dict[str, Any]:
     """`command` in the tool's own field, and something in each other field that it requires."""
     properties = tool.schema.get("properties") or {"command": {"type": "string"}}
     place = "cmd" if "cmd" in properties else "command"
-    kinds = {name: str(spec.get("type", "string")).lower() for name, spec in properties.items() if isinstance(spec, dict)}
+    kinds = {
+        name: str(spec.get("type", "string")).lower() for name, spec in properties.items() if isinstance(spec, dict)
+    }
     found: dict[str, Any] = {place: ["bash", "-lc", command] if kinds.get(place) == "array" else command}
     fillers = {"boolean": False, "number": 1, "integer": 1, "array": [], "object": {}}
     for name in tool.schema.get("required") or ():

@@ -17,8 +17,8 @@ PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "artifact", 
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
-QUIET = {"TERM": "dumb", "NO_COLOR": "1", "CI": "1"}
-"""Environment that keeps every CLI from drawing on a terminal it does not have."""
+QUIET = {"TERM": "dumb", "NO_COLOR": "1"}
+"""Environment that keeps every CLI from drawing on a terminal it does not have. Its tools inherit it, so: no CI."""
 
 
 class AgentError(BakeoffError):

@@ -62,7 +62,7 @@ class Reading:
     def end(self, succeeded: bool, error: str | None = None, kind: str | None = None) -> None:
         """Note the final event; a later one overrides an earlier one."""
         self.succeeded = succeeded
-        self.error = None if succeeded else (error or "the agent says that it failed, without a reason")
+        self.error = None if succeeded else error
         self.kind = None if succeeded else kind
 
     def warn(self, text: str) -> None:
@@ -70,15 +70,14 @@ class Reading:
         self.warnings = [*self.warnings[-9:], text]
 
     def spend(self, **tokens: int | None) -> None:
-        """Set token counts; None is unknown and left out."""
+        """Set token counts; None is unknown and left out, and so is a report in which all are 0: no work is free."""
         known = {name: count for name, count in tokens.items() if count is not None}
-        if known:
+        if any(known.values()):
             self.usage = {**(self.usage or {}), **known}
 
     def price(self, usd: float | None) -> None:
-        """Set the cost. A cost of 0 for tokens that were used is a price that the CLI does not know."""
-        used = self.usage is None or any(self.usage.values())
-        self.usd = None if usd is None or usd < 0 or (usd == 0 and used) else usd
+        """Set the cost. CLIs say 0 for a price that they do not know, so 0 is unknown too."""
+        self.usd = usd or None
 
 
 Reader: TypeAlias = Callable[[Mapping[str, Any], Reading], None]

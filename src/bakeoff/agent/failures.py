@@ -36,7 +36,7 @@ _SIGNS = (
         r"stream (?:disconnected|closed|ended|error)|disconnected before completion|premature|socket hang up|"
         r"ECONNRESET|ECONNREFUSED|EPIPE|connection (?:error|reset|closed|aborted|refused)|fetch failed|terminated|"
         r"invalid.?stream|incomplete (?:json|response|stream)|empty (?:response|stream)|no finish reason|"
-        r"other side closed|error sending request|error decoding",
+        r"other side closed|error sending request|error decoding|malformed response|ended without sending",
     ),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for kind, pattern in _SIGNS)

@@ -261,16 +261,18 @@ def _failure(
 ) -> tuple[str | None, str | None]:
     """Why it is no success, and of which kind; (None, None) for a success."""
     if finished.ended_by == "timeout":
-        return f"{entry.name} was ended after {finished.seconds:.0f} s, its timeout", "timeout"
+        last = f"; the last trouble it told of: {reading.warnings[-1]}" if reading.warnings else ""
+        return one_line(f"{entry.name} was ended after {finished.seconds:.0f} s, its timeout{last}"), "timeout"
     if finished.ended_by is not None:
         return f"{entry.name} was ended early: {finished.ended_by}", "output"
     told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
     stderr = _tail(finished.stderr.value)
     said = [*told, stderr, reading.stray, "" if kin.has_final else _tail(finished.stdout.value)]
     sort = reading.kind or next(filter(None, map(kind_of, said)), None)
-    if reading.succeeded is False:
-        return one_line(f"{entry.name}: {reading.error}"), sort or "agent"
     reason = next((_last_line(words) for words in said if words.strip()), "")
+    if reading.succeeded is False:
+        told_why = reading.error or reason or "it says that it failed, and not why"
+        return one_line(f"{entry.name}: {told_why}"), sort or "agent"
     because = f": {reason}" if reason else ""
     if finished.exit_code != 0:
         return one_line(f"{entry.name} exited with code {finished.exit_code}{because}"), sort or "agent"

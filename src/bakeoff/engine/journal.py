@@ -10,6 +10,7 @@ import os
 import sqlite3
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,36 @@ class Batch:
             raise self.error
 
 
+class Backlog:
+    """Results that are done but not yet on disk, of siblings whose place need not wait for the disk.
+
+    At most `limit` of them: a slow journal holds the siblings up, instead of falling ever further behind.
+    """
+
+    __slots__ = ("_batches", "_limit")
+
+    def __init__(self, limit: int) -> None:
+        self._batches: deque[Batch] = deque()
+        self._limit = limit
+
+    async def add(self, batch: Batch) -> None:
+        """Take one more in; waits for the oldest when there are too many.
+
+        Passes on JournalError: the oldest could not be written.
+        """
+        self._batches.append(batch)
+        if len(self._batches) > self._limit:
+            await self._batches.popleft().committed()
+
+    async def drained(self) -> None:
+        """Wait until all are on disk.
+
+        Passes on JournalError: one could not be written.
+        """
+        while self._batches:
+            await self._batches.popleft().committed()
+
+
 class Journal(Protocol):
     """Where a run writes what happened; memory in simulations and for runs that need not survive."""
 
@@ -87,6 +118,21 @@ class Journal(Protocol):
     def close(self) -> None:
         """Write what is queued and let go of the file."""
         ...
+
+
+class NoJournal:
+    """Keeps nothing, for work that need not survive; calls every entry committed at once."""
+
+    def __init__(self) -> None:
+        self._done = Batch()
+        self._done.done.set()
+
+    def append(self, kind: str, path: str, body: str, files: Iterable[str] = ()) -> Batch:
+        """Forget one entry."""
+        return self._done
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
 class MemoryJournal:

@@ -22,7 +22,9 @@ def tools(body: dict[str, Any]) -> list[Tool]:
 
 
 def results(body: dict[str, Any]) -> list[str]:
-    return [json.dumps(message.get("content")) for message in body.get("messages") or [] if message.get("role") == "tool"]
+    return [
+        json.dumps(message.get("content")) for message in body.get("messages") or [] if message.get("role") == "tool"
+    ]
 
 
 def streams(path: str, body: dict[str, Any]) -> bool:
@@ -36,7 +38,9 @@ def _usage(reply: Say | Shell) -> dict[str, int]:
 
 def _calls(call: Call) -> list[dict[str, Any]]:
     name, given = call or ("", {})
-    return [{"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}]
+    return [
+        {"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+    ]
 
 
 def _reason(reply: Say | Shell) -> str:
@@ -50,7 +54,14 @@ def whole(reply: Say | Shell, call: Call) -> dict[str, Any]:
     else:
         message["tool_calls"] = _calls(call)
     choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
-    return {"id": "c1", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice], "usage": _usage(reply)}
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "choices": [choice],
+        "usage": _usage(reply),
+    }
 
 
 def events(reply: Say | Shell, call: Call) -> list[bytes]:

@@ -18,7 +18,9 @@ def matches(path: str) -> bool:
 
 def tools(body: dict[str, Any]) -> list[Tool]:
     declared = [one for tool in body.get("tools") or [] for one in tool.get("functionDeclarations") or []]
-    return [Tool(one.get("name", ""), one.get("parametersJsonSchema") or one.get("parameters") or {}) for one in declared]
+    return [
+        Tool(one.get("name", ""), one.get("parametersJsonSchema") or one.get("parameters") or {}) for one in declared
+    ]
 
 
 def results(body: dict[str, Any]) -> list[str]:
@@ -35,7 +37,11 @@ def _chunk(reply: Say | Shell, part: dict[str, Any], last: bool) -> dict[str, An
     if last:
         candidate["finishReason"] = "SAFETY" if isinstance(reply, Say) and reply.refusal else "STOP"
     total = reply.input_tokens + reply.output_tokens
-    usage = {"promptTokenCount": reply.input_tokens, "candidatesTokenCount": reply.output_tokens, "totalTokenCount": total}
+    usage = {
+        "promptTokenCount": reply.input_tokens,
+        "candidatesTokenCount": reply.output_tokens,
+        "totalTokenCount": total,
+    }
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
 
 

@@ -63,14 +63,22 @@ def events(reply: Say | Shell, call: Call) -> list[bytes]:
     else:
         empty = {**block, "input": {}}
         deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in halves(json.dumps(block["input"]))]
-    start = {**message, "content": [], "stop_reason": None, "usage": {"input_tokens": reply.input_tokens, "output_tokens": 0}}
+    start = {
+        **message,
+        "content": [],
+        "stop_reason": None,
+        "usage": {"input_tokens": reply.input_tokens, "output_tokens": 0},
+    }
     sent = [
         {"type": "message_start", "message": start},
         {"type": "content_block_start", "index": 0, "content_block": empty},
         *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": _reason(reply), "stop_sequence": None},
-         "usage": {"output_tokens": reply.output_tokens}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": _reason(reply), "stop_sequence": None},
+            "usage": {"output_tokens": reply.output_tokens},
+        },
         {"type": "message_stop"},
     ]
     return [sse(event, str(event["type"])) for event in sent]

@@ -17,7 +17,9 @@ def matches(path: str) -> bool:
 
 
 def tools(body: dict[str, Any]) -> list[Tool]:
-    return [Tool(tool.get("name") or tool.get("type", ""), tool.get("parameters") or {}) for tool in body.get("tools") or []]
+    return [
+        Tool(tool.get("name") or tool.get("type", ""), tool.get("parameters") or {}) for tool in body.get("tools") or []
+    ]
 
 
 def results(body: dict[str, Any]) -> list[str]:
@@ -33,9 +35,18 @@ def streams(path: str, body: dict[str, Any]) -> bool:
 def _item(reply: Say | Shell, call: Call) -> dict[str, Any]:
     if isinstance(reply, Shell):
         name, given = call or ("", {})
-        return {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": name, "arguments": json.dumps(given)}
-    part = {"type": "refusal", "refusal": reply.text} if reply.refusal else {
-        "type": "output_text", "text": reply.text, "annotations": []}
+        return {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": name,
+            "arguments": json.dumps(given),
+        }
+    part = (
+        {"type": "refusal", "refusal": reply.text}
+        if reply.refusal
+        else {"type": "output_text", "text": reply.text, "annotations": []}
+    )
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
 
 
@@ -47,7 +58,14 @@ def whole(reply: Say | Shell, call: Call) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": reply.input_tokens + reply.output_tokens,
     }
-    return {"id": "resp_1", "object": "response", "status": "completed", "model": "scripted", "output": [_item(reply, call)], "usage": usage}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": "completed",
+        "model": "scripted",
+        "output": [_item(reply, call)],
+        "usage": usage,
+    }
 
 
 def events(reply: Say | Shell, call: Call) -> list[bytes]:
@@ -55,11 +73,21 @@ def events(reply: Say | Shell, call: Call) -> list[bytes]:
     item = _item(reply, call)
     sent: list[dict[str, Any]] = [
         {"type": "response.created", "response": {**response, "status": "in_progress", "output": [], "usage": None}},
-        {"type": "response.output_item.added", "output_index": 0, "item": item if isinstance(reply, Shell) else {**item, "content": []}},
+        {
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": item if isinstance(reply, Shell) else {**item, "content": []},
+        },
     ]
     if isinstance(reply, Say) and not reply.refusal:
         sent += [
-            {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": piece}
+            {
+                "type": "response.output_text.delta",
+                "item_id": "msg_1",
+                "output_index": 0,
+                "content_index": 0,
+                "delta": piece,
+            }
             for piece in halves(reply.text)
         ]
     sent += [

@@ -24,5 +24,4 @@ ENTRY = Entry(
     login_variables=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
     home_variable="COPILOT_HOME",
     events="copilot",
-    reports_usage=True,
 )

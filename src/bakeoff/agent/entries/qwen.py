@@ -19,6 +19,6 @@ ENTRY = Entry(
     env={**QUIET, "QWEN_CODE_NO_RELAUNCH": "1"},
     login_files=("~/.qwen/oauth_creds.json",),
     login_variables=("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "QWEN_API_KEY"),
-    events="claude",
+    events="qwen",
     reports_usage=True,
 )

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from bakeoff.agent.events import Reader, Reading
 
-READERS = ("claude", "codex", "gemini", "opencode", "copilot", "mini", "aider", "text")
+READERS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "mini", "aider", "text")
 """Names that `events` takes in settings. `text` reads no events: all that was printed is the answer."""
 
 

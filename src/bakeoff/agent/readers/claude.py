@@ -1,4 +1,4 @@
-"""Events of Claude Code's `stream-json` and `json`; also those of Qwen Code and Cursor, which share the shape."""
+"""Events of Claude Code's `stream-json` and `json`; Cursor shares the shape, Qwen Code nearly."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
     match event.get("type"):
         case "assistant":
             _assistant(event, reading)
+        case "system" if event.get("subtype") == "api_retry":
+            reading.warn(f"API error {event.get('error_status')} ({event.get('error')}), trying again")
         case "result":
             _result(event, reading)
 
@@ -53,7 +55,7 @@ def _result(event: Mapping[str, Any], reading: Reading) -> None:
         refused = reading.kind == "refusal" or event.get("stop_reason") == "refusal"
         reading.end(not refused, text or "the model refused", "refusal")
         return
-    error = text or _errors(event) or words(part(event, "error").get("message")) or f"{subtype}"
+    error = text or _errors(event) or words(part(event, "error").get("message")) or words(subtype)
     reading.end(False, error, _BUDGET.get(subtype) if isinstance(subtype, str) else None)
 
 

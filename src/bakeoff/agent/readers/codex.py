@@ -18,8 +18,6 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
             item = part(event, "item")
             if item.get("type") == "agent_message":
                 reading.text = words(item.get("text")) or reading.text
-            elif item.get("type") == "error":
-                reading.warn(words(item.get("message")) or "error")
         case "error":  # also said of each reconnection, after which the turn may well complete
             reading.warn(words(event.get("message")) or "error")
         case "turn.completed":

@@ -15,8 +15,8 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
     match event.get("type"):
         case "assistant.message":
             reading.text = words(data.get("content")) or reading.text
-        case "session.error":
-            reading.warn(words(data.get("message")) or "error")
+        case "session.error" | "model.call_failure":
+            reading.warn(words(data.get("message")) or words(data.get("errorMessage")) or "error")
         case "result":
             reading.session_id = words(event.get("sessionId")) or reading.session_id
             reading.end(event.get("exitCode") == 0)

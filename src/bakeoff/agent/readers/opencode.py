@@ -8,7 +8,12 @@ from typing import Any
 from bakeoff.agent.events import Reading, count, money, part, words
 from bakeoff.agent.readers import Family
 
-_REASONS = {"length": "the answer was cut at the model's output limit", "content-filter": "the model refused"}
+_REASONS = {
+    "length": ("the answer was cut at the model's output limit", None),
+    "content-filter": ("the model refused", "refusal"),
+    "error": (None, None),
+}
+"""Reasons after which it ends and has failed; after others, such as `tool-calls` and `unknown`, it goes on."""
 
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:
@@ -47,12 +52,8 @@ def _finish(body: Mapping[str, Any], reading: Reading) -> None:
     reason = body.get("reason")
     if reason == "stop":
         reading.end(True)
-    elif reason not in ("tool-calls", None):
-        reading.end(
-            False,
-            _REASONS.get(str(reason), f"the model ended for the reason {reason}"),
-            "refusal" if reason == "content-filter" else None,
-        )
+    elif isinstance(reason, str) and reason in _REASONS:
+        reading.end(False, *_REASONS[reason])
 
 
 FAMILY = Family(read)

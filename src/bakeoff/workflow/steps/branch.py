@@ -26,21 +26,23 @@ def _condition(place: Place) -> dict[str, object]:
 async def run_switch(place: Place) -> Halt | None:
     """Run the case whose key reads like the value, else `default`."""
     step = place.step
-    record = await place.kept_or(_case)
+    record = await place.kept_or(case_of)
     matched = record.output["matched_case"]
     place.scope.follow("switch", matched)
     place.add(record)
-    return await place.steps(_cases(place).get(matched, step.default or ()))
+    return await place.steps(cases(place).get(matched, step.default or ()))
 
 
 _DEFAULT = "__default__"
 
 
-def _case(place: Place) -> dict[str, object]:
+def case_of(place: Place) -> dict[str, object]:
+    """The case that the value picks now."""
     value = plain(place.value("expression"))
     text = as_text(value).strip()
-    return {"matched_case": text if text in _cases(place) else _DEFAULT, "expression_value": value}
+    return {"matched_case": text if text in cases(place) else _DEFAULT, "expression_value": value}
 
 
-def _cases(place: Place) -> dict[str, list[Any]]:
+def cases(place: Place) -> dict[str, list[Any]]:
+    """The cases by the text that picks them."""
     return {as_text(key): steps for key, steps in place.step.cases.items()}

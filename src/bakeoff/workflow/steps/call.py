@@ -23,7 +23,11 @@ DEEPEST = 16
 
 
 async def run_call(place: Place) -> Halt | None:
-    """Run the workflow that is named; its own failure is this step's, which `continue_on_error` covers."""
+    """Run the workflow that is named; its own failure is this step's, which `continue_on_error` covers.
+
+    Raises:
+        BakeoffError: what it is called with cannot be evaluated.
+    """
     setting, step = place.setting, place.step
     kept = await place.run.kept(place.path)
     if kept is not None:
@@ -37,9 +41,9 @@ async def run_call(place: Place) -> Halt | None:
         if unknown:
             raise BakeoffError(f"workflow {workflow.id} has no input {', '.join(unknown)}")
         inputs = resolve_inputs(workflow.inputs, chosen["inputs"], Path(setting.project))
-    except ExpressionError:
-        raise
     except BakeoffError as failure:
+        if isinstance(failure, ExpressionError):
+            raise
         return await _failed(place, started, {"workflow": as_text(place.value("workflow"))}, str(failure), None)
     scope = call_scope(place, workflow, inputs)
     inner = replace(
@@ -63,7 +67,11 @@ def call_scope(place: Place, workflow: Workflow, inputs: Mapping[str, Any]) -> S
 
 
 def _chosen(place: Place) -> dict[str, Any]:
-    """The file called, as it is now: a resumed run goes on with this copy."""
+    """The file called, as it is now: a resumed run goes on with this copy.
+
+    Raises:
+        BakeoffError: there is none, it is invalid, or calls are too deep.
+    """
     setting = place.setting
     if setting.depth >= DEEPEST:
         raise BakeoffError(f"workflows call one another more than {DEEPEST} deep")

@@ -12,6 +12,7 @@ import anyio
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import FanOpened, Warned
 from bakeoff.engine.fan_out import fan_out
+from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 from bakeoff.workflow.interpreter import Halt, Place, run_step
@@ -42,7 +43,7 @@ async def run_fan_out(place: Place) -> Halt | None:
         place.run.history.settled += (f"{place.path}:",)
     started = place.started()
     bound = _bound(place, asked, len(items))
-    fan = _Fan(place, len(items) - quorum if quorum is not None else None)
+    fan = _Fan(place, len(items) - quorum if quorum is not None else None, Backlog(bound))
     ends = await fan_out(
         items,
         fan.item,
@@ -51,6 +52,7 @@ async def run_fan_out(place: Place) -> Halt | None:
         on_halt=step.on_halt,
         revival=fan.revival,
     )
+    await fan.backlog.drained()
     halt = ends[-1].halt if ends else None
     if halt is not None and halt.raised:
         return halt
@@ -61,8 +63,9 @@ async def run_fan_out(place: Place) -> Halt | None:
 class _Fan:
     """Runs the items of one fan-out."""
 
-    def __init__(self, place: Place, spare: int | None) -> None:
+    def __init__(self, place: Place, spare: int | None, backlog: Backlog) -> None:
         self.place = place
+        self.backlog = backlog
         self.template = place.step.step
         self.spare = spare
         self.failures = 0
@@ -74,7 +77,7 @@ class _Fan:
         path = f"{outer.path}:{self.template.id}:{index}"
         names = {"item": item, "index": index, "parent_item": self.outer_item}
         scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
-        halt = await run_step(Place(outer.setting, self.template, path, scope, Naming.inside(path)))
+        halt = await run_step(Place(outer.setting, self.template, path, scope, Naming.inside(path), self.backlog))
         view = scope.own().get(path)
         if view is None:
             return _End(scope, {}, halt, failed=True)
@@ -119,7 +122,7 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
     results = View([ItemResult(end.output, end.scope) for end in ends])
     place.add(replace(record, output={"items": View(items), **output, "results": results}))
     if too_few and not record.absorbed:
-        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path, kind="quorum")
     return halt
 
 
@@ -165,7 +168,11 @@ def _bound(place: Place, asked: int, count: int) -> int:
 
 
 def _quorum(asked: Any, count: int) -> int | None:
-    """How many items must succeed; None where each must."""
+    """How many items must succeed; None where each must.
+
+    Raises:
+        BakeoffError: more than there are.
+    """
     if asked is None:
         return None
     quorum = math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)

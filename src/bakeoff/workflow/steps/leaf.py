@@ -40,30 +40,33 @@ async def run_leaf(place: Place) -> Halt | None:
     record = await place.run.kept(place.path)
     if record is None:
         record = await _do(place)
-    if not place.step.independent:
-        place.scope.follow(record.key)
+    place.scope.follow(record.key)
     place.add(fan_in.with_results(place, record) if place.step.type == "fan-in" else record)
     return halted_by(place, record)
 
 
 async def _do(place: Place) -> Record:
     step = place.step
-    leaf = _prepare(place)
+    leaf = prepare(place)
     return await place.run.leaf(
         place.path,
         step.type,
         leaf.work,
         key=place.key(leaf.input),
-        lanes=(*leaf.lanes, *lanes_of(step.lane)),
+        lanes=(*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,
         absorb=step.continue_on_error,
         reserve=leaf.reserve,
+        backlog=place.backlog,
     )
 
 
-def _prepare(place: Place) -> Leaf:
-    """The work of a step, by its type."""
+def prepare(place: Place) -> Leaf:
+    """The work of a step, by its type.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
     from bakeoff.workflow.steps import custom, fan_in, gate, shell
 
     match place.step.type:

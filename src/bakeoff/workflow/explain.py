@@ -1,0 +1,328 @@
+"""What a run would do, before it does anything: `run --dry-run` and `resume --explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.history import History
+from bakeoff.engine.record import Record, Status
+from bakeoff.engine.run import Run
+from bakeoff.engine.store import RunStore
+from bakeoff.settings import load_settings
+from bakeoff.workflow.definition import Workflow
+from bakeoff.workflow.expressions import Template, compile_template, truth
+from bakeoff.workflow.find import require_workflow
+from bakeoff.workflow.inputs import resolve_inputs
+from bakeoff.workflow.interpreter import Place, Setting
+from bakeoff.workflow.job import Conditions, load, refuse_resume, step_types, workflow_setting
+from bakeoff.workflow.models import Interpolated, marked
+from bakeoff.workflow.scope import Naming, Scope, View, digest
+from bakeoff.workflow.steps.branch import case_of, cases
+from bakeoff.workflow.steps.leaf import prepare
+from bakeoff.workflow.validate import parse_workflow
+from bakeoff.workflow.values import as_text, is_list, plain
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What happens to one node.
+
+    Attributes:
+        path: where it stands.
+        type: its step type.
+        action: `reuse`, `run`, `skip`, `decide` (a choice that can be made now) or `unknown` (it hangs on a step
+            that has yet to run).
+        reason: why, for a person.
+    """
+
+    path: str
+    type: str
+    action: str
+    reason: str
+
+
+def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], conditions: Conditions) -> list[Row]:
+    """What a new run would do, as far as it can be said before its first step.
+
+    Passes on BakeoffError: the file, the inputs or the settings are wrong.
+    """
+    settings = load_settings(store.project)
+    workflow = load(path, store.project, settings, conditions)
+    values = resolve_inputs(workflow.inputs, inputs, store.project)
+    run = Run(root=store.runs / "new")
+    return _plan(workflow, workflow_setting(run, workflow, settings, store.project, path.absolute().parent, values))
+
+
+def plan_resume(
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, edit: Path | None
+) -> list[Row]:
+    """Why each node of a run would be reused or run, if it were resumed so.
+
+    Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
+    """
+    folder = store.open(run_id)
+    settings = load_settings(store.project)
+    history = folder.history()
+    status, _ = folder.standing(history)
+    refuse_resume(folder, status)
+    source = Path(history.meta["source"])
+    if edit is None:
+        text = (folder.definition / "workflow.yml").read_text("utf-8")
+        workflow = parse_workflow(text, source.name, source, step_types=step_types(settings))
+    else:
+        workflow = load(edit, store.project, settings, conditions)
+        history.edited()
+    values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
+    run = Run(root=folder.root, history=history)
+    return _plan(workflow, workflow_setting(run, workflow, settings, store.project, source.parent, values))
+
+
+def _plan(workflow: Workflow, setting: Setting) -> list[Row]:
+    context = {"run_id": setting.run.root.name, "workflow_dir": setting.workflow_dir}
+    scope = Scope(None, {"inputs": setting.inputs, "context": context}, chain=digest("bakeoff"))
+    plan = _Plan()
+    plan.steps(setting, workflow.steps, scope, Naming(), frozenset())
+    return plan.rows
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Walks a definition as the interpreter would, with nothing run and nothing written."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def steps(
+        self, setting: Setting, steps: Iterable[Any], scope: Scope, naming: Naming, unknown: frozenset[str]
+    ) -> frozenset[str]:
+        """Plan a list of steps; takes and returns the ids whose output is not known yet."""
+        for step in steps:
+            unknown = self.step(Place(setting, step, naming.path(step.id), scope, naming), unknown)
+        return unknown
+
+    def step(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        step = place.step
+        if step.when is not None and place.run.find(place.path) is None:
+            waits = _waits(_templates(step, {"when"}), unknown)
+            if waits:
+                return self.unknown(place, waits, unknown)
+            if not (step.when if isinstance(step.when, bool) else truth(place.value("when"))):
+                self.add(place, "skip", "`when` is false")
+                place.add(Record(place.path, step.type, Status.SKIPPED))
+                return unknown
+        plan: Callable[[Place, frozenset[str]], frozenset[str]] = getattr(
+            self, "_" + step.type.replace("-", "_"), self.leaf
+        )
+        return plan(place, unknown)
+
+    def add(self, place: Place, action: str, reason: str) -> None:
+        self.rows.append(Row(place.path, place.step.type, action, reason))
+
+    def unknown(self, place: Place, waits: str, unknown: frozenset[str]) -> frozenset[str]:
+        self.add(place, "unknown", f"hangs on {waits}, which has yet to run")
+        return unknown | {place.step.id} | set(_inner_ids(place.step))
+
+    def leaf(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        """A step that does work itself."""
+        step = place.step
+        found = place.run.find(place.path)
+        waits = _waits(_templates(step), unknown) if found is None else None
+        reason, key = _why(place), f"? {place.path}"
+        if found is None and waits is None and place.run.history.pool:
+            key = place.key(prepare(place).input)
+            found = place.run.find(place.path, key)
+            reason = "new, not finished, or changed: itself or something before it in its scope"
+        if found is None:
+            self.add(place, "run", reason + (f"; what it is given hangs on {waits}" if waits else ""))
+            place.scope.follow(key)
+            return unknown | {step.id}
+        record, adopted = found
+        self.add(place, "reuse", "same key as before the edit" if adopted else f"ended: {record.status}")
+        place.scope.follow(record.key)
+        place.add(record)
+        return unknown - {step.id}
+
+    def _if(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        def choose() -> bool:
+            condition = place.step.condition
+            return condition if isinstance(condition, bool) else truth(place.value("condition"))
+
+        holds = self.choice(place, unknown, "condition_result", {"condition"}, choose)
+        if holds is None:
+            return self.unknown(place, _waits(_templates(place.step, {"condition"}), unknown) or "", unknown)
+        place.scope.follow("if", str(holds))
+        branch = place.step.then if holds else place.step.else_ or ()
+        return self.steps(place.setting, branch, place.scope, place.naming, unknown)
+
+    def _switch(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        matched = self.choice(place, unknown, "matched_case", {"expression"}, lambda: case_of(place)["matched_case"])
+        if matched is None:
+            return self.unknown(place, _waits(_templates(place.step, {"expression"}), unknown) or "", unknown)
+        place.scope.follow("switch", matched)
+        branch = cases(place).get(matched, place.step.default or ())
+        return self.steps(place.setting, branch, place.scope, place.naming, unknown)
+
+    def choice(
+        self, place: Place, unknown: frozenset[str], name: str, fields: set[str], choose: Callable[[], Any]
+    ) -> Any:
+        """What was decided, or would be now; None when that cannot be said."""
+        found = place.run.find(place.path)
+        if found is not None:
+            value = found[0].output.get(name)
+            self.add(place, "reuse", f"decided: {value}")
+            place.add(found[0])
+            return value
+        if _waits(_templates(place.step, fields), unknown):
+            return None
+        value = choose()
+        self.add(place, "decide", f"{value}")
+        place.add(Record(place.path, place.step.type, Status.COMPLETED, {name: value}))
+        return value
+
+    def _while(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        step, decisions = place.step, place.run.history.decisions
+        first = step.type == "while"
+        number = 0
+        self.add(place, "run", _why(place))
+        while number < step.max_iterations:
+            if first or number > 0:
+                decided = decisions.get(f"{place.path}#{number}")
+                if decided is None:
+                    text = f"at most {step.max_iterations - number} more passes, as its condition then says"
+                    self.rows.append(Row(f"{place.path}#{number}", step.type, "unknown", text))
+                    break
+                if not decided:
+                    break
+            place.scope.set("iteration", number)
+            place.scope.set("iterations", {step.id: number})
+            place.scope.follow("pass", str(number))
+            naming = Naming.iteration(place.path, number)
+            unknown = self.steps(place.setting, step.steps, place.scope, naming, unknown)
+            number += 1
+        return unknown | {step.id}
+
+    _do_while = _while
+
+    def _fan_out(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        items = place.run.history.decisions.get(f"{place.path}#items")
+        if items is None:
+            waits = _waits(_templates(place.step, {"items"}), unknown)
+            if waits:
+                return self.unknown(place, waits, unknown)
+            items = plain(place.value("items"))
+        if not is_list(items):
+            self.add(place, "run", "fails: `items` is no list")
+            return unknown | {place.step.id}
+        self.add(place, "run", f"{len(items)} items")
+        chains, left = [], False
+        for index, item in enumerate(items):
+            path = f"{place.path}:{place.step.step.id}:{index}"
+            names = {"item": item, "index": index, "parent_item": place.scope.lookup("item")}
+            scope = Scope(place.scope, names, chain=digest(place.scope.chain, "item", item))
+            inner = Place(place.setting, place.step.step, path, scope, Naming.inside(path))
+            left |= bool(self.step(inner, unknown) - unknown)
+            chains.append(scope.chain)
+        place.scope.follow("fan-out", *chains)
+        found = place.run.find(place.path)
+        if found is not None and not left:
+            paths = [f"{place.path}:{place.step.step.id}:{index}" for index in range(len(items))]
+            records = [place.run.history.records.get(path) for path in paths]
+            results = View([record.output if record else {} for record in records])
+            output = {"items": View(items), **found[0].output, "results": results}
+            place.add(replace(found[0], output=output))
+            return unknown
+        return unknown | {place.step.id}
+
+    def _parallel(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        self.add(place, "run", f"{len(place.step.branches)} branches")
+        ends, chains = unknown, []
+        for name, steps in place.step.branches.items():
+            scope = Scope(place.scope)
+            scope.follow("branch", name)
+            ends |= self.steps(place.setting, steps, scope, place.naming, unknown)
+            place.scope.merge(scope)
+            chains.append(scope.chain)
+        place.scope.follow("parallel", *chains)
+        return ends
+
+    def _workflow(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+        found = place.run.find(place.path)
+        if found is not None:
+            self.add(place, "reuse", f"ended: {found[0].status}")
+            place.add(found[0])
+            return unknown
+        waits = _waits(_templates(place.step), unknown)
+        if waits:
+            return self.unknown(place, waits, unknown)
+        inner = _called(place)
+        self.add(place, "run", f"workflow {inner.id}")
+        inputs = resolve_inputs(inner.inputs, plain(place.values("input")) if place.step.input else {})
+        scope = Scope(None, {"inputs": inputs, "context": place.scope.lookup("context")}, chain=place.scope.chain)
+        place.scope.follow("workflow", inner.text)
+        setting = replace(place.setting, workflow_dir=str(inner.directory or ""), depth=place.setting.depth + 1)
+        if setting.depth > 16:
+            raise BakeoffError("workflows call one another more than 16 deep")
+        self.steps(setting, inner.steps, scope, Naming.inside(place.path), frozenset())
+        place.scope.follow(scope.chain)
+        return unknown | {place.step.id}
+
+
+def _called(place: Place) -> Workflow:
+    chosen = place.run.history.decisions.get(f"{place.path}#workflow")
+    types = place.setting.step_types
+    if chosen is not None:
+        return parse_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), step_types=types)
+    folder = place.setting.workflow_dir
+    caller = Path(folder, "workflow.yml") if folder else None
+    path = require_workflow(as_text(place.value("workflow")), caller, Path(place.setting.project))
+    return parse_workflow(path.read_text("utf-8"), path.name, path, step_types=types)
+
+
+def _why(place: Place) -> str:
+    """Why a node runs, by what the journal says of it."""
+    history: History = place.run.history
+    record = history.records.get(place.path)
+    if place.path in history.open:
+        return "it was interrupted"
+    if record is None:
+        return "it has not run yet"
+    if record.status is Status.PAUSED:
+        return "it waits for an answer" if place.path not in history.answers else "it was answered"
+    return f"it failed: {record.error}"
+
+
+def _templates(step: Any, only: set[str] | None = None) -> Iterator[Template]:
+    """The templates that a step's own work evaluates."""
+    names: Sequence[str] = [name for name, _, _ in marked(step.__class__, Interpolated)]
+    for name in names:
+        if only is None or name in only:
+            value = getattr(step, name)
+            parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
+            yield from (compile_template(part) for part in parts)
+
+
+def _waits(templates: Iterable[Template], unknown: frozenset[str]) -> str | None:
+    """The first step without a known output that a template refers to."""
+    for template in templates:
+        for reference in template.references:
+            root, _, rest = reference.partition(".")
+            name = rest.partition(".")[0]
+            if root == "steps" and name.partition(":")[0] in unknown:
+                return name
+    return None
+
+
+def _inner_ids(step: Any) -> Iterator[str]:
+    """The ids of all steps inside a step."""
+    for name in ("then", "else_", "steps", "default"):
+        for inner in getattr(step, name, None) or ():
+            yield inner.id
+            yield from _inner_ids(inner)
+    for name in ("cases", "branches"):
+        for steps in (getattr(step, name, None) or {}).values():
+            for inner in steps:
+                yield inner.id
+                yield from _inner_ids(inner)
