@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
+from bakeoff.workflow.find import find_workflow
 from bakeoff.workflow.problems import suggestion
 from bakeoff.workflow.tree import Entry, Tree
 
@@ -16,28 +16,19 @@ FindWorkflow: TypeAlias = Callable[[str, FilePath | None], FilePath | None]
 MAX_CALLS = 16
 """How deep workflows may call each other."""
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 
 def finder(project: FilePath) -> FindWorkflow:
     """Finds called workflows for a project: by path beside the caller, then by id in the project's folders."""
 
     def find(name: str, caller: FilePath | None) -> FilePath | None:
-        beside = (caller.parent if caller else project) / name
-        places = [beside]
-        if _ID.fullmatch(name):
-            places.append(project / ".bakeoff" / "workflows" / f"{name}.yml")
-            places.append(project / ".specify" / "workflows" / name / "workflow.yml")
-        return next((place.resolve() for place in places if _is_file(place)), None)
+        try:
+            found = find_workflow(name, caller, project)
+        except (OSError, ValueError):
+            # A name that no file can have, such as one that is too long.
+            return None
+        return found.resolve() if found else None
 
     return find
-
-
-def _is_file(path: FilePath) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def literal_name(entry: Entry) -> str | None:

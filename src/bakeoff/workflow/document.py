@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
@@ -79,6 +79,23 @@ class Document:
             place = (node.line, node.column)
         return place
 
+    def position_in(self, path: Path, text: str, offset: int) -> tuple[int, int]:
+        """Line and column of a character of the text at `path`; of its beginning where it is folded or escaped."""
+        line, column = self.position(path)
+        source = self._lines[line - 1][column - 1 :]
+        start = text.rfind("\n", 0, offset) + 1
+        if source.startswith("|"):
+            line += 1 + text.count("\n", 0, offset)
+            source, column = self._lines[line - 1] if line <= len(self._lines) else "", 1
+        elif start:
+            return line, column
+        found = source.find(text[start:].partition("\n")[0])
+        return (line, column + found + offset - start) if found >= 0 else self.position(path)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
+
     def problem(self, severity: str, path: Path, message: str, *, key: bool = False) -> Problem:
         """A problem at `path`, at its key if so asked."""
         return Problem(severity, message, *self.position(path, key=key), show_path(path))
@@ -118,7 +135,7 @@ def parse_document(text: str, name: str = "workflow", path: FilePath | None = No
         root = builder.build(yaml.parse(text, Loader=_Loader))
     except yaml.MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
-        builder.refuse(_plain_words(failure), mark)
+        builder.refuse(_plain_words(failure, text, mark), mark)
     except yaml.reader.ReaderError as failure:
         before = text[: failure.position] if isinstance(failure.position, int) else ""
         builder.refuse_at(
@@ -131,9 +148,9 @@ def parse_document(text: str, name: str = "workflow", path: FilePath | None = No
     return Document(name, text, root, builder.problems, path)
 
 
-def _plain_words(failure: yaml.MarkedYAMLError) -> str:
+def _plain_words(failure: yaml.MarkedYAMLError, text: str, mark: Any) -> str:
     words = " ".join(part for part in (failure.context, failure.problem) if part)
-    hint = "; indent with spaces, not tabs" if "\\t" in words or "'\t'" in words else ""
+    hint = "; indent with spaces, not tabs" if mark and text[mark.index : mark.index + 1] == "\t" else ""
     return f"this is not YAML: {words}{hint}"
 
 

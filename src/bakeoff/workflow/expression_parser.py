@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     |(?<=\s)(?P<word>or|and|not\s+in|in)(?=\s)""",
     re.VERBOSE,
 )
+_DIGITS = re.compile(r"[+-]?\d+")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _INDEXED = re.compile(r"([\w-]+)\[(-?\d{1,18})\]")
 _CALL = re.compile(r"(\w+)\((.+)\)", re.DOTALL)
@@ -188,6 +189,8 @@ class _Parser:
         number = _number(text)
         if number is not None:
             return Literal(number)
+        if _DIGITS.fullmatch(text):
+            raise self._error("the number has too many digits", low)
         if text.lower() in _WORDS:
             return Literal(_WORDS[text.lower()])
         if whole and self.text[low] == "[":

@@ -97,9 +97,13 @@ def _compiled(tree: Tree, path: Path, text: str) -> Template | None:
     try:
         template = compile_template(text)
     except ExpressionError as failure:
-        tree.error(path, str(failure))
+        _note(tree, path, text, failure)
         return None
     return None if template.is_literal else template
+
+
+def _note(tree: Tree, path: Path, text: str, failure: ExpressionError) -> None:
+    tree.note_in("error", path, str(failure), text, text.index(failure.expression) + failure.position)
 
 
 def _check_condition(tree: Tree, path: Path, text: str) -> bool:
@@ -113,7 +117,7 @@ def _check_condition(tree: Tree, path: Path, text: str) -> bool:
     try:
         template = compile_template(text)
     except ExpressionError as failure:
-        tree.error(path, str(failure))
+        _note(tree, path, text, failure)
         return False
     if template.is_literal:
         tree.error(path, "this condition is always true: its `{{` is never closed by `}}`")
@@ -133,9 +137,13 @@ def check_names(tree: Tree, found: list[Use]) -> None:
     for use in found:
         for block in use.template.blocks:
             for path in paths(block.node) if block.node else ():
+                if tree.full:
+                    return
                 complaint = _complaint(tree, use, path, inputs)
                 if complaint:
-                    tree.warn(use.path, complaint)
+                    text = use.template.source
+                    offset = text.index(block.text, block.start) + path.position
+                    tree.note_in("warning", use.path, complaint, text, offset)
 
 
 def _complaint(tree: Tree, use: Use, path: NamePath, inputs: list[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 from bakeoff.engine.errors import BakeoffError
@@ -49,11 +50,14 @@ def show_path(path: Path) -> str:
     """The path as people write it: `steps[3].then[0].run`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        text += (
+            f"[{part}]" if isinstance(part, int) and not isinstance(part, bool) else f".{part}" if text else str(part)
+        )
     return text
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` for a word that is close to a known one, else nothing."""
-    close = difflib.get_close_matches(word, list(known), 1, 0.6)
+    near = (name for name in known if abs(len(name) - len(word)) <= 3)
+    close = difflib.get_close_matches(word[:100], list(islice(near, 200)), 1, 0.6)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -8,7 +8,9 @@ from bakeoff.workflow.expressions import Block, Template
 
 PLAIN = "plain"
 _BLOCK = "\ue000"
-_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"\\]?)([A-Za-z_]\w*)")
+_HEREDOC = re.compile(r"""<<(-?)[ \t]*((?:'[^']*'|"[^"]*"|\\.|[^\s;&|()<>'"\\])+)""")
+# The bracket that ends arithmetic, in which `<<` shifts.
+_ARITHMETIC = ")arithmetic"
 _WORD_START = " \t\n;&|("
 
 
@@ -72,18 +74,26 @@ class _Reader:
         if sign == '"':
             self.modes.pop()
         elif self.text.startswith("$(", place):
-            self.modes.append(")")
-            return place + 2
+            return self._substitution(place)
         elif sign == "`":
             self.modes.append("`")
         return place + 1
+
+    def _substitution(self, place: int) -> int:
+        if self.text.startswith("$((", place):
+            self.modes += [_ARITHMETIC, _ARITHMETIC]
+            return place + 3
+        self.modes.append(")")
+        return place + 2
 
     def _command(self, place: int, sign: str) -> int:
         self._note(place, PLAIN)
         if sign in "'\"":
             self.modes.append(sign)
-        elif sign == self.modes[-1]:
+        elif sign == self.modes[-1][:1]:
             self.modes.pop()
+        elif self.text.startswith("$(", place):
+            return self._substitution(place)
         elif sign == "`" or sign == "(":
             self.modes.append("`" if sign == "`" else ")")
         elif sign == "#" and (place == 0 or self.text[place - 1] in _WORD_START):
@@ -101,18 +111,18 @@ class _Reader:
         if self.text.startswith("<<<", place):
             return place + 3
         match = _HEREDOC.match(self.text, place)
-        if match is None:
-            return place + 1
-        self.heredocs.append((match[3], bool(match[1])))
-        return match.end() + (1 if match[2] in {"'", '"'} and match[2] else 0)
+        if match is None or _ARITHMETIC in self.modes:
+            return place + 2 if self.text.startswith("<<", place) else place + 1
+        self.heredocs.append((re.sub(r"['\"\\]", "", match[2]), bool(match[1])))
+        self._note_all(place, match.end(), "inside a here-document")
+        return match.end()
 
     def _bodies(self, place: int) -> int:
         for word, indented in self.heredocs:
             tabs = r"\t*" if indented else ""
-            end = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE).search(self.text, place)
-            # Without its last line it is no here-document but a shift, as in `$((1 << n))`.
-            if end is not None:
-                self._note_all(place, end.start(), "inside a here-document")
-                place = end.end()
+            last = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE).search(self.text, place)
+            end = last.end() if last else len(self.text)
+            self._note_all(place, end, "inside a here-document")
+            place = end
         self.heredocs.clear()
         return place

@@ -10,13 +10,16 @@ from pydantic import ValidationError
 from bakeoff.workflow.document import Document
 from bakeoff.workflow.messages import shown, translate
 from bakeoff.workflow.models import Nested, StepModel, Strict, marked
-from bakeoff.workflow.problems import Path, Problem, suggestion
+from bakeoff.workflow.problems import Path, Problem, show_path, suggestion
 from bakeoff.workflow.step_type import StepTypes
 
 _UNSUPPORTED = {
     "init": "set the project up before the run, for example with a shell step",
     "github": "use a shell step with `gh`",
 }
+MAX_PROBLEMS = 1000
+"""Problems after which names are no longer looked at: a hostile file could make that take hours."""
+
 _Model = TypeVar("_Model", bound=Strict)
 
 
@@ -93,6 +96,11 @@ class Tree:
         steps = document.data.get("steps")
         self.steps: list[StepModel] = self._list(("steps",), steps, self.scope, None) if isinstance(steps, list) else []
 
+    @property
+    def full(self) -> bool:
+        """Whether so much is wrong that looking on is of no use to anybody."""
+        return len(self.problems) >= MAX_PROBLEMS
+
     def error(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note an error at `path`."""
         self.problems.append(self.document.problem("error", path, message, key=key))
@@ -100,6 +108,11 @@ class Tree:
     def warn(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note a warning at `path`."""
         self.problems.append(self.document.problem("warning", path, message, key=key))
+
+    def note_in(self, severity: str, path: Path, message: str, text: str, offset: int) -> None:
+        """Note a problem at one character of the text at `path`."""
+        place = self.document.position_in(path, text, offset)
+        self.problems.append(Problem(severity, message, *place, show_path(path)))
 
     def _list(self, path: Path, steps: list[Any], scope: Scope, parent: Entry | None) -> list[StepModel]:
         found = (self._step((*path, place), step, scope, parent) for place, step in enumerate(steps))

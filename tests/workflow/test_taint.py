@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bakeoff.workflow.document import parse_document
+from bakeoff.workflow.expressions import compile_template
+from bakeoff.workflow.models import StepModel, Text
+from bakeoff.workflow.shell_text import PLAIN, surroundings
+from bakeoff.workflow.step_type import StepTypes
+from bakeoff.workflow.validate import validate
+
+HEAD = "workflow: {id: a, name: A}\nsteps:\n  - {id: agent, type: prompt, prompt: hello}\n"
+SAFE_HEAD = HEAD.replace("type: prompt, prompt: hello", "type: shell, run: ls")
+
+
+def errors(steps: str, head: str = HEAD, **options: Any) -> list[str]:
+    document = parse_document(head + steps)
+    return [problem.message for problem in validate(document, **options) if problem.severity == "error"]
+
+
+def run(text: str) -> str:
+    return f'  - {{id: use, type: shell, run: "{text}"}}\n'
+
+
+UNSAFE = {
+    "its text": run("echo {{ steps.agent.output.stdout }}"),
+    "between quotes": run("echo '{{ steps.agent.output.stdout }}'"),
+    "as the whole command": run("{{ steps.agent.output.stdout }}"),
+    "its error": run("echo {{ steps.agent.error }}"),
+    "its record": run("echo {{ steps.agent }}"),
+    "every record": run("echo {{ steps }}"),
+    "parsed": run("echo {{ steps.agent.output.stdout | from_json }}"),
+    "as JSON": run("echo {{ steps.agent.output.stdout | json }}"),
+    "in an argument": run("echo {{ inputs.x | default(steps.agent.output.stdout) }}"),
+    "in a list": run("echo {{ [1, steps.agent.output.stdout] | join(' ') }}"),
+    "quoted and then changed": run("echo {{ steps.agent.output.stdout | sh | upper }}"),
+    "a field of parsed text that looks fixed": run("echo {{ steps.agent.output.data.status }}"),
+    "mapped out of parsed text": run("echo {{ steps.agent.output.stdout | from_json | map('exit_code') }}"),
+    "through a shell step": "  - {id: s, type: shell, run: 'echo {{ steps.agent.output.stdout | sh }}'}\n"
+    + run("echo {{ steps.s.output.stdout }}"),
+    "through the environment": "  - {id: s, type: shell, run: env, env: {A: '{{ steps.agent.output.stdout }}'}}\n"
+    + run("echo {{ steps.s.output.stdout }}"),
+    "through items": """
+  - id: fan
+    type: fan-out
+    items: "{{ steps.agent.output.stdout | from_json }}"
+    step: {id: it, type: shell, run: "echo {{ item.name }}"}
+""",
+    "through the items around": """
+  - id: fan
+    type: fan-out
+    items: "{{ steps.agent.output.stdout | split(',') }}"
+    step:
+      id: inner
+      type: fan-out
+      items: [1]
+      step: {id: it, type: shell, run: "echo {{ parent_item }}"}
+""",
+    "through results": """
+  - {id: fan, type: fan-out, items: [1], step: {id: it, type: prompt, prompt: p}}
+  - {id: s, type: shell, run: "echo {{ steps.fan.output.results[0].stdout }}"}
+""",
+    "through mapped results": """
+  - {id: fan, type: fan-out, items: [1], step: {id: it, type: prompt, prompt: p}}
+  - {id: s, type: shell, run: "echo {{ steps.fan.output.results | map('stdout') | join(' ') }}"}
+""",
+    "through inner results": """
+  - id: fan
+    type: fan-out
+    items: [1]
+    step: {id: it, type: if, condition: true, then: [{id: deep, type: prompt, prompt: p}]}
+  - {id: s, type: shell, run: "echo {{ steps.fan.output.results[0].steps.deep.output.stdout }}"}
+""",
+    "through whole results": """
+  - id: fan
+    type: fan-out
+    items: [1]
+    step: {id: it, type: if, condition: true, then: [{id: deep, type: prompt, prompt: p}]}
+  - {id: s, type: shell, run: "echo {{ steps.fan.output.results[0] }}"}
+""",
+    "through a fan-in": """
+  - {id: join, type: fan-in, wait_for: [agent]}
+  - {id: s, type: shell, run: "echo {{ steps.join.output.results[0].stdout }}"}
+""",
+    "through an output of a fan-in": """
+  - {id: join, type: fan-in, wait_for: [agent], output: {x: "{{ fan_in.results[0].stdout }}"}}
+  - {id: s, type: shell, run: "echo {{ steps.join.output.x }}"}
+""",
+    "through a switch": """
+  - {id: sw, type: switch, expression: "{{ steps.agent.output.stdout }}", cases: {}}
+  - {id: s, type: shell, run: "echo {{ steps.sw.output.expression_value }}"}
+""",
+    "backwards in a loop": """
+  - id: loop
+    type: while
+    condition: "{{ true }}"
+    steps:
+      - {id: s, type: shell, run: "echo {{ steps.later.output.stdout }}"}
+      - {id: later, type: shell, run: "cat", env: {X: "{{ steps.ask.output.stdout }}"}}
+      - {id: ask, type: prompt, prompt: p}
+""",
+    "one pass of a loop": run("echo {{ steps.agent:x:1.output.stdout }}"),
+    "as an argument of sh -c": ""
+    "  - {id: s, type: shell, argv: [/bin/sh, -ec, 'echo {{ steps.agent.output.stdout }}']}\n",
+}
+
+
+@pytest.mark.parametrize("steps", UNSAFE.values(), ids=UNSAFE)
+def test_text_that_nobody_has_read_is_not_pasted_into_a_shell(steps: str) -> None:
+    (message,) = errors(steps)
+    assert all(word in message for word in ("| sh", "env:", "argv:"))
+    assert errors(steps, allow_unquoted=True) == []
+    assert [message for message in errors(steps, SAFE_HEAD) if "prompt" not in steps] == []
+
+
+SAFE = {
+    "quoted": run("echo {{ steps.agent.output.stdout | sh }} {{ steps.agent.output.lines | sh }}"),
+    "its exit code": run("exit {{ steps.agent.output.exit_code }}"),
+    "its status": run("echo {{ steps.agent.status }}"),
+    "a comparison": run("echo {{ steps.agent.output.stdout == 'yes' and not steps.agent.output.stderr }}"),
+    "a length": run("echo {{ steps.agent.output.stdout | length }} {{ steps.agent.output.stdout | contains('x') }}"),
+    "in the environment": "  - {id: s, type: shell, run: 'echo \"$A\"', env: {A: '{{ steps.agent.output.stdout }}'}}\n",
+    "as an argument": "  - {id: s, type: shell, argv: [echo, -c, '{{ steps.agent.output.stdout }}']}\n",
+    "a script of its own": "  - {id: s, type: shell, argv: [sh, script, '{{ steps.agent.output.stdout }}']}\n",
+    "to another agent": "  - {id: s, type: prompt, prompt: 'judge {{ steps.agent.output.stdout }}'}\n",
+    "exit codes of results": """
+  - {id: fan, type: fan-out, items: [1], step: {id: it, type: prompt, prompt: p}}
+  - {id: join, type: fan-in, wait_for: [fan, agent]}
+  - id: s
+    type: shell
+    run: >-
+      echo {{ steps.fan.output.results[0].exit_code }} {{ steps.fan.output.item_count }}
+      {{ steps.fan.output.results | map('exit_code') | join(' ') }}
+      {{ steps.join.output.results[0].results[0].exit_code }} {{ steps.join.output.results[1].exit_code }}
+""",
+    "the condition of an if": """
+  - {id: c, type: if, condition: "{{ steps.agent.output.stdout == 'x' }}", then: []}
+  - {id: s, type: shell, run: "echo {{ steps.c.output.condition_result }} {{ steps.c.output }}"}
+""",
+    "the choice of a gate": """
+  - {id: g, type: gate, message: "{{ steps.agent.output.stdout }}"}
+  - {id: s, type: shell, run: "echo {{ steps.g.output.choice }}"}
+""",
+    "another step of an item": """
+  - id: fan
+    type: fan-out
+    items: [1]
+    step: {id: it, type: if, condition: true, then: [{id: a, type: prompt, prompt: p}, {id: b, type: shell, run: ls}]}
+  - {id: s, type: shell, run: "echo {{ steps.fan.output.results[0].steps.b.output.stdout }}"}
+  - {id: t, type: shell, run: "echo {{ steps.fan.output.results[0].condition_result }}"}
+""",
+    "a fan-in of other steps": """
+  - {id: one, type: shell, run: ls}
+  - {id: join, type: fan-in, wait_for: [one, agent]}
+  - {id: s, type: shell, run: "echo {{ steps.join.output.results[0].stdout }} {{ steps.nope }}"}
+""",
+}
+
+
+@pytest.mark.parametrize("steps", SAFE.values(), ids=SAFE)
+def test_what_is_quoted_or_fixed_is_let_through(steps: str) -> None:
+    assert errors(steps) == []
+
+
+def test_custom_step_types_may_be_untrusted_or_fed() -> None:
+    class Fields(StepModel):
+        text: Text = ""
+
+    class Attempt:
+        name, model, untrusted = "attempt", Fields, True
+
+        def run(self, step: Any, context: Any) -> None: ...
+
+    class Echo:
+        name, model = "echo", Fields
+
+        def run(self, step: Any, context: Any) -> None: ...
+
+    types = StepTypes([Attempt(), Echo()], discover=False)
+    steps = """
+  - {id: try, type: attempt}
+  - {id: good, type: echo, text: "{{ inputs.x }}"}
+  - {id: bad, type: echo, text: "{{ steps.try.output.text }}"}
+  - {id: a, type: shell, run: "echo {{ steps.try.output.exit_code }}"}
+  - {id: b, type: shell, run: "echo {{ steps.good.output.text }}"}
+  - {id: c, type: shell, run: "echo {{ steps.bad.output.text }}"}
+"""
+    assert ["steps.try" in message or "steps.bad" in message for message in errors(steps, step_types=types)] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("echo {{ x | sh }}", PLAIN),
+        ("echo '{{ x | sh }}'", "inside '...'"),
+        ('echo "a {{ x | sh }}"', 'inside "..."'),
+        ("echo 'a'{{ x | sh }}'b'", PLAIN),
+        ("echo 'it'\"'\"'s' {{ x | sh }}", PLAIN),
+        ('echo "\\"" {{ x | sh }}', PLAIN),
+        ("echo \\' {{ x | sh }}", PLAIN),
+        ("echo \\{{ x | sh }}", "after a backslash"),
+        ('echo "$(cat {{ x | sh }})"', PLAIN),
+        ('echo "$(cat "{{ x | sh }}")"', 'inside "..."'),
+        ('echo "`cat {{ x | sh }}` {{ y }}"', PLAIN),
+        ("echo `cat '{{ x | sh }}'`", "inside '...'"),
+        ("(cd a; ls {{ x | sh }})", PLAIN),
+        ("echo a # it's {{ x | sh }}", "inside a comment"),
+        ("echo a # it's\necho {{ x | sh }}", PLAIN),
+        ("echo a#' {{ x | sh }}'", "inside '...'"),
+        ("cat <<EOF\n{{ x | sh }}\nEOF\n", "inside a here-document"),
+        ("cat <<-'EOF' | wc\n\tit's {{ x | sh }}\n\tEOF\n", "inside a here-document"),
+        ("cat <<EOF\nit's\nEOF\necho {{ x | sh }}", PLAIN),
+        ("cat <<A <<B\n'\nA\n\"\nB\necho {{ x | sh }}", PLAIN),
+        ("echo $((1 << n))\necho {{ x | sh }}", PLAIN),
+        ("echo $((1<2))\necho {{ x | sh }}", PLAIN),
+        ("echo $(( (1) << n ))\necho {{ x | sh }}", PLAIN),
+        ("cat <<'A B' <<\\C\nx\nA B\n{{ x | sh }}\nC", "inside a here-document"),
+        ("cat <<E\n{{ x | sh }}", "inside a here-document"),
+        ("cat <<{{ x | sh }}", "inside a here-document"),
+        ("cat <<<{{ x | sh }}", PLAIN),
+        ("case a in a) echo {{ x | sh }};; esac", PLAIN),
+        ("echo 'open {{ x | sh }}", "inside '...'"),
+    ],
+)
+def test_where_a_block_stands(text: str, where: str) -> None:
+    block, found = surroundings(compile_template(text))[0]
+    assert (block.text, found) == ("x | sh", where)
+    message = errors(f"  - {{id: s, type: shell, run: {json.dumps(text)}}}\n")
+    assert bool(message) == (where != PLAIN)
+
+
+def test_quoting_between_quotes_is_an_error_even_for_old_files() -> None:
+    (message,) = errors(run("echo '{{ context.run_id | sh }}'"), allow_unquoted=True)
+    assert "inside '...'" in message
+    assert "brings its own quotes" in message
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(["'", '"', "`", "\\", "$(", ")", "(", "#", "\n", " ", "a", "<<E\n", "\nE\n", "{{x|sh}}"]))
+)
+def test_a_block_that_counts_as_plain_is_one_whole_word_to_a_real_shell(pieces: list[str]) -> None:
+    """Put a value in that would run a command if it were not quoted: where the block counts as plain it must not."""
+    template = compile_template("".join(pieces))
+    places = surroundings(template)
+    assert len(places) == len(template.blocks)
+    if not places or any(where != PLAIN for _, where in places):
+        return
+
+    class Hostile:
+        def lookup(self, root: str) -> str:
+            return "'\";touch pwned\n`touch pwned`$(touch pwned)"
+
+    script = template.evaluate(Hostile())
+    checked = subprocess.run(["/bin/sh", "-nc", script], capture_output=True)
+    if checked.returncode:
+        return
+    traced = subprocess.run(
+        ["/bin/sh", "-c", f"touch() {{ echo RAN >&2; }}\n{script}"],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": "/nonexistent"},
+    )
+    assert b"RAN" not in traced.stderr
