@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bakeoff.workflow.checks import concurrency
 from bakeoff.workflow.document import parse_document
 from bakeoff.workflow.problems import InvalidWorkflowError, Problem
 from bakeoff.workflow.validate import load_workflow, parse_workflow, validate
+from bakeoff.workflow.values import concurrency
 
 CASES = Path(__file__).parent / "cases"
 HEAD = 'workflow: {id: a, name: A, version: "1.0.0"}\n'

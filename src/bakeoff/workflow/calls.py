@@ -21,11 +21,7 @@ def finder(project: FilePath) -> FindWorkflow:
     """Finds called workflows for a project: by path beside the caller, then by id in the project's folders."""
 
     def find(name: str, caller: FilePath | None) -> FilePath | None:
-        try:
-            found = find_workflow(name, caller, project)
-        except (OSError, ValueError):
-            # A name that no file can have, such as one that is too long.
-            return None
+        found = find_workflow(name, caller, project)
         return found.resolve() if found else None
 
     return find

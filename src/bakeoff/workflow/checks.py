@@ -12,6 +12,7 @@ from bakeoff.workflow.messages import shown
 from bakeoff.workflow.models import InputDeclaration
 from bakeoff.workflow.problems import Path, suggestion
 from bakeoff.workflow.tree import Entry, Tree
+from bakeoff.workflow.values import concurrency
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUTPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -184,17 +185,6 @@ def _check_concurrency(tree: Tree, entry: Entry) -> None:
         tree.error(path, f"`max_concurrency` must be a number or an expression, not {shown(value)}")
     elif value is not None and concurrency(value) is None:
         tree.warn(path, f"`max_concurrency` is {shown(value)} and counts as 1; write a whole number from 1")
-
-
-def concurrency(value: Any) -> int | None:
-    """The bound that a value of `max_concurrency` stands for; None where it stands for none (and counts as 1)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = int(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if number >= 1 else None
 
 
 def _check_parallel(tree: Tree, entry: Entry) -> None:

@@ -13,8 +13,11 @@ _ID = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 def find_workflow(name: str, caller: Path | None, project: Path) -> Path | None:
     """The file of a workflow: a path beside the caller, else an id under `.bakeoff` or `.specify`; None if nowhere."""
     for candidate in candidates(name, caller, project):
-        if candidate.is_file():
-            return candidate
+        try:
+            if candidate.is_file():
+                return candidate
+        except (OSError, ValueError):  # a name that no file can have, such as one that is too long
+            continue
     return None
 
 

@@ -23,10 +23,10 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
-from bakeoff.workflow.find import find_workflow
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
 from bakeoff.workflow.scope import Naming, Scope, digest
@@ -75,7 +75,7 @@ def load(path: Path, project: Path, settings: Settings, conditions: Conditions) 
         strict=conditions.strict,
         allow_unquoted=conditions.allow_unquoted,
         step_types=step_types(settings),
-        find_workflow=lambda name, caller: find_workflow(name, caller, project),
+        find_workflow=finder(project),
     )
     now = SystemClock().wall()
     for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):

@@ -82,3 +82,14 @@ def _check_depth(value: Any) -> None:
             return
         level = [inner for part in parts for inner in part]
     raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep")
+
+
+def concurrency(value: Any) -> int | None:
+    """The bound that a value of `max_concurrency` stands for; None where it stands for none (and counts as 1)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if number >= 1 else None

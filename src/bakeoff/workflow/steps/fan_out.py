@@ -14,10 +14,10 @@ from bakeoff.engine.events import FanOpened, Warned
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
-from bakeoff.engine.record import Record, RunStatus, Status, Stored
+from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.workflow.interpreter import Halt, Place, run_step
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
-from bakeoff.workflow.values import is_list, plain
+from bakeoff.workflow.values import concurrency, is_list, loaded, plain
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ async def run_fan_out(place: Place) -> Halt | None:
     items = await place.run.decide(f"{place.path}#items", lambda: plain(place.value("items")))
     if not is_list(items):
         return await _no_list(place, items)
-    asked = concurrency(place.value("max_concurrency"))
+    asked = concurrency(loaded(place.value("max_concurrency"))) or 1
     quorum = _quorum(step.min_success, len(items))
     ended = place.run.find(place.path)
     if quorum is not None and ended is not None and (ended[0].facts or {}).get("quorum"):
@@ -140,18 +140,6 @@ async def _no_list(place: Place, items: Any) -> Halt | None:
         absorbed=step.continue_on_error,
     )
     return None if record.absorbed else Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
-
-
-def concurrency(value: Any) -> int:
-    """The bound that a value asks for: a finite number of more than 1, else 1."""
-    value = value.load() if isinstance(value, Stored) else value
-    if value is None or isinstance(value, bool):
-        return 1
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 1
-    return max(1, int(number)) if math.isfinite(number) else 1
 
 
 def _bound(place: Place, asked: int, count: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.workflow.expressions import Template
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.steps.leaf import Leaf
-from bakeoff.workflow.values import as_text, plain
+from bakeoff.workflow.values import as_text, parse_json, plain
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a command may take where the step says nothing."""
@@ -119,8 +118,8 @@ def exit_words(code: int) -> str:
 def _parse(finished: Finished, output: dict[str, Any], outcome: Outcome) -> None:
     stdout = finished.stdout.value
     try:
-        data = json.loads(as_text(stdout))
-    except (ValueError, RecursionError) as failure:
+        data = parse_json(as_text(stdout))
+    except ValueError as failure:
         outcome.status, outcome.kind = Status.FAILED, "output"
         outcome.error = f"output_format is json, but standard output is not JSON: {failure}"
         return
