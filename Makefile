@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check bench soak clean
+.PHONY: setup agents-cli demo test check bench soak clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -14,5 +14,11 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(READY)
 
+# The coding-agent CLIs that the tests drive for real, pinned; some 580 MB.
+agents-cli: .tools/.ready
+
+.tools/.ready: tests/agent/install_clis.py | $(READY)
+	$(BIN)/python tests/agent/install_clis.py .tools
+
 clean:
-	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

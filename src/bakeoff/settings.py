@@ -81,7 +81,7 @@ def load_settings(project_root: Path, environ: Mapping[str, str] | None = None) 
 
     Raises:
         SettingsError: a file cannot be read or a value is wrong.
-    """
+    """  # noqa: DOC502 - it comes out of the checks
     source, table, warnings = _read(Path(project_root))
     settings = Settings(source=source, warnings=warnings)
     if table:
