@@ -184,6 +184,8 @@ def _argv(value: Any) -> Argv:
             raise ValueError(
                 f"a list with no other placeholders than {known} (there is {{{name}}}{_close(name, _PLACEHOLDERS)})"
             )
+    if any("{extra}" in text and text != "{extra}" for text in flat):
+        raise ValueError('a list in which "{extra}", where it is used, stands alone')
     if "prompt" not in names:
         raise ValueError('a list with "{prompt}" where the prompt goes')
     return argv

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
+
 from agent.real import Real, set_up
 from scripted_model import Cut, Garbage, Say, ScriptedModel, Shell, Stall, Status, by_turn, in_order
 

@@ -66,7 +66,6 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         executables = (custom.executable,)
     if custom.args:
         place = argv.index("{extra}") + 1 if "{extra}" in argv else len(argv)
-        # A text that a user wrote is no template here: an argument such as {"a": 1} stays as it is.
         argv = (*argv[:place], *custom.args, *argv[place:])
     return replace(
         entry,
