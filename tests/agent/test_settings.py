@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -155,8 +157,9 @@ def test_names_that_settings_repeat_to_import_nothing():
 
 def test_loading_imports_no_agents_and_nothing_heavy(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from bakeoff.settings import load_settings;"
+        "import sys; from pathlib import Path; before = set(sys.modules); from bakeoff.settings import load_settings;"
         f"load_settings(Path({str(tmp_path)!r}));"
-        "heavy = {'bakeoff.agent', 'tomllib', 'difflib', 'pydantic'} & set(sys.modules); assert not heavy, heavy"
+        "heavy = {'bakeoff.agent', 'tomllib', 'difflib', 'pydantic'} & (set(sys.modules) - before); assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    source = Path(__file__).parents[2] / "src"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(source)})
