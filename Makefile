@@ -1,10 +1,13 @@
 # Every target sets up what it needs. PYTHON chooses the interpreter the environment is made with.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(CURDIR)/$(VENV)/bin
 READY := $(VENV)/.ready
+AGENTS := .tools/.ready
+WORKERS ?= 2
+SEEDS ?= 200000
 
-.PHONY: setup agents-cli demo test check bench soak clean
+.PHONY: setup demo test check bench soak agents-cli clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -14,11 +17,37 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(READY)
 
-# The coding-agent CLIs that the tests drive for real, pinned; some 580 MB.
-agents-cli: .tools/.ready
+# The coding agents that the tests drive, pinned; Node comes from PyPI where the machine has none.
+agents-cli: $(AGENTS)
 
-.tools/.ready: tests/agent/install_clis.py | $(READY)
-	$(BIN)/python tests/agent/install_clis.py .tools
+$(AGENTS): tests/agent/install_clis.py | $(READY)
+	$(BIN)/python tests/agent/install_clis.py
+
+# A workflow that splits a package's test suite into shards, runs them side by side and reports.
+demo: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt toolz
+	mkdir -p build/demo
+	cd build/demo && PATH="$(BIN):$$PATH" bakeoff run ../../examples/shards/flow.yml
+	cd build/demo && $(BIN)/bakeoff report -o report.html && cat report.md && echo "timeline: build/demo/report.html"
+
+test: $(READY) $(AGENTS)
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --fail-under=97
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python .ci/audit.py
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+soak: $(READY)
+	BAKEOFF_SOAK=1 BAKEOFF_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m soak -x tests
 
 clean:
-	rm -rf $(VENV) .tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .tools build .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -118,61 +118,21 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = st.sampled_from(
-    [
-        "type",
-        "subtype",
-        "message",
-        "content",
-        "item",
-        "usage",
-        "stats",
-        "part",
-        "error",
-        "tokens",
-        "cost",
-        "reason",
-        "data",
-        "result",
-        "response",
-        "is_error",
-        "text",
-        "session_id",
-        "status",
-        "role",
-        "delta",
-        "info",
-        "messages",
-        "model_stats",
-        "extra",
-        "cache",
-        "errors",
-        "models",
-        "input_tokens",
-        "exitCode",
-        "total_cost_usd",
-    ]
-)
-TYPES = st.sampled_from(
-    [
-        "system",
-        "assistant",
-        "result",
-        "item.completed",
-        "turn.completed",
-        "turn.failed",
-        "error",
-        "message",
-        "tool_use",
-        "text",
-        "step_finish",
-        "thread.started",
-        "assistant.message",
-        "session.error",
-        "api_retry",
-        "success",
-    ]
-)
+# fmt: off
+KEYS = st.sampled_from([
+    "type", "subtype", "message", "content", "item", "usage", "stats", "part", "error", "tokens", "cost",
+    "reason", "data", "result", "response", "is_error", "text", "session_id", "status", "role", "delta", "info",
+    "messages", "model_stats", "extra", "cache", "errors", "models", "input_tokens", "exitCode",
+    "total_cost_usd",
+])
+# fmt: on
+# fmt: off
+TYPES = st.sampled_from([
+    "system", "assistant", "result", "item.completed", "turn.completed", "turn.failed", "error", "message",
+    "tool_use", "text", "step_finish", "thread.started", "assistant.message", "session.error", "api_retry",
+    "success",
+])
+# fmt: on
 EVENT = st.dictionaries(KEYS, JSON | TYPES | st.dictionaries(KEYS, JSON, max_size=3), max_size=6)
 
 

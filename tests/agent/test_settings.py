@@ -159,7 +159,8 @@ def test_loading_imports_no_agents_and_nothing_heavy(tmp_path):
     code = (
         "import sys; from pathlib import Path; before = set(sys.modules); from bakeoff.settings import load_settings;"
         f"load_settings(Path({str(tmp_path)!r}));"
-        "heavy = {'bakeoff.agent', 'tomllib', 'difflib', 'pydantic'} & (set(sys.modules) - before); assert not heavy, heavy"
+        "heavy = {'bakeoff.agent', 'tomllib', 'difflib', 'pydantic'} & (set(sys.modules) - before);"
+        "assert not heavy, heavy"
     )
     source = Path(__file__).parents[2] / "src"
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(source)})

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, find_project
@@ -77,26 +77,15 @@ def run_to_end(
     sweep_dead_runs()
     try:
         folder, ending = anyio.run(session)
-    except BakeoffError as failure:
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
         fail(failure)
-    except BaseExceptionGroup as group:
-        fail(_the_failure(group))
     if as_json:
         click.echo(json.dumps(summary(folder, ending), indent=2, ensure_ascii=False))
     say(folder, ending)
     sys.exit(128 + ending.signal if ending.signal and ending.status is RunStatus.PAUSED else EXIT[ending.status])
-
-
-def _the_failure(group: BaseExceptionGroup[BaseException]) -> BakeoffError:
-    """The one failure meant for people in a group of them; anything else is a bug and is raised."""
-    _, rest = group.split(BakeoffError)
-    if rest is not None:
-        raise group
-    first: BaseException = group
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    assert isinstance(first, BakeoffError)
-    return first
 
 
 def summary(folder: RunFolder, ending: Ending) -> Mapping[str, Any]:

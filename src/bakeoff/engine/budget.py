@@ -7,7 +7,7 @@ reserved, so a missing bill never reads as zero.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import anyio
@@ -75,10 +75,6 @@ class Budget:
                 budget._changed.set()
                 budget._changed = anyio.Event()
 
-    @contextmanager
-    def _nothing(self) -> Iterator[Reservation]:
-        yield Reservation({})
-
     async def reserve(self, amounts: Mapping[str, float]) -> Any:
         """A context manager that holds `amounts` until its end; waits while others' reservations are in the way.
 
@@ -88,7 +84,7 @@ class Budget:
             BudgetSpentError: it would not fit even if every open reservation came back whole.
         """
         if not amounts:
-            return self._nothing()
+            return _NOTHING
         while True:
             tight = self._tight(amounts)
             if tight is None:
@@ -120,3 +116,6 @@ class Budget:
                 if amount > budget.left(kind) + _HAIR:
                     return budget, kind
         return None
+
+
+_NOTHING = nullcontext(Reservation({}))

@@ -25,3 +25,13 @@ class BudgetSpentError(BakeoffError):
     """A reservation does not fit what is left of the budget."""
 
     exit_status = 4
+
+
+def the_failure(raised: BaseException) -> BakeoffError | None:
+    """The first failure meant for people in `raised`, which may be a group; None when it holds anything else too."""
+    if isinstance(raised, BakeoffError):
+        return raised
+    if not isinstance(raised, BaseExceptionGroup):
+        return None
+    found = [the_failure(part) for part in raised.exceptions]
+    return None if None in found else found[0]

@@ -94,6 +94,11 @@ class Events:
         """Add a consumer; it is called in the engine's thread and must return at once."""
         self._consumers.append(consumer)
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens; makers of many events need not make them otherwise."""
+        return bool(self._consumers)
+
     def emit(self, event: Event) -> None:
         """Hand `event` to every consumer."""
         for consumer in tuple(self._consumers):

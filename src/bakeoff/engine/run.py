@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
-from bakeoff.engine.history import History, encode, encode_record
+from bakeoff.engine.history import History, decode_record, encode, encode_record
 from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
@@ -111,8 +112,7 @@ class Run:
         """
         if (kept := self.find(path, key)) is not None:
             return await self._keep(*kept)
-        before = self.history.starts.get(path)
-        attempt = before.attempt if before else 0
+        attempt = self._tries(path)
         delays = retry.delays(self.random)
         while True:
             attempt += 1
@@ -163,13 +163,19 @@ class Run:
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()
                 self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
-                self.events.emit(NodeStarted(begun, path, type_, attempt, place))
+                if self.events.heard:
+                    self.events.emit(NodeStarted(begun, path, type_, attempt, place))
                 outcome = await _guarded(work, attempt, timeout)
                 reservation.settle(outcome.usage)
                 return outcome, begun, self.clock.monotonic() - since
             finally:
                 heapq.heappush(self._places, place)
                 self.lanes.release(lease)
+
+    def _tries(self, path: str) -> int:
+        """How often a node was started before, in this session and earlier ones."""
+        start, record = self.history.starts.get(path), self.history.records.get(path)
+        return max(start.attempt if start else 0, record.attempts if record else 0)
 
     def find(self, path: str, key: str = "") -> tuple[Record, bool] | None:
         """The committed record that makes running this node needless, and whether it came from before an edit."""
@@ -182,9 +188,11 @@ class Run:
 
     async def _keep(self, record: Record, adopted: bool) -> Record:
         if adopted:
+            self.history.records[record.path] = record
             text, files = encode_record(record, self.root, adopted=True)
             await self._append("end", record.path, text, files).committed()
-        self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
+        if self.events.heard:
+            self.events.emit(NodeEnded(self.clock.wall(), self._masked(record), reused=True))
         return record
 
     async def commit(self, record: Record, backlog: Backlog | None = None) -> None:
@@ -194,8 +202,17 @@ class Run:
         """
         text, files = encode_record(record, self.root)
         batch = self._append("end", record.path, text, files)
+        self.history.records[record.path] = record
         await (batch.committed() if backlog is None else backlog.add(batch))
-        self.events.emit(NodeEnded(record.ended_at, record))
+        if self.events.heard:
+            self.events.emit(NodeEnded(record.ended_at, self._masked(record)))
+
+    def _masked(self, record: Record) -> Record:
+        """A record as others may see it."""
+        if not self.masker.forms:
+            return record
+        text, _ = encode_record(record, self.root)
+        return decode_record(record.path, json.loads(self.masker.text(text)), self.root)
 
     async def decide(self, path: str, make: Callable[[], Any]) -> Any:
         """A choice that a resumed run must repeat: made once, committed, and the same ever after.
@@ -206,6 +223,7 @@ class Run:
             return self.history.decisions[path]
         choice = make()
         await self._append("decide", path, encode(choice)).committed()
+        self.history.decisions[path] = choice
         return choice
 
     async def answer(self, path: str, choice: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import anyio
@@ -13,9 +13,9 @@ import anyio
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, the_failure
 from bakeoff.engine.events import Events, RunChanged, Warned
-from bakeoff.engine.history import History
+from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.mask import Masker
@@ -125,16 +125,35 @@ async def run_session(
                 run.note("meta", meta)
             if prepare is not None:
                 await prepare(run)
-            await _announce(run, terms, warnings, meta is not None)
-            since = terms.clock.monotonic()
-            ending = await _attended(folder, run, job, terms)
-            seconds = round(terms.clock.monotonic() - since, 3)
-            await _write_ending(run, ending, seconds)
-            return ending
+            await _announce(run, terms, warnings)
+            return await _carried_out(folder, run, job, terms)
         finally:
             journal.close()
     finally:
         lock.release()
+
+
+async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Ending:
+    """The job, with its ending written; also when whoever awaits it is cancelled."""
+    since = terms.clock.monotonic()
+    ending = Ending(RunStatus.PAUSED, "interrupted: its caller was cancelled")
+    try:
+        ending = _masked(await _attended(folder, run, job, terms), terms.masker)
+    except Exception as failure:
+        ending = Ending(RunStatus.FAILED, f"{type(failure).__name__}: {failure}")
+        raise
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _write_ending(run, ending, round(terms.clock.monotonic() - since, 3))
+    return ending
+
+
+def _masked(ending: Ending, masker: Masker) -> Ending:
+    """An ending as others may see it."""
+    if not masker.forms:
+        return ending
+    error = None if ending.error is None else masker.text(ending.error)
+    return replace(ending, error=error, facts=json.loads(masker.text(encode(ending.facts))))
 
 
 def _mend(folder: RunFolder) -> list[str]:
@@ -169,7 +188,7 @@ def _run(folder: RunFolder, journal: SqliteJournal, history: History, terms: Ter
     )
 
 
-async def _announce(run: Run, terms: Terms, warnings: list[str], new: bool) -> None:
+async def _announce(run: Run, terms: Terms, warnings: list[str]) -> None:
     now = terms.clock.wall()
     await run.note("run", {"status": RunStatus.RUNNING, "at": now}).committed()
     terms.events.emit(RunChanged(now, run.root.name, RunStatus.RUNNING))
@@ -188,9 +207,7 @@ async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Endi
             if terms.seconds is not None:
                 watchers.start_soon(_watch_time, stop, terms.seconds - run.history.active_seconds)
             async with control_server(folder.root, lambda message: _handle(run, stop, message)):
-                with _named_failures() as failed:
-                    ending = await job(run)
-                ending = failed[0] if failed else ending
+                ending = await _ended(run, job)
         watchers.cancel_scope.cancel()
     if stop.status is not None and (ending is None or ending.status is not RunStatus.COMPLETED):
         return Ending(stop.status, stop.error, dict(ending.facts) if ending else {}, stop.signal)
@@ -198,14 +215,21 @@ async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Endi
     return ending
 
 
-@contextmanager
-def _named_failures() -> Iterator[list[Ending]]:
-    """Turns a failure that is meant for people into an ending; collects it, since a context cannot return."""
-    found: list[Ending] = []
+async def _ended(run: Run, job: Job) -> Ending:
+    """How the job ended; a failure that is meant for people is an ending like another.
+
+    Passes on JournalError: nothing more can be written, not even how it ended.
+    """
     try:
-        yield found
-    except BudgetSpentError as failure:
-        found.append(Ending(RunStatus.BUDGET_SPENT, str(failure)))
+        return await job(run)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        if isinstance(failure, JournalError):
+            raise failure from raised
+        status = RunStatus.BUDGET_SPENT if isinstance(failure, BudgetSpentError) else RunStatus.FAILED
+        return Ending(status, str(failure))
 
 
 async def _watch_signals(stop: _Stop, terms: Terms, *, task_status: anyio.abc.TaskStatus[None]) -> None:

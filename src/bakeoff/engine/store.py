@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
+from bakeoff.engine.journal import read_entries
+from bakeoff.engine.machine import network_file_system
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.salvage import read_whole
 
@@ -108,7 +111,10 @@ class RunFolder:
 
         Passes on JournalError: there is no journal, or it cannot be read at all.
         """
-        return History(self.root).read(read_whole(self.journal))
+        try:
+            return History(self.root).read(read_entries(self.journal))
+        except sqlite3.DatabaseError:
+            return History(self.root).read(read_whole(self.journal))
 
     def standing(self, history: History) -> tuple[RunStatus, str | None]:
         """The run's status and error as they are: a run that its owner left without a word is paused."""
@@ -147,6 +153,11 @@ class RunStore:
         """
         if not _ID.fullmatch(run_id):
             raise BakeoffError(f"run id {run_id!r}: use letters, digits, `_` and `-`, beginning with a letter or digit")
+        if kind := network_file_system(self.project):
+            raise BakeoffError(
+                f"{self.project} lies on a network file system ({kind}), where a journal cannot be kept safe; "
+                "work in a local folder"
+            )
         folder = RunFolder(self.runs / run_id)
         try:
             self.runs.mkdir(parents=True, exist_ok=True)

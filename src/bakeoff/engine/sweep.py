@@ -59,18 +59,22 @@ def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
 
 
 async def end_adopted(token: str) -> None:
-    """Kill and reap what came to this process when the supervisor of run `token` died, and all below it."""
+    """Kill and reap what came to this process when the supervisor of run `token` died, and all below it.
+
+    It waits at most `PATIENCE` seconds.
+    """
     me = os.getpid()
-    unreaped: set[int] = set()
-    while True:
+    doomed: set[int] = set()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         table = process_table()
-        adopted = [pid for pid, (parent, _) in table.items() if parent == me and token_of(pid) == token]
-        for pid in adopted:
-            for doomed in (pid, *descendants(pid, table)):
-                send_signal(doomed, signal.SIGKILL)
-        unreaped.update(adopted)
-        unreaped -= {pid for pid in unreaped if _reaped(pid)}
-        if not adopted and not unreaped:
+        for pid in [pid for pid, (parent, _) in table.items() if parent == me and token_of(pid) == token]:
+            for below in (pid, *descendants(pid, table)):
+                send_signal(below, signal.SIGKILL)
+                doomed.add(below)
+        # Those below come to this process as their parents die, and only then can be reaped.
+        doomed = {pid for pid in doomed if pid in table and not _reaped(pid)}
+        if not doomed:
             return
         await anyio.sleep(0.001)
 
@@ -85,7 +89,7 @@ def _reaped(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
-        return True
+        return False  # not ours, or not yet
 
 
 def _marked() -> list[tuple[int, str]]:

@@ -137,13 +137,11 @@ class _Plan:
             reason = "new, not finished, or changed: itself or something before it in its scope"
         if found is None:
             self.add(place, "run", reason + (f"; what it is given hangs on {waits}" if waits else ""))
-            if not step.independent:
-                place.scope.follow(key)
+            place.scope.follow(key)
             return unknown | {step.id}
         record, adopted = found
         self.add(place, "reuse", "same key as before the edit" if adopted else f"ended: {record.status}")
-        if not step.independent:
-            place.scope.follow(record.key)
+        place.scope.follow(record.key)
         place.add(record)
         return unknown - {step.id}
 

@@ -14,7 +14,12 @@ from bakeoff.workflow.values import is_list, loaded, plain
 
 
 class Names(Protocol):
-    """Where an expression finds its names."""
+    """Where an expression finds its names.
+
+    `inputs` and `steps` are there always; `item`, `index` and `parent_item` inside a fan-out; `iteration` (the pass of
+    the innermost loop, from 0) and `iterations` (that of each open loop, by id) inside loops; `fan_in` under `output`
+    of a fan-in; `context` has `run_id` and `workflow_dir`.
+    """
 
     def lookup(self, root: str) -> Any:
         """The value of the name at the root of a path; None when it is unknown."""

@@ -23,7 +23,7 @@ from bakeoff.workflow.expression_nodes import (
 )
 
 MAX_DEPTH = 64
-"""How deep an expression may nest: brackets, filter arguments, `not`s and chained comparisons count."""
+"""How deep an expression may nest; brackets, arguments, `not`s, chained comparisons and filters count."""
 
 MAX_LENGTH = 100_000
 """Characters that one expression may have."""
@@ -164,6 +164,8 @@ class _Parser:
         if sign is not None:
             reason = f"it is ambiguous whether the filter applies to an operand of `{sign}` or to its result"
             raise self._error(f"{reason}; put brackets around the part that is meant", ranges[1][0] - 1)
+        if len(ranges) > MAX_DEPTH:
+            raise self._error(f"more than {MAX_DEPTH} filters follow each other", low)
         node = self.range(low, high, depth + 1)
         for part in ranges[1:]:
             node = self._filter(node, *self._strip(*part), depth)

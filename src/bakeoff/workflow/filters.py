@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bakeoff.workflow.values import as_text, is_list, loaded, plain
+from bakeoff.workflow.values import as_text, is_list, loaded, parse_json, plain
 
 
 class FilterError(Exception):
@@ -103,15 +103,9 @@ def from_json(value: Any) -> Any:
     """
     text = _text("from_json", value, "JSON text")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise FilterError("from_json: the JSON is nested too deeply") from None
+        return parse_json(text)
     except ValueError as failure:
-        raise FilterError(f"from_json: the text is not JSON: {failure}") from None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+        raise FilterError(f"from_json: the text is not usable JSON: {failure}") from None
 
 
 def to_json(value: Any) -> str:

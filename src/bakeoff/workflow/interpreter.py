@@ -31,6 +31,7 @@ class Halt:
         path: the node that halts.
         gate: what a person must decide: `step_id`, `message`, `options`, `choice`.
         raised: the node has no record of its own: an expression could not be evaluated.
+        kind: which sort of failure, for `retry`.
     """
 
     status: RunStatus
@@ -38,6 +39,7 @@ class Halt:
     path: str
     gate: Mapping[str, Any] | None = None
     raised: bool = False
+    kind: str | None = None
 
 
 class Asker(Protocol):
@@ -64,6 +66,8 @@ class Setting:
         defaults: `integration`, `model` and `options` of the workflow.
         inputs: the values of the inputs.
         depth: how many workflow calls this one is inside of.
+        lanes: lanes that steps around this one name for all they hold.
+        cwd: the folder that a step around this one gives to all it holds.
     """
 
     run: Run
@@ -77,6 +81,8 @@ class Setting:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     depth: int = 0
+    lanes: tuple[str, ...] = ()
+    cwd: str | None = None
 
 
 @dataclass(slots=True)
@@ -165,6 +171,7 @@ async def run_step(place: Place) -> Halt | None:
     Passes on JournalError: the journal cannot be written.
     """
     from bakeoff.workflow.steps import CONTAINERS, run_leaf
+    from bakeoff.workflow.steps.container import run_container
 
     step = place.step
     try:
@@ -173,7 +180,7 @@ async def run_step(place: Place) -> Halt | None:
         container = CONTAINERS.get(step.type)
         if container is None:
             return await run_leaf(place)
-        return await container(place)
+        return await run_container(place, container)
     except ExpressionError as failure:
         return Halt(RunStatus.FAILED, _where(step, place.path, failure), place.path, raised=True)
     except BudgetSpentError as failure:
@@ -213,4 +220,4 @@ def halted_by(place: Place, record: Record) -> Halt | None:
         return Halt(RunStatus.PAUSED, None, place.path, gate)
     facts = record.facts or {}
     status = RunStatus.ABORTED if record.output.get("aborted") else RunStatus.FAILED
-    return Halt(status, f"step {place.path}: {record.error}", place.path, facts.get("gate"))
+    return Halt(status, f"step {place.path}: {record.error}", place.path, facts.get("gate"), kind=record.kind)

@@ -13,8 +13,8 @@ from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.lanes import LEAVES, Lanes
-from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
-from bakeoff.engine.mask import Masker
+from bakeoff.engine.machine import cpu_allowance, memory_available
+from bakeoff.engine.mask import SHORTEST, Masker
 from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
@@ -22,6 +22,7 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.find import find_workflow
@@ -64,17 +65,21 @@ class Conditions:
 
 
 def load(path: Path, project: Path, settings: Settings, conditions: Conditions) -> Workflow:
-    """Read and validate a workflow file.
+    """Read and validate a workflow file; warnings are events.
 
     Passes on InvalidWorkflowError: it has errors; every problem is listed.
     """
-    return load_workflow(
+    workflow = load_workflow(
         path,
         strict=conditions.strict,
         allow_unquoted=conditions.allow_unquoted,
         step_types=step_types(settings),
         find_workflow=lambda name, caller: find_workflow(name, caller, project),
     )
+    now = SystemClock().wall()
+    for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):
+        conditions.events.emit(Warned(now, text))
+    return workflow
 
 
 async def start(
@@ -89,11 +94,6 @@ async def start(
     settings = load_settings(project)
     workflow = load(path, project, settings, conditions)
     values = resolve_inputs(workflow.inputs, inputs, project)
-    if kind := network_file_system(project):
-        raise BakeoffError(
-            f"{project} lies on a network file system ({kind}), where a journal cannot be kept safe; "
-            "work in a local folder"
-        )
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -177,7 +177,7 @@ class _Job:
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
         workflow = self.workflow
-        masker = Masker({name: os.environ.get(name, "") for name in workflow.secrets})
+        masker = Masker(self.secrets())
         folder = str(self.workflow_dir)
         base = {**os.environ, "BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
         base["BAKEOFF_RUN_ID"] = self.folder.id
@@ -200,6 +200,15 @@ class _Job:
                 return await self.interpret(run, spawner)
 
         return await run_session(self.folder, job, terms, meta=meta, prepare=prepare)
+
+    def secrets(self) -> dict[str, str]:
+        """The secrets' values; one that cannot be masked is said."""
+        values = {name: os.environ.get(name, "") for name in self.workflow.secrets}
+        for name, value in values.items():
+            if 0 < len(value.encode()) < SHORTEST:
+                text = f"secret {name} has less than {SHORTEST} bytes and is not masked"
+                self.conditions.events.emit(Warned(SystemClock().wall(), text))
+        return values
 
     def lanes(self) -> dict[str, int]:
         """The capacities in force; an `agents` lane that memory makes smaller is said."""
@@ -225,6 +234,9 @@ class _Job:
         context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
         scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
         setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
+        text = announcement(workflow.steps, run.budget.ceilings)
+        if text is not None:
+            run.events.emit(Warned(run.clock.wall(), text))
         facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
         for index, step in enumerate(workflow.steps):
             facts |= {"current_step_id": step.id, "current_step_index": index}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,3 +42,43 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     return str(plain(value))
+
+
+MAX_JSON_DEPTH = 200
+"""How deep parsed JSON may nest; beyond, later work on the value could exhaust the stack."""
+
+
+def parse_json(text: str) -> Any:
+    """The value that JSON text stands for.
+
+    Raises:
+        ValueError: it is not JSON, nests too deeply, or has a number that cannot be kept.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep") from None
+    if text.count("[") + text.count("{") > MAX_JSON_DEPTH:
+        _check_depth(value)
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH + 1):
+        parts = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, (dict, list))]
+        if not parts:
+            return
+        level = [inner for part in parts for inner in part]
+    raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep")

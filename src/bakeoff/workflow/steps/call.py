@@ -26,7 +26,7 @@ async def run_call(place: Place) -> Halt | None:
     """Run the workflow that is named; its own failure is this step's, which `continue_on_error` covers.
 
     Raises:
-        ExpressionError: what it is called with cannot be evaluated.
+        BakeoffError: what it is called with cannot be evaluated.
     """
     setting, step = place.setting, place.step
     kept = await place.run.kept(place.path)

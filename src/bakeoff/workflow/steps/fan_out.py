@@ -122,7 +122,7 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
     results = View([ItemResult(end.output, end.scope) for end in ends])
     place.add(replace(record, output={"items": View(items), **output, "results": results}))
     if too_few and not record.absorbed:
-        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path, kind="quorum")
     return halt
 
 

@@ -45,6 +45,7 @@ async def _choice(place: Place, message: str, show: str | None) -> tuple[str | N
     answer = run.answers.get(place.path)
     if answer is None:
         run.gates[place.path] = tuple(step.options)
+        message = run.masker.text(message)
         run.events.emit(GateOpened(run.clock.wall(), place.path, message, tuple(step.options)))
         answer = await _asked(place, message, show) if place.setting.asker else None
     if answer is None:

@@ -40,8 +40,7 @@ async def run_leaf(place: Place) -> Halt | None:
     record = await place.run.kept(place.path)
     if record is None:
         record = await _do(place)
-    if not place.step.independent:
-        place.scope.follow(record.key)
+    place.scope.follow(record.key)
     place.add(fan_in.with_results(place, record) if place.step.type == "fan-in" else record)
     return halted_by(place, record)
 
@@ -54,7 +53,7 @@ async def _do(place: Place) -> Record:
         step.type,
         leaf.work,
         key=place.key(leaf.input),
-        lanes=(*leaf.lanes, *lanes_of(step.lane)),
+        lanes=(*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,
         absorb=step.continue_on_error,

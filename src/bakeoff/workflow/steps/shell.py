@@ -161,5 +161,5 @@ def environment_given(place: Place) -> dict[str, str | None]:
 
 def working_directory(place: Place) -> str:
     """The folder a step works in, absolute."""
-    project = place.setting.project
-    return project if place.step.cwd is None else str(Path(project, as_text(place.value("cwd"))))
+    around = place.setting.cwd or place.setting.project
+    return around if place.step.cwd is None else str(Path(around, as_text(place.value("cwd"))))

@@ -1,0 +1,67 @@
+"""How Python values become JSON in a run's journal and come back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from bakeoff.engine.errors import BakeoffError
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+
+
+class Codec(Protocol):
+    """Turns results into JSON values and back; `decode(encode(x))` must stand for `x`."""
+
+    def encode(self, value: Any) -> Any:
+        """A value made of dicts with text keys, lists, text, numbers, booleans and None."""
+        ...
+
+    def decode(self, data: Any) -> Any:
+        """The value again."""
+        ...
+
+
+class JsonCodec:
+    """For results that are JSON already. A tuple comes back as a list, from a fresh call as from a resumed one."""
+
+    def encode(self, value: Any) -> Any:
+        """The value as it is.
+
+        Passes on TypeError: it is not JSON.
+        """
+        return value if type(value) in _SCALARS else json.loads(strict_json(value))
+
+    def decode(self, data: Any) -> Any:
+        """The value as it is."""
+        return data
+
+
+JSON = JsonCodec()
+
+
+def strict_json(value: Any) -> str:
+    """A JSON text that is the same for equal values.
+
+    Raises:
+        TypeError: the value is not JSON.
+    """
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as failure:
+        raise TypeError(f"{type(value).__name__} is not JSON ({failure}); give a codec") from None
+
+
+def argument_json(value: Any, name: str) -> str:
+    """The same for an argument, as a message for the caller.
+
+    Raises:
+        BakeoffError: the value is not JSON.
+    """
+    try:
+        return strict_json(value)
+    except TypeError as failure:
+        raise BakeoffError(
+            f"{name}: a durable run finds its items again by their JSON, but this one is none: {failure}"
+        ) from failure
