@@ -81,7 +81,7 @@ def load_settings(project_root: Path, environ: Mapping[str, str] | None = None) 
 
     Raises:
         SettingsError: a file cannot be read or a value is wrong.
-    """
+    """  # noqa: DOC502 - it comes out of the checks
     source, table, warnings = _read(Path(project_root))
     settings = Settings(source=source, warnings=warnings)
     if table:
@@ -184,6 +184,8 @@ def _argv(value: Any) -> Argv:
             raise ValueError(
                 f"a list with no other placeholders than {known} (there is {{{name}}}{_close(name, _PLACEHOLDERS)})"
             )
+    if any("{extra}" in text and text != "{extra}" for text in flat):
+        raise ValueError('a list in which "{extra}", where it is used, stands alone')
     if "prompt" not in names:
         raise ValueError('a list with "{prompt}" where the prompt goes')
     return argv

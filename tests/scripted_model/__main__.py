@@ -1,4 +1,4 @@
-"""`python -m scripted_model SCRIPT.json [--port N] [--no-tools]`: serve until interrupted; the address is printed first."""
+"""`python -m scripted_model SCRIPT.json`: prints its address and serves until interrupted."""
 
 from __future__ import annotations
 

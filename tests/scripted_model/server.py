@@ -17,6 +17,7 @@ from scripted_model.tools import Tool, arguments, shell_tool
 from scripted_model.wires import chat, gemini, messages, responses
 
 WIRES = (chat, responses, messages, gemini)
+SMALL_TALK = Say("ok")
 
 
 @dataclass
@@ -47,7 +48,7 @@ class ScriptedModel:
     answers those too, for agents that use no tools.
     """
 
-    def __init__(self, script: Script | Reply, *, tools: bool = True, aside: Reply = Say("ok"), port: int = 0) -> None:
+    def __init__(self, script: Script | Reply, *, tools: bool = True, aside: Reply = SMALL_TALK, port: int = 0) -> None:
         self.script = script if callable(script) else in_order(script)
         self.needs_tools = tools
         self.aside = aside

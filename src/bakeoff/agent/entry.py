@@ -98,7 +98,7 @@ class Entry:
 
         Raises:
             AgentError: an argument outside a group needs a value that is not there.
-        """
+        """  # noqa: DOC502 - it comes out of _fill
         arguments: list[str] = []
         placed = False
         for part in self.argv:

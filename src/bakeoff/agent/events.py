@@ -7,6 +7,7 @@ read as it comes, in bounded memory, and nothing in it can raise.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -133,27 +134,35 @@ class EventStream:
             self._take_text(line.decode("utf-8", "replace"))
 
     def _take_text(self, text: str, whole: bool = False) -> None:
-        """Find the events in `text`: a line, or the `whole` output when no line held one."""
-        found = 0
-        position = 0
-        while position < len(text) and (start := _start(text, position)) >= 0:
+        """Find the events in `text`: a line, or the `whole` output when no line held one.
+
+        What does not parse ends the search: the objects inside a cut event are no events.
+        """
+        if _ARRAY.match(text):
             try:
-                value, position = _DECODER.raw_decode(text, start)
+                values, _ = _DECODER.raw_decode(text, text.index("["))
+            except (ValueError, RecursionError):
+                pass  # cut off: the objects before the cut still count
+            else:
+                for value in values:
+                    self._event(value, whole)
+                return
+        found = 0
+        while start := _OBJECT.search(text, found):
+            try:
+                value, end = _DECODER.raw_decode(text, start.start())
             except (ValueError, RecursionError):
                 break
-            if not whole:
-                self._stray(text[found:start])
-            found = position
-            for event in value if isinstance(value, list) else [value]:
-                self._event(event)
-        if not whole:
-            self._stray(text[found:])
+            self._stray("" if whole else text[found : start.start()])
+            found = end
+            self._event(value, whole)
+        self._stray("" if whole else text[found:])
 
-    def _event(self, event: Any) -> None:
-        if not isinstance(event, dict):
-            return
-        self.reading.heard += 1
-        self._reader(event, self.reading)
+    def _event(self, event: Any, whole: bool) -> None:
+        # Within a line only what names its type is an event; a document need not.
+        if isinstance(event, dict) and (whole or "type" in event):
+            self.reading.heard += 1
+            self._reader(event, self.reading)
 
     def _stray(self, text: str) -> None:
         if text.strip():
@@ -161,13 +170,8 @@ class EventStream:
 
 
 _DECODER = json.JSONDecoder()
-
-
-def _start(text: str, position: int) -> int:
-    """Where the next JSON object, or array of objects, begins; -1 when there is none."""
-    if position == 0 and text.lstrip()[:1] == "[":
-        return len(text) - len(text.lstrip())
-    return text.find("{", position)
+_OBJECT = re.compile(r'\{\s*"')
+_ARRAY = re.compile(r"\s*\[\s*\{")
 
 
 def part(event: Any, *path: str) -> dict[str, Any]:

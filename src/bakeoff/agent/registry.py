@@ -33,7 +33,7 @@ def find_entry(name: str | None, settings: Settings) -> Entry:
         base = _built_in(name)
         return base if custom is None else _changed(base, custom)
     if custom is None:
-        raise _unknown(name, settings)
+        raise AgentError(_unknown(name, settings), "missing")
     if custom.like is not None:
         return _changed(replace(_built_in(custom.like), name=name), custom)
     return _generic(name, custom)
@@ -66,7 +66,6 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         executables = (custom.executable,)
     if custom.args:
         place = argv.index("{extra}") + 1 if "{extra}" in argv else len(argv)
-        # A text that a user wrote is no template here: an argument such as {"a": 1} stays as it is.
         argv = (*argv[:place], *custom.args, *argv[place:])
     return replace(
         entry,
@@ -80,14 +79,13 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
     )
 
 
-def _unknown(name: str, settings: Settings) -> AgentError:
+def _unknown(name: str, settings: Settings) -> str:
     from difflib import get_close_matches
 
     known = agent_names(settings)
     close = get_close_matches(name, known, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
-    return AgentError(
+    return (
         f"no agent is called {name!r}.{hint} Known are {', '.join(known)}. Define it in pyproject.toml: "
-        f'[tool.bakeoff.agents.{name}] argv = ["PROGRAM", "--prompt", "{{prompt}}"]',
-        "missing",
+        f'[tool.bakeoff.agents.{name}] argv = ["PROGRAM", "--prompt", "{{prompt}}"]'
     )

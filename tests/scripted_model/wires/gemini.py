@@ -54,7 +54,9 @@ def _parts(reply: Say | Shell, call: Call) -> list[dict[str, Any]]:
 
 def whole(reply: Say | Shell, call: Call) -> dict[str, Any]:
     answer = _chunk(reply, {}, True)
-    answer["candidates"][0]["content"]["parts"] = _parts(reply, call)
+    answer["candidates"][0]["content"]["parts"] = (
+        [{"text": reply.text}] if isinstance(reply, Say) else _parts(reply, call)
+    )
     return answer
 
 
