@@ -191,20 +191,20 @@ async def test_retry_and_timeout() -> None:
 
     retry = bakeoff.Retry(attempts=3, delay=0.001, on=("timeout",))
     assert await bakeoff.fan_out(third_time, [0], timeout=0.02, retry=retry) == ["done"]
-    with pytest.raises(bakeoff.FanOutError, match="timed out after 0.01 s"):
-        await bakeoff.fan_out(lambda _: anyio.sleep(60), [0], timeout=0.01)
+    with pytest.raises(bakeoff.FanOutError, match=r"timed out after 0\.01 s"):
+        await bakeoff.fan_out(anyio.sleep, [60], timeout=0.01)
 
 
 async def test_plain_functions_run_in_threads_side_by_side() -> None:
     barrier = threading.Barrier(3, timeout=10)
 
-    def meet(_: int) -> str:
+    def meet(_: int) -> int:
         barrier.wait()
-        return threading.current_thread().name
+        return threading.get_ident()
 
-    names = await bakeoff.fan_out(meet, range(3), max_concurrency=3)
-    assert threading.current_thread().name not in names
-    assert len(set(names)) == 3
+    threads = await bakeoff.fan_out(meet, range(3), max_concurrency=3)
+    assert threading.get_ident() not in threads
+    assert len(set(threads)) == 3
 
 
 async def test_isolated_functions_run_in_processes() -> None:
@@ -307,7 +307,7 @@ async def test_a_cancelled_call_leaves_a_paused_run_that_goes_on(tmp_path: Path)
     assert folder.standing(folder.history())[0] == "paused"
     again = Trace()
     await bakeoff.fan_out(again, range(4), run="r", name="w", project=tmp_path)
-    assert (first, again.calls) == ([0, 1, 2], [2, 3])
+    assert (first, sorted(again.calls)) == ([0, 1, 2], [2, 3])
 
 
 async def test_a_budget_of_calls_stops_the_run(tmp_path: Path) -> None:
@@ -404,16 +404,9 @@ def test_public_names_are_there_and_nothing_else() -> None:
 
 
 def test_importing_bakeoff_imports_nothing_heavy() -> None:
-    script = "import sys, bakeoff; print(*sorted(m for m in sys.modules if m.split('.')[0] in {'anyio','click','pydantic','yaml','rich','sqlite3','typing','asyncio'}))"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(Path(bakeoff.__file__).parents[1])!r}); {script}",
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.strip() == "", done.stderr
+    heavy = {"anyio", "click", "pydantic", "yaml", "rich", "sqlite3", "typing", "asyncio"}
+    home = str(Path(bakeoff.__file__).parents[1])
+    script = f"import sys; sys.path.insert(0, {home!r}); import bakeoff; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True)
+    assert heavy.isdisjoint(done.stdout.split()), done.stderr
+    assert "bakeoff" in done.stdout.split()

@@ -17,7 +17,7 @@ import anyio
 from bakeoff.engine.blocking import call_blocking
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.codec import JSON, Codec, argument_json
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.events import Events
 from bakeoff.engine.fan_out import fan_out as fan_out_items
 from bakeoff.engine.journal import Backlog, NoJournal
@@ -113,13 +113,16 @@ class DurableRun:
             raise ValueError(f"on_halt is finish or cancel, not {on_halt!r}")
         title = str(name or getattr(function, "__qualname__", type(function).__name__))
         call = _Call(self.run, function, title, version, max_concurrency, timeout, retry, tuple(lanes), isolate, codec)
-        ends = await fan_out_items(
-            items,
-            call.item,
-            bound=max_concurrency,
-            halts=(lambda end: isinstance(end, ItemError)) if min_success is None else (lambda _: False),
-            on_halt=on_halt,
-        )
+        try:
+            ends = await fan_out_items(
+                items,
+                call.item,
+                bound=max_concurrency,
+                halts=(lambda end: isinstance(end, ItemError)) if min_success is None else (lambda _: False),
+                on_halt=on_halt,
+            )
+        except ExceptionGroup as group:
+            raise the_failure(group) or group from group
         await call.backlog.drained()
         if min_success is None:
             if ends and isinstance(ends[-1], ItemError):
@@ -272,7 +275,12 @@ async def durable(
             raised.append(failure)
             raise
 
-    ending = await run_session(folder, guarded, terms, meta=meta)
+    try:
+        ending = await run_session(folder, guarded, terms, meta=meta)
+    except Exception:
+        if raised:  # as `main` raised it, not wrapped by the tasks around it
+            raise raised[0] from None
+        raise
     if raised:
         raise raised[0]
     if not found:

@@ -139,8 +139,11 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
     ending = Ending(RunStatus.PAUSED, "interrupted: its caller was cancelled")
     try:
         ending = _masked(await _attended(folder, run, job, terms), terms.masker)
-    except Exception as failure:
-        ending = Ending(RunStatus.FAILED, f"{type(failure).__name__}: {failure}")
+    except Exception as raised:
+        bug: BaseException = raised
+        while isinstance(bug, BaseExceptionGroup) and len(bug.exceptions) == 1:
+            bug = bug.exceptions[0]
+        ending = Ending(RunStatus.FAILED, f"{type(bug).__name__}: {bug}")
         raise
     finally:
         with anyio.CancelScope(shield=True):

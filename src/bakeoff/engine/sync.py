@@ -32,6 +32,7 @@ def _in_thread(main: Callable[[], Awaitable[Value]]) -> Value:
     results: list[Value] = []
     raised: list[BaseException] = []
     cancels: list[Callable[[], None]] = []
+    done = threading.Event()
 
     async def cancellable() -> None:
         call = loop_caller()
@@ -44,10 +45,13 @@ def _in_thread(main: Callable[[], Awaitable[Value]]) -> Value:
             anyio.run(cancellable)
         except BaseException as failure:
             raised.append(failure)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=body, name="bakeoff-sync")
     thread.start()
-    interrupt = _wait(thread, cancels)
+    interrupt = _wait(done, cancels)
+    thread.join()
     if interrupt is not None:
         raise interrupt
     if raised:
@@ -55,16 +59,19 @@ def _in_thread(main: Callable[[], Awaitable[Value]]) -> Value:
     return results[0]
 
 
-def _wait(thread: threading.Thread, cancels: list[Callable[[], None]]) -> KeyboardInterrupt | None:
-    """Wait for the thread; on Ctrl-C cancel its work and go on waiting."""
+def _wait(done: threading.Event, cancels: list[Callable[[], None]]) -> KeyboardInterrupt | None:
+    """Wait for the work; on Ctrl-C cancel it and go on waiting.
+
+    Not by `Thread.join`, which takes a thread for ended once Ctrl-C interrupts it (CPython 3.11).
+    """
     in_main = threading.current_thread() is threading.main_thread()
     # The loop's own handler would take the first Ctrl-C for itself while this thread blocks.
     before = signal.signal(signal.SIGINT, signal.default_int_handler) if in_main else None
     interrupt: KeyboardInterrupt | None = None
     try:
-        while thread.is_alive():
+        while not done.is_set():
             try:
-                thread.join()
+                done.wait()
             except KeyboardInterrupt as pressed:
                 interrupt = pressed
                 for cancel in cancels:

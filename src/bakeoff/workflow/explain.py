@@ -21,6 +21,7 @@ from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.job import Conditions, load, resumable, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
+from bakeoff.workflow.steps import CONTAINERS
 from bakeoff.workflow.steps.branch import case_of, cases
 from bakeoff.workflow.steps.leaf import prepare
 from bakeoff.workflow.validate import parse_workflow
@@ -109,6 +110,12 @@ class _Plan:
         plan: Callable[[Place, frozenset[str]], frozenset[str]] = getattr(
             self, "_" + step.type.replace("-", "_"), self.leaf
         )
+        before = place.scope.chain
+        if step.independent and step.type in CONTAINERS:
+            place.scope.chain = digest("independent")
+            unknown = plan(place, unknown)
+            place.scope.chain = digest(before, place.scope.chain)
+            return unknown
         return plan(place, unknown)
 
     def add(self, place: Place, action: str, reason: str) -> None:
