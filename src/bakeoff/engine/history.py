@@ -1,7 +1,8 @@
 """What a journal says: entries read back into records, decisions, answers and sessions.
 
 Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node, `decide` (a
-choice that a resumed run must repeat), `answer` (to a gate), `inputs` (new ones given on resume), `edit` (the
+choice that a resumed run must repeat), `answer` (to a gate), `inputs` (new ones given on resume), `called` (copies
+of definitions that are called), `edit` (the
 definition was replaced; what was done before is found by key from here on).
 """
 
@@ -136,6 +137,7 @@ class History:
     decisions: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
     settled: tuple[str, ...] = ()
@@ -221,6 +223,9 @@ class History:
         else:
             self.answers[entry.path] = choice
 
+    def _called(self, entry: Entry) -> None:
+        self.called = json.loads(entry.body)
+
     def _inputs(self, entry: Entry) -> None:
         self.inputs = json.loads(entry.body)
 
@@ -234,6 +239,7 @@ class History:
                 self.pool.setdefault(record.key, deque()).append(record)
         self.records, self.decisions, self.answers = {}, {}, {}
         self.starts, self.open = {}, {}
+        self.called = {}
 
 
 def used(kind: str, usage: Mapping[str, Any] | None, reserved: float) -> float:

@@ -77,6 +77,24 @@ def _load(path: str, size: int, form: str) -> Any:
     return json.loads(text) if form == "json" else text
 
 
+def excerpt(head: bytes, tail: bytes, left_out: int) -> str:
+    """What stands for a long output where it is shown."""
+    start, rest = head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+    return f"{start}\n[... {left_out} bytes left out ...]\n{rest}"
+
+
+def kept(text: str, path: str) -> str | Stored:
+    """A text as a record may carry it: itself, or put into the file at `path` where it is long.
+
+    Passes on OSError: the file cannot be written.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= INLINE_LIMIT:
+        return text
+    Path(path).write_bytes(data)
+    return Stored(path, len(data), "text", excerpt(data[:EXCERPT], data[-EXCERPT:], len(data) - 2 * EXCERPT))
+
+
 @dataclass(slots=True)
 class Outcome:
     """How a piece of work ended, as the work itself tells it.

@@ -255,6 +255,15 @@ class Run:
         """The event that is set when the gate at `path` is answered."""
         return self._answered.setdefault(path, anyio.Event())
 
+    async def keep_called(self, texts: Mapping[str, str]) -> None:
+        """Keep the run's own copies of definitions that its definition calls, by path.
+
+        Passes on JournalError: they could not be written.
+        """
+        self.history.called = dict(texts)
+        if texts:
+            await self._append("called", "", encode(texts)).committed()
+
     async def start_over(self) -> None:
         """The definition was replaced: what is done is found by key from here on, not by path.
 

@@ -21,7 +21,7 @@ from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, Output, SpawnError
 from bakeoff.engine.proctable import adopt_orphans
-from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored
+from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored, excerpt
 from bakeoff.engine.sweep import end_adopted
 
 ROOT = str(Path(__file__).parents[2])
@@ -340,18 +340,16 @@ async def _output(
     name = None if path is None else os.fsdecode(path)
     if kept is not None and (name is None or stored <= INLINE_LIMIT):
         return Output(kept.decode("utf-8", "replace"), size, name), None
-    left_out = stored - len(head) - len(tail)
-    start, rest = head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
-    excerpt = f"{start}\n[... {left_out} bytes left out ...]\n{rest}"
+    shown = excerpt(head, tail, stored - len(head) - len(tail))
     if name is None:
-        return Output(excerpt, size, None), None
+        return Output(shown, size, None), None
     try:
         # A record that names the file is written next, so the file must be safe before it.
         await anyio.to_thread.run_sync(_sync, name)
         problem = None
     except OSError as failure:
         problem = f"output could not be kept in {name}: {failure.strerror}"
-    return Output(Stored(name, stored, "text", excerpt), size, name), problem
+    return Output(Stored(name, stored, "text", shown), size, name), problem
 
 
 def _sync(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -84,3 +85,16 @@ def make_workflow(
         data=document.data,
         warnings=warnings,
     )
+
+
+def all_steps(steps: Iterable[Any]) -> Iterator[Any]:
+    """Every step of a list, and every step inside one."""
+    for step in steps:
+        yield step
+        for name in ("then", "else_", "steps", "default"):
+            yield from all_steps(getattr(step, name, None) or ())
+        for name in ("cases", "branches"):
+            for inner in (getattr(step, name, None) or {}).values():
+                yield from all_steps(inner)
+        if step.type == "fan-out":
+            yield from all_steps([step.step])

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.store import RunStore
 from bakeoff.settings import load_settings
-from bakeoff.workflow.definition import Workflow
+from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
-from bakeoff.workflow.find import require_workflow
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.job import Conditions, load, resumable, workflow_setting
@@ -23,9 +21,10 @@ from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.steps import CONTAINERS
 from bakeoff.workflow.steps.branch import case_of, cases
+from bakeoff.workflow.steps.call import choose
 from bakeoff.workflow.steps.leaf import prepare
-from bakeoff.workflow.validate import parse_workflow
-from bakeoff.workflow.values import as_text, is_list, plain
+from bakeoff.workflow.validate import reread_workflow
+from bakeoff.workflow.values import is_list, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class _Plan:
 
     def unknown(self, place: Place, waits: str, unknown: frozenset[str]) -> frozenset[str]:
         self.add(place, "unknown", f"hangs on {waits}, which has yet to run")
-        return unknown | {place.step.id} | set(_inner_ids(place.step))
+        return unknown | {step.id for step in all_steps([place.step])}
 
     def leaf(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
         """A step that does work itself."""
@@ -264,8 +263,6 @@ class _Plan:
         scope = Scope(None, {"inputs": inputs, "context": place.scope.lookup("context")}, chain=place.scope.chain)
         place.scope.follow("workflow", inner.text)
         setting = replace(place.setting, workflow_dir=str(inner.directory or ""), depth=place.setting.depth + 1)
-        if setting.depth > 16:
-            raise BakeoffError("workflows call one another more than 16 deep")
         self.steps(setting, inner.steps, scope, Naming.inside(place.path), frozenset())
         place.scope.follow(scope.chain)
         return unknown | {place.step.id}
@@ -273,13 +270,8 @@ class _Plan:
 
 def _called(place: Place) -> Workflow:
     chosen = place.run.history.decisions.get(f"{place.path}#workflow")
-    types = place.setting.step_types
-    if chosen is not None:
-        return parse_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), step_types=types)
-    folder = place.setting.workflow_dir
-    caller = Path(folder, "workflow.yml") if folder else None
-    path = require_workflow(as_text(place.value("workflow")), caller, Path(place.setting.project))
-    return parse_workflow(path.read_text("utf-8"), path.name, path, step_types=types)
+    found = chosen or choose(place)
+    return reread_workflow(found["text"], found["name"], Path(found["path"]), place.setting.step_types)
 
 
 def _why(place: Place) -> str:
@@ -314,16 +306,3 @@ def _waits(templates: Iterable[Template], unknown: frozenset[str]) -> str | None
             if root == "steps" and name.partition(":")[0] in unknown:
                 return name
     return None
-
-
-def _inner_ids(step: Any) -> Iterator[str]:
-    """The ids of all steps inside a step."""
-    for name in ("then", "else_", "steps", "default"):
-        for inner in getattr(step, name, None) or ():
-            yield inner.id
-            yield from _inner_ids(inner)
-    for name in ("cases", "branches"):
-        for steps in (getattr(step, name, None) or {}).values():
-            for inner in steps:
-                yield inner.id
-                yield from _inner_ids(inner)

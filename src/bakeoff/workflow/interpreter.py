@@ -66,6 +66,7 @@ class Setting:
         defaults: `integration`, `model` and `options` of the workflow.
         inputs: the values of the inputs.
         depth: how many workflow calls this one is inside of.
+        allow_unquoted: let text from agents into shell commands as it is.
         lanes: lanes that steps around this one name for all they hold.
         cwd: the folder that a step around this one gives to all it holds.
     """
@@ -81,6 +82,7 @@ class Setting:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     depth: int = 0
+    allow_unquoted: bool = False
     lanes: tuple[str, ...] = ()
     cwd: str | None = None
 

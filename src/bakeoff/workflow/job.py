@@ -31,7 +31,8 @@ from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.step_type import StepTypes
-from bakeoff.workflow.validate import load_workflow, parse_workflow
+from bakeoff.workflow.steps.call import copies
+from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import plain
 
 JOB = "workflow"
@@ -94,6 +95,7 @@ async def start(
     settings = load_settings(project)
     workflow = load(path, project, settings, conditions)
     values = resolve_inputs(workflow.inputs, inputs, project)
+    called = copies(workflow, project, step_types(settings))
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -106,11 +108,16 @@ async def start(
         "source": str(path.absolute()),
         "project": str(project),
         "inputs": values,
+        "allow_unquoted": conditions.allow_unquoted,
         "created_at": SystemClock().wall(),
         "bakeoff": __version__,
     }
     job = _Job(folder, workflow, settings, conditions, path.absolute().parent, values, project)
-    return folder, await job.run(meta=meta)
+
+    async def prepare(run: Run) -> None:
+        await run.keep_called(called)
+
+    return folder, await job.run(meta=meta, prepare=prepare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,7 @@ def resumable(
     source = Path(history.meta["source"])
     if edit is None:
         text = (folder.definition / "workflow.yml").read_text("utf-8")
-        workflow = parse_workflow(text, source.name, source, step_types=step_types(settings))
+        workflow = reread_workflow(text, source.name, source, step_types(settings))
     else:
         workflow = load(edit, store.project, settings, conditions)
     values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
@@ -168,6 +175,7 @@ async def resume(
         if edit is not None:
             _write(found.folder.definition / "workflow.yml", found.workflow.text)
             await run.start_over()
+            await run.keep_called(copies(found.workflow, store.project, step_types(found.settings)))
         if inputs or edit is not None:
             await run.note("inputs", found.inputs).committed()
 
@@ -258,6 +266,7 @@ class _Job:
         workflow = self.workflow
         setting = workflow_setting(run, workflow, self.settings, self.project, self.workflow_dir, self.inputs)
         setting.processes, setting.asker = spawner, self.conditions.asker
+        setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
         context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
         scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
         setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}

@@ -71,6 +71,21 @@ def parse_workflow(
     return _Examiner(strict, allow_unquoted, step_types, find_workflow).make(parse_document(text, name, path))
 
 
+def reread_workflow(text: str, name: str, path: FilePath | None, step_types: StepTypes | None = None) -> Workflow:
+    """Take a workflow from the copy that a run keeps: what was allowed when it began is not judged again.
+
+    Raises:
+        InvalidWorkflowError: it cannot be built, for one because a step type is no longer installed.
+    """
+    document = parse_document(text, name, path)
+    file, problems = checked(WorkflowFile, document, (), document.data)
+    tree = Tree(document, step_types or StepTypes())
+    errors = [problem for problem in (*problems, *tree.problems) if problem.severity == "error"]
+    if file is None or errors:
+        raise InvalidWorkflowError(document.name, errors)
+    return make_workflow(document, file, tree.steps, ())
+
+
 @dataclass(frozen=True, slots=True)
 class _Examined:
     """A document after examination; `height` counts the calls of other workflows on the longest way down."""

@@ -11,7 +11,7 @@ from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.engine.record import Outcome, Status, Stored, kept
 from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory
@@ -31,25 +31,29 @@ def prepare(place: Place) -> Leaf:
         given, request, name = _request(place)
         entry = find_entry(name, place.setting.settings)
     except AgentError as failure:
-        return Leaf({"type": step.type}, _refused(step.type, failure))
+        return Leaf({"type": step.type}, _refused(failure))
     given["integration"] = entry.name
     output = _echo(step, given)
     reserve = reservation(entry, place.setting)
     request = replace(request, max_usd=reserve.get("usd") or place.setting.settings.max_usd)
 
     async def work(attempt: int) -> Outcome:
+        log = f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place)
         result = await run_agent(
             entry,
             request,
             place.setting.processes,
             cwd=working_directory(place),
-            log=f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place),
+            log=log,
             env=step_environment(place),
             timeout=step.timeout,
             grace=place.setting.settings.grace,
         )
         outcome = result.outcome(output, given)
         outcome.output = _limited(dict(outcome.output), step.capture, step.capture_max_bytes)
+        said = outcome.output["text"]
+        if isinstance(said, str):  # `stdout` is the same text
+            outcome.output["text"] = outcome.output["stdout"] = kept(place.run.masker.text(said), f"{log}.text")
         outcome.usage = {**_tokens(outcome.usage), "calls": 1}
         return outcome
 
@@ -92,7 +96,7 @@ def _echo(step: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in (*names, "integration", "model")}
 
 
-def _refused(type_: str, failure: AgentError) -> Any:
+def _refused(failure: AgentError) -> Any:
     async def work(_: int) -> Outcome:
         output = {"exit_code": 1, "stdout": "", "stderr": "", "dispatched": False}
         return Outcome(Status.FAILED, output, str(failure), failure.kind)

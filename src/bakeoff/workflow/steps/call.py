@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,16 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.workflow.definition import Workflow
+from bakeoff.workflow.calls import MAX_CALLS, finder
+from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError, compile_template
-from bakeoff.workflow.find import require_workflow
+from bakeoff.workflow.find import candidates, require_workflow
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Halt, Place
 from bakeoff.workflow.scope import Naming, Scope
-from bakeoff.workflow.validate import load_workflow, parse_workflow
+from bakeoff.workflow.step_type import StepTypes
+from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import as_text, plain
-
-DEEPEST = 16
-"""Calls inside calls."""
 
 
 async def run_call(place: Place) -> Halt | None:
@@ -36,8 +36,8 @@ async def run_call(place: Place) -> Halt | None:
         return None
     started = place.started()
     try:
-        chosen = await place.run.decide(f"{place.path}#workflow", lambda: _chosen(place))
-        workflow = parse_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), step_types=setting.step_types)
+        chosen = await place.run.decide(f"{place.path}#workflow", lambda: choose(place))
+        workflow = reread_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), setting.step_types)
         unknown = sorted(set(chosen["inputs"]) - set(workflow.inputs))
         if unknown:
             raise BakeoffError(f"workflow {workflow.id} has no input {', '.join(unknown)}")
@@ -47,10 +47,11 @@ async def run_call(place: Place) -> Halt | None:
             raise
         return await _failed(place, started, {"workflow": as_text(place.value("workflow"))}, str(failure), None)
     scope = call_scope(place, workflow, inputs)
+    environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
     inner = replace(
         setting,
         workflow_dir=str(Path(chosen["path"]).parent),
-        environment={**setting.environment, **workflow.env},
+        environment={**setting.environment, **environment},
         defaults=_defaults(workflow, setting.defaults),
         inputs=inputs,
         depth=setting.depth + 1,
@@ -67,22 +68,50 @@ def call_scope(place: Place, workflow: Workflow, inputs: Mapping[str, Any]) -> S
     return Scope(None, {"inputs": inputs, "context": context}, chain=place.scope.chain)
 
 
-def _chosen(place: Place) -> dict[str, Any]:
-    """The file called, as it is now: a resumed run goes on with this copy.
+def choose(place: Place) -> dict[str, Any]:
+    """The file called: the run's copy of it from its beginning, else, for a name made up on the way, as it is now.
 
     Raises:
         BakeoffError: there is none, it is invalid, or calls are too deep.
     """
     setting = place.setting
-    if setting.depth >= DEEPEST:
-        raise BakeoffError(f"workflows call one another more than {DEEPEST} deep")
-    name = as_text(place.value("workflow"))
-    folder = setting.workflow_dir
-    caller = Path(folder, "workflow.yml") if folder else None
-    path = require_workflow(name, caller, Path(setting.project))
-    workflow = load_workflow(path, step_types=setting.step_types)
+    if setting.depth >= MAX_CALLS:
+        raise BakeoffError(f"workflows call one another more than {MAX_CALLS} deep")
+    folder, project = setting.workflow_dir, Path(setting.project)
+    name, caller = as_text(place.value("workflow")), Path(folder, "caller") if folder else None
     inputs = plain(place.values("input")) if place.step.input else {}
-    return {"path": str(path), "name": path.name, "text": workflow.text, "inputs": inputs}
+    for candidate in candidates(name, caller, project):
+        path = _absolute(candidate)
+        if (text := place.run.history.called.get(path)) is not None:
+            return {"path": path, "name": candidate.name, "text": text, "inputs": inputs}
+    found = require_workflow(name, caller, project)
+    workflow = load_workflow(
+        found,
+        step_types=setting.step_types,
+        allow_unquoted=setting.allow_unquoted,
+        find_workflow=finder(project),
+    )
+    return {"path": _absolute(found), "name": found.name, "text": workflow.text, "inputs": inputs}
+
+
+def copies(workflow: Workflow, project: Path, step_types: StepTypes) -> dict[str, str]:
+    """The text of every workflow that can be seen to be called, by path, as the files are now."""
+    found: dict[str, str] = {}
+    left = [workflow]
+    while left:
+        caller = left.pop()
+        for step in all_steps(caller.steps):
+            if step.type != "workflow" or "{{" in step.workflow:
+                continue
+            path = require_workflow(step.workflow, caller.path, project)
+            if _absolute(path) not in found:
+                text = found[_absolute(path)] = path.read_text("utf-8")
+                left.append(reread_workflow(text, path.name, Path(_absolute(path)), step_types))
+    return found
+
+
+def _absolute(path: Path) -> str:
+    return os.path.realpath(path)
 
 
 def _defaults(workflow: Workflow, outer: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""A run goes on from its own copy of its definition, whatever has become of the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from project import Project
+
+pytestmark = pytest.mark.anyio
+
+SUB = 'workflow: {id: sub, name: S, version: "1.0.0"}\nsteps: [{id: inner, type: shell, run: "echo WORD >> trace"}]\n'
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+async def test_called_files_are_copied_when_the_run_begins(project: Project) -> None:
+    project.write(SUB.replace("echo WORD >> trace", "true"), "deep.yml")
+    sub = project.write(SUB + "  \n", "sub.yml")
+    sub.write_text(SUB.replace("}]", "}, {id: d, type: workflow, workflow: deep.yml}]"))
+    flow = """
+steps:
+  - {id: g, type: gate, message: go}
+  - {id: c, type: workflow, workflow: sub.yml}
+"""
+    assert (await project.start(flow)).status == "paused"
+    sub.write_text("nonsense")
+    (project.folder / "deep.yml").unlink()
+    (project.folder / "flow.yml").unlink()
+    folder = project.store.open("r")
+    from bakeoff.engine.journal import SqliteJournal
+
+    journal = SqliteJournal(folder.journal)
+    journal.append("answer", "g", '"approve"')
+    journal.close()
+    ending = await project.resume()
+    assert (ending.status, ending.error) == ("completed", None)
+    assert project.trace() == ["WORD"]
+    assert project.state()["steps"]["c/d/inner"]["status"] == "completed"
+
+
+async def test_what_was_allowed_when_it_began_is_not_judged_again(project: Project) -> None:
+    (project.folder / "bakeoff.toml").write_text('[agents.mine]\nargv = ["echo", "{prompt}"]\n')
+    flow = """
+inputs: {code: {type: number, default: 1}}
+steps:
+  - {id: a, type: prompt, integration: mine, prompt: hi}
+  - {id: b, type: shell, run: "echo {{ steps.a.output.text }}; exit {{ inputs.code }}"}
+"""
+    assert (await project.start(flow, allow_unquoted=True)).status == "failed"
+    assert (await project.resume({"code": "0"})).status == "completed"
+
+
+async def test_a_called_workflow_gets_its_own_env_and_none_of_the_callers_names(project: Project) -> None:
+    project.write(
+        """workflow: {id: sub, name: S, version: "1.0.0"}
+inputs: {n: {type: number}}
+env: {TWICE: "{{ inputs.n }}{{ inputs.n }}"}
+steps:
+  - {id: inner, type: shell, run: "echo $TWICE $OUTER '{{ inputs.outer }}' >> trace"}
+outputs: {n: {value: "{{ inputs.n }}"}}
+""",
+        "sub.yml",
+    )
+    ending = await project.start(
+        """
+inputs: {outer: {type: string, default: seen}}
+env: {OUTER: "{{ inputs.outer }}"}
+steps:
+  - {id: c, type: workflow, workflow: sub.yml, input: {n: 4}}
+  - {id: after, type: shell, run: "echo {{ steps.c.output.n }}{{ steps.inner.status }} >> trace"}
+"""
+    )
+    assert ending.status == "completed", ending.error
+    assert project.trace() == ["44", "seen", "4"]
