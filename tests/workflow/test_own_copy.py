@@ -53,7 +53,7 @@ async def test_what_was_allowed_when_it_began_is_not_judged_again(project: Proje
 inputs: {code: {type: number, default: 1}}
 steps:
   - {id: a, type: prompt, integration: mine, prompt: hi}
-  - {id: b, type: shell, run: "echo {{ steps.a.output.text }}; exit {{ inputs.code }}"}
+  - {id: b, type: shell, run: "exit {{ inputs.code }} {{ steps.a.output.text }}"}
 """
     assert (await project.start(flow, allow_unquoted=True)).status == "failed"
     assert (await project.resume({"code": "0"})).status == "completed"
