@@ -15,6 +15,7 @@ FIRST = int(os.environ.get("BAKEOFF_FIRST_SEED", "0"))
 PARTS = 8  # so that several processes can share the work
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 def test_promises_hold_under_every_seed(part: int) -> None:
     for seed in range(FIRST + part, FIRST + SEEDS, PARTS):
@@ -28,7 +29,7 @@ def test_a_seed_replays_exactly() -> None:
 
 def test_different_seeds_take_different_ways() -> None:
     runs = [seed for seed in range(300) if PROGRAMS[seed % len(PROGRAMS)] is sessions]
-    assert len({str(list(simulate(seed))) for seed in runs}) > 0.9 * len(runs)
+    assert len({str(list(simulate(seed))) for seed in runs}) > 0.8 * len(runs)
 
 
 def test_a_failing_seed_says_how_to_replay_it(monkeypatch: pytest.MonkeyPatch) -> None:
