@@ -79,7 +79,7 @@ def test_killed_at_random_moments_again_and_again(
         project = Project.make(tmp_path / str(seed), zygote)
         try:
             status = project.session(after=chance.uniform(0.0, 0.6), slow=slow)
-            for kills in range(chance.randint(0, 2)):
+            for _ in range(chance.randint(0, 2)):
                 if status == KILLED:
                     status = resumed(project, expected, after=chance.uniform(0.0, 0.4), slow=slow)
             while status == KILLED:

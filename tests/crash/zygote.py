@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 
@@ -48,11 +49,8 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    import bakeoff.cli.resume
-    import bakeoff.cli.run
-    import bakeoff.engine.spawner
-    import bakeoff.workflow.job  # noqa: F401
-
+    for name in ("cli.resume", "cli.run", "engine.spawner", "workflow.job"):
+        import_module(f"bakeoff.{name}")
     for line in sys.stdin:
         request = json.loads(line)
         pid = os.fork()
