@@ -32,6 +32,10 @@ class Reservation:
             if kind in self.used and amount is not None:
                 self.used[kind] = amount
 
+    def void(self) -> None:
+        """Count nothing: the call it was for never began."""
+        self.used = dict.fromkeys(self.amounts, 0.0)
+
 
 class Budget:
     """Ceilings, what is spent of them, and what is reserved. Touched in the event loop's thread only.
@@ -80,22 +84,14 @@ class Budget:
 
         Cancelled, it holds nothing. Leaving the context without `settle` counts the whole reservation.
 
-        Raises:
-            BudgetSpentError: it would not fit even if every open reservation came back whole.
+        Passes on BudgetSpentError: it would not fit even if every open reservation came back whole.
         """
         if not amounts:
             return _NOTHING
-        while True:
-            tight = self._tight(amounts)
-            if tight is None:
-                return self._held(Reservation(amounts))
-            budget, kind = tight
-            if amounts[kind] > budget.ceilings[kind] - budget.spent[kind] + _HAIR:
-                raise BudgetSpentError(
-                    f"the budget is spent: {amounts[kind]:g} {kind} asked for, {budget.left(kind):g} of "
-                    f"{budget.ceilings[kind]:g} left"
-                )
-            await budget._changed.wait()
+        while (tight := self._tight(amounts)) is not None:
+            self._refuse_hopeless(amounts)
+            await tight._changed.wait()
+        return self._held(Reservation(amounts))
 
     def left(self, kind: str) -> float:
         """What is neither spent nor reserved of one kind; infinite without a ceiling."""
@@ -109,13 +105,27 @@ class Budget:
             yield budget
             budget = budget.parent
 
-    def _tight(self, amounts: Mapping[str, float]) -> tuple[Budget, str] | None:
-        """The first ceiling in the way of `amounts`."""
+    def _tight(self, amounts: Mapping[str, float]) -> Budget | None:
+        """The first budget in the way of `amounts`."""
         for budget in self._chain():
             for kind, amount in amounts.items():
                 if amount > budget.left(kind) + _HAIR:
-                    return budget, kind
+                    return budget
         return None
+
+    def _refuse_hopeless(self, amounts: Mapping[str, float]) -> None:
+        """Say so at once when what is spent already leaves no room, whichever budget it is.
+
+        Raises:
+            BudgetSpentError: it does.
+        """
+        for budget in self._chain():
+            for kind in amounts.keys() & budget.ceilings.keys():
+                if amounts[kind] > budget.ceilings[kind] - budget.spent[kind] + _HAIR:
+                    raise BudgetSpentError(
+                        f"the budget is spent: {amounts[kind]:g} {kind} asked for, {budget.left(kind):g} of "
+                        f"{budget.ceilings[kind]:g} left"
+                    )
 
 
 _NOTHING = nullcontext(Reservation({}))

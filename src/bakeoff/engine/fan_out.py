@@ -67,11 +67,13 @@ class _FanOut(Generic[Item, Result]):
         self.results: dict[int, Result] = {}
         self.halted: set[int] = set()
         self.scopes: dict[int, anyio.CancelScope] = {}
-        self.again: list[tuple[int, Item]] = []  # cancelled by a halt that may be taken back; a heap
+        self.ready: list[tuple[int, Item]] = []  # pulled, or cancelled by a halt that may be taken back; a heap
+        self.hoping: list[anyio.Event] = []  # what would take back the halts that stand
         self.working = 0
         self.idle = anyio.Event()
         self.exhausted = False
         self.workers = 0
+        self.coming = 0  # workers that have not chosen their first item yet
 
     async def run_alone(self) -> list[Result]:
         """The same with one place: no tasks, no halts to attribute, nobody to revive for."""
@@ -90,38 +92,48 @@ class _FanOut(Generic[Item, Result]):
         return [self.results[index] for index in range(count)]
 
     def hire(self, group: TaskGroup, bound: int) -> None:
-        """Start workers, each for an item it already has, until the bound or the items are used up."""
-        while self.workers < bound and not self.halted:
-            first = self.next_item()
-            if first is None:
-                return
+        """Start workers, as many as there are items for, up to the bound."""
+        while self.workers < bound and not self.halted and self.fetch():
             self.workers += 1
-            group.start_soon(self.work, group, bound, first)
+            self.coming += 1
+            group.start_soon(self.work, group, bound)
 
-    def next_item(self) -> tuple[int, Item] | None:
-        if self.again:
-            return heapq.heappop(self.again)
-        if self.exhausted:
-            return None
-        found = next(self.pending, None)
+    def fetch(self) -> bool:
+        """See to it that one more worker will find an item."""
+        if len(self.ready) <= self.coming:
+            found = self.pull()
+            if found is None:
+                return False
+            heapq.heappush(self.ready, found)
+        return True
+
+    def pull(self) -> tuple[int, Item] | None:
+        found = None if self.exhausted else next(self.pending, None)
         self.exhausted = found is None
         return found
 
-    async def work(self, group: TaskGroup, bound: int, first: tuple[int, Item]) -> None:
-        current: tuple[int, Item] | None = first
-        while current is not None:
+    def next_item(self) -> tuple[int, Item] | None:
+        """The lowest item not yet open; while a halt stands, only one below it, for those always finish."""
+        lowest_halt = min(self.halted, default=None)
+        if self.ready and (lowest_halt is None or self.ready[0][0] < lowest_halt):
+            return heapq.heappop(self.ready)
+        return self.pull() if lowest_halt is None else None
+
+    async def work(self, group: TaskGroup, bound: int) -> None:
+        # Chosen here and not by `hire`: tasks may start in any order, items do not.
+        self.coming -= 1
+        while (current := self.next_item()) is not None:
             await self.open(group, bound, *current)
-            current = None if self.halted else self.next_item()
         self.workers -= 1
 
     async def open(self, group: TaskGroup, bound: int, index: int, item: Item) -> None:
         """One item, from its start to the result that stands."""
-        self.working += 1
+        self.begin()
         try:
             while True:
                 result = await self.attempt(index, item)
                 if isinstance(result, _Cancelled):
-                    heapq.heappush(self.again, (index, item))
+                    heapq.heappush(self.ready, (index, item))
                     return
                 self.results[index] = result
                 if not self.halts(result):
@@ -153,6 +165,11 @@ class _FanOut(Generic[Item, Result]):
             if other > index:
                 scope.cancel()
 
+    def begin(self) -> None:
+        if self.working == 0:
+            self.idle = anyio.Event()
+        self.working += 1
+
     def rest(self) -> None:
         self.working -= 1
         if self.working == 0:
@@ -164,25 +181,23 @@ class _FanOut(Generic[Item, Result]):
         if event is None:
             return False
         self.rest()
+        self.hoping.append(event)
         try:
-            if event.is_set():
-                return True
-            if self.working == 0:
-                return False
-            async with anyio.create_task_group() as group:
+            # One that was answered goes on in a moment, so it counts as work for the others that wait.
+            while not event.is_set() and (self.working or any(other.is_set() for other in self.hoping)):
+                async with anyio.create_task_group() as group:
 
-                async def until_idle() -> None:
-                    await self.idle.wait()
+                    async def until_idle(group: TaskGroup = group) -> None:
+                        await self.idle.wait()
+                        group.cancel_scope.cancel()
+
+                    group.start_soon(until_idle)
+                    await event.wait()
                     group.cancel_scope.cancel()
-
-                group.start_soon(until_idle)
-                await event.wait()
-                group.cancel_scope.cancel()
             return event.is_set()
         finally:
-            if self.working == 0:
-                self.idle = anyio.Event()
-            self.working += 1
+            self.hoping.remove(event)
+            self.begin()
 
 
 class _Cancelled:

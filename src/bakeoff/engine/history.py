@@ -119,7 +119,7 @@ class History:
         spans: every try in order of start, for timelines.
         retries: what the failed tries of a node said, oldest first.
         pool: final records from before an edit that were not taken over yet, by key.
-        damaged: numbers of entries that cannot be read.
+        damaged: numbers of entries that cannot be read, or whose files are lost.
         settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
     """
 
@@ -197,6 +197,9 @@ class History:
     def _end(self, entry: Entry) -> None:
         body = json.loads(entry.body)
         record = decode_record(entry.path, body, self.root)
+        if "x" in body and not all(value.whole() for value in record.output.values() if isinstance(value, Stored)):
+            self.damaged.append(entry.seq)  # what it printed is lost, so it is not done
+            return
         self.records[entry.path] = record
         if "r" in body and self.pool.get(record.key):
             self.pool[record.key].popleft()

@@ -271,16 +271,20 @@ def intact(kind: object, path: object, body: object, stored: object) -> bool:
 
 
 def create(path: Path) -> None:
-    """Make the file, readable by its owner alone, with its table in one transaction."""
+    """Make the file, readable by its owner alone, with its table; whoever is killed meanwhile leaves no half of it."""
     if path.exists() and path.stat().st_size:
         return
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    db = _connect(path)
+    draft = path.with_name(path.name + ".new")
+    for left_over in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
+        left_over.unlink(missing_ok=True)
+    os.close(os.open(draft, os.O_CREAT | os.O_WRONLY, 0o600))
+    db = _connect(draft)
     db.execute("BEGIN")
     db.execute(_TABLE)
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     db.execute("COMMIT")
     db.close()
+    draft.replace(path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

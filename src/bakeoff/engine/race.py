@@ -67,7 +67,7 @@ async def race(
                 scope.cancel()
 
     async def work() -> None:
-        for entrant in upcoming:
+        while ended.winner is None and (entrant := next(upcoming, None)) is not None:
             with anyio.CancelScope() as scope:
                 scopes[entrant] = scope
                 try:
@@ -77,8 +77,6 @@ async def race(
                 ended.results[entrant] = result
                 if accept(result):
                     won(entrant)
-            if ended.winner is not None:
-                return
 
     async with anyio.create_task_group() as group:
         for _ in range(min(bound, entrants)):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from bakeoff.engine.errors import JournalError
 
 
 class RunStatus(StrEnum):
@@ -63,9 +66,16 @@ class Stored:
     def load(self) -> Any:
         """The whole value.
 
-        Passes on OSError: the file is gone or cannot be read.
+        Passes on JournalError: the file is gone, cut off or cannot be read.
         """
         return _load(self.path, self.size, self.form)
+
+    def whole(self) -> bool:
+        """Whether the file is there with all its bytes."""
+        try:
+            return os.stat(self.path).st_size == self.size
+        except OSError:
+            return False
 
     def __str__(self) -> str:
         return str(self.load())
@@ -73,7 +83,15 @@ class Stored:
 
 @lru_cache(maxsize=4)
 def _load(path: str, size: int, form: str) -> Any:
-    text = Path(path).read_bytes().decode("utf-8", "replace")
+    try:
+        data = Path(path).read_bytes()
+    except OSError as failure:
+        raise JournalError(
+            f"output that a step printed was kept in {path} and is lost: {failure.strerror}"
+        ) from failure
+    if len(data) != size:
+        raise JournalError(f"output that a step printed was kept in {path}, which has {len(data)} of its {size} bytes")
+    text = data.decode("utf-8", "replace")
     return json.loads(text) if form == "json" else text
 
 

@@ -158,7 +158,11 @@ class Run:
         """One try; its outcome, when it began (wall clock) and the seconds it took."""
         # The budget first: whoever waits for money holds no lane.
         with await self.budget.reserve(reserve) as reservation:
-            lease = await self.lanes.acquire((LEAVES, *lanes))
+            try:
+                lease = await self.lanes.acquire((LEAVES, *lanes))
+            except BaseException:
+                reservation.void()
+                raise
             place = self._take_place()
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()

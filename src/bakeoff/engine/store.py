@@ -68,8 +68,14 @@ class RunFolder:
 
         Raises:
             RunBusyError: another live process owns it; the message names it.
+            BakeoffError: the run's folder cannot be written.
         """
-        descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as failure:
+            raise BakeoffError(
+                f"run {self.id} cannot go on: its folder {self.root} cannot be written: {failure.strerror}"
+            ) from failure
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as failure:
@@ -95,7 +101,7 @@ class RunFolder:
     def alive(self) -> bool:
         """Whether a live process owns the run."""
         try:
-            descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self.root / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:

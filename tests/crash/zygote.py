@@ -1,0 +1,76 @@
+"""A process that has bakeoff imported and forks one child per command line, so that a session costs no start-up.
+
+Each child is a real process of its own that dies by a real SIGKILL. Requests and answers are JSON, one a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+from typing import Any
+
+
+def arm(crash: dict[str, Any]) -> None:
+    """Let the journal be slow, and let it kill its process around its commit number `at`."""
+    from bakeoff.engine.journal import SqliteJournal
+
+    commit = SqliteJournal._commit
+    done = 0
+
+    def counted(self: SqliteJournal, batch: Any) -> Any:
+        nonlocal done
+        done += 1
+        if crash.get("slow"):
+            time.sleep(crash["slow"])
+        if crash.get("at") == done and crash["when"] == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        error = commit(self, batch)
+        if crash.get("at") == done and crash["when"] == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return error
+
+    SqliteJournal._commit = counted  # type: ignore[method-assign]
+
+
+def child(request: dict[str, Any]) -> None:
+    os.chdir(request["cwd"])
+    os.environ.update(request["env"])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    arm(request["crash"])
+    from bakeoff.cli.main import cli
+
+    cli(request["argv"])
+
+
+def main() -> None:
+    for name in ("cli.resume", "cli.run", "engine.spawner", "workflow.job"):
+        import_module(f"bakeoff.{name}")
+    for line in sys.stdin:
+        request = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child(request)
+            except SystemExit as end:
+                os._exit(end.code if isinstance(end.code, int) else 1)
+            except BaseException:
+                import traceback
+
+                traceback.print_exc()
+                os._exit(70)
+            os._exit(0)
+        if (after := request["crash"].get("after")) is not None:
+            time.sleep(after)
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
