@@ -13,6 +13,10 @@ class JournalError(BakeoffError):
     """A run's journal could not be written or read; what was committed before is safe."""
 
 
+class OutputLostError(BakeoffError):
+    """Output that is kept in a file of the run is not there, or not whole."""
+
+
 class RunBusyError(BakeoffError):
     """Another live process owns the run."""
 

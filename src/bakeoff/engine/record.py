@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import JournalError
+from bakeoff.engine.errors import OutputLostError
 
 
 class RunStatus(StrEnum):
@@ -66,7 +66,7 @@ class Stored:
     def load(self) -> Any:
         """The whole value.
 
-        Passes on JournalError: the file is gone, cut off or cannot be read.
+        Passes on OutputLostError: the file is gone, cut off or cannot be read.
         """
         return _load(self.path, self.size, self.form)
 
@@ -86,11 +86,11 @@ def _load(path: str, size: int, form: str) -> Any:
     try:
         data = Path(path).read_bytes()
     except OSError as failure:
-        raise JournalError(
+        raise OutputLostError(
             f"output that a step printed was kept in {path} and is lost: {failure.strerror}"
         ) from failure
     if len(data) != size:
-        raise JournalError(f"output that a step printed was kept in {path}, which has {len(data)} of its {size} bytes")
+        raise OutputLostError(f"output that a step printed was kept in {path}, which has {len(data)} of its {size} bytes")
     text = data.decode("utf-8", "replace")
     return json.loads(text) if form == "json" else text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from bakeoff.engine.errors import OutputLostError
 from bakeoff.workflow.expression_nodes import ExpressionError, Names, Node, paths
 from bakeoff.workflow.expression_parser import parse
 from bakeoff.workflow.values import as_text, loaded
@@ -82,7 +83,7 @@ class Template:
             return "".join(text)
         except RecursionError:
             raise ExpressionError("a value is nested too deeply", self._first) from None
-        except (OSError, ValueError) as failure:
+        except (OSError, ValueError, OutputLostError) as failure:
             raise ExpressionError(f"a value cannot be used: {failure}", self._first) from failure
 
     @property
