@@ -136,6 +136,11 @@ class Board:
         rest = path[len(prefix) :]
         return rest.count(":") == 1 and "/" not in rest
 
+    def is_parallel(self, path: str) -> bool:
+        """Whether the node opens named branches, whose steps have lines of their own."""
+        line = self.lines.get(path)
+        return line is not None and line.type == "parallel"
+
     def _started(self, event: NodeStarted) -> None:
         fan = self.fan_of(event.path)
         if fan is not None:
@@ -184,7 +189,7 @@ class Board:
             self._line(event.path, "").error = event.error
 
     def _opened(self, event: FanOpened) -> None:
-        if self.fan_of(event.path) is not None:
+        if self.fan_of(event.path) is not None or self.is_parallel(event.path):
             return
         now = time.monotonic()
         self._fans[f"{event.path}:"] = fan = Fan(event.total, event.bound, now, now)

@@ -107,7 +107,8 @@ def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...
             continue
         if older_than is not None and old < older_than:
             continue
-        if run.status is None and (old < _JUST_MADE or (run.folder.journal.exists() and not everything)):
+        begun = run.folder.journal.exists()
+        if run.status is None and not (everything if begun else old >= _JUST_MADE):
             chosen.stay.append((run.folder.id, "its journal cannot be read; --all takes it too"))
         elif run.resumable and not everything and not run.folder.alive():
             chosen.stay.append((run.folder.id, f"it is {run.status} and can be resumed; --all takes it too"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bakeoff.cli.opening import fail
-from bakeoff.cli.say import print_json, say, tell
+from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
@@ -154,9 +154,17 @@ def say_ending(run: Overview, *, as_json: bool = False, quiet: bool = False) -> 
         lines.append(f"  {one_line(str(key))}: {one_line(text, 1000)}")
     for line in lines:
         if well and not as_json:
-            tell(visible(line))
+            _tell(line)
         else:
             say(line)
+
+
+def _tell(line: str) -> None:
+    """A line of the result; the run's exit status counts, whether or not anybody still reads."""
+    try:
+        tell(visible(line))
+    except OSError:
+        stdout_is_gone()
 
 
 def _how(run: Overview) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -71,6 +72,11 @@ def run_command_line() -> int:
         click.echo(f"error: {visible(str(failure))}", err=True)
         return failure.exit_status
     except (Exception, BaseExceptionGroup) as fault:
+        if isinstance(fault, OSError) and fault.errno in (errno.EPIPE, errno.EIO):
+            from bakeoff.cli.say import stdout_is_gone
+
+            stdout_is_gone()
+            return 1
         return _fault(fault)
     return status if isinstance(status, int) else 0
 

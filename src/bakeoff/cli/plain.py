@@ -47,7 +47,8 @@ class PlainDisplay:
                 )
             case FanOpened():
                 at_once = f", {event.bound} at once" if event.bound else ""
-                self._say(f"▶ {event.path}: {counted(event.total, 'item')}{at_once}")
+                what = "branch" if self.board.is_parallel(event.path) else "item"
+                self._say(f"▶ {event.path}: {counted(event.total, what)}{at_once}")
             case GateOpened():
                 self._say(f"? {event.path} waits: {event.message} ({' / '.join(event.options)})")
             case Warned():

@@ -39,6 +39,13 @@ def tell(text: str) -> None:
     click.echo(text, color=None if colours(sys.stdout) else False)
 
 
+def stdout_is_gone() -> None:
+    """Nobody reads standard output any more: what follows goes nowhere, also what is flushed at the very end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 def say(text: str) -> None:
     """A line for the person, on standard error; where nobody reads that any more, nothing happens."""
     try:

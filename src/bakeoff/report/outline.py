@@ -52,25 +52,21 @@ def name_of(path: str) -> str:
 def outline(history: History, status: RunStatus) -> list[Node]:
     """The top of the tree; nodes whose holder has not ended hang from one that stands for it."""
     nodes: dict[str, Node] = {}
+    live = status is RunStatus.RUNNING
+    standing = (Status.RUNNING if live else Status.PENDING).value
+    cut_off = None if live else "interrupted before it ended"
     for start in history.spans:
         if start.path in history.starts and start.path not in nodes:
-            nodes[start.path] = Node(start.path, name_of(start.path), started_at=start.at)
+            nodes[start.path] = Node(start.path, name_of(start.path), "", standing, start.at, error=cut_off)
     for path, record in history.records.items():
         node = nodes.get(path)
         if node is None:
             node = nodes[path] = Node(path, name_of(path), started_at=record.started_at)
         _fill(node, record, history)
-    live = status is RunStatus.RUNNING
     for path, start in history.open.items():
-        node = nodes.setdefault(path, Node(path, name_of(path), started_at=start.at))
-        node.status, node.attempts, node.record = (
-            (Status.RUNNING if live else Status.PENDING).value,
-            start.attempt,
-            None,
-        )
-        node.error = None if live else "interrupted before it ended"
-        node.retries = history.retries.get(path, [])
-    return _grown(nodes, live)
+        node = nodes[path]
+        node.status, node.error, node.attempts, node.record = standing, cut_off, start.attempt, None
+    return _grown(nodes, standing)
 
 
 def _fill(node: Node, record: Record, history: History) -> None:
@@ -80,9 +76,8 @@ def _fill(node: Node, record: Record, history: History) -> None:
     node.retries = history.retries.get(record.path, [])
 
 
-def _grown(nodes: dict[str, Node], live: bool) -> list[Node]:
+def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
     tops: list[Node] = []
-    standing = (Status.RUNNING if live else Status.PENDING).value
     for node in list(nodes.values()):
         while True:
             holder = parent_of(node.path)

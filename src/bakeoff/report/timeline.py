@@ -23,6 +23,9 @@ MOST_DETAILED = 20_000
 GAP = 0.02
 """Of the busy time, what a stretch in which nothing ran is shortened to."""
 
+LEAST_GAP = 0.5
+"""Seconds without work that are drawn as they were."""
+
 
 @dataclass(frozen=True, slots=True)
 class Busy:
@@ -44,14 +47,12 @@ class Scale:
             else:
                 merged.append([begin, end])
         total = sum(end - begin for begin, end in merged) or 1.0
-        cut = max(GAP * total, 1e-6)
+        cut = max(GAP * total, LEAST_GAP)
         self.busy: list[Busy] = []
         shown = 0.0
         for begin, end in merged:
             if self.busy:
-                gap = begin - self.busy[-1].end
-                # A short gap keeps its length; several may follow one another without a mark.
-                shown += min(gap, cut)
+                shown += min(begin - self.busy[-1].end, cut)
             self.busy.append(Busy(begin, end, shown))
             shown += end - begin
         self.length = shown or 1.0
@@ -61,7 +62,7 @@ class Scale:
     def __call__(self, at: float) -> float:
         """The place of a moment, from 0 to 1."""
         busy = self.busy[max(0, bisect_right(self._begins, at) - 1)]
-        within = min(max(at - busy.begin, 0.0), busy.end - busy.begin)
+        within = min(max(at - busy.begin, 0.0), busy.end - busy.begin)  # a gap belongs to the end before it
         return (busy.shown + within) / self.length
 
     def cuts(self) -> Iterator[tuple[float, float]]:
@@ -135,7 +136,9 @@ def _kind(span: Start, newest: bool, history: History, status: RunStatus) -> str
     if span.ended_at is None:
         return "running" if newest and status is RunStatus.RUNNING else "cancelled"
     record = history.records.get(span.path)
-    return record.status.value if newest and record is not None else "failed"
+    if newest and record is not None:
+        return record.status.value
+    return "paused" if record is not None and record.type == "gate" else "failed"
 
 
 def _axis(scale: Scale, top: float, bottom: float) -> Iterator[str]:

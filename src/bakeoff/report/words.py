@@ -36,5 +36,5 @@ def size(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 item`, `2 items`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """`1 item`, `2 items`, `2 branches`."""
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"
