@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from cli.conftest import Command, Project
 from jsonschema import Draft202012Validator
 
 from bakeoff.report.schemas import NAMES, output_schema
+from cli.conftest import Command, Project
 
 
 def checked(name: str, text: str) -> dict:
@@ -44,8 +44,10 @@ def test_show_prints_a_tree(here: Project, command: Command) -> None:
     out = command("show", "gated").out
     assert "? run gated of mixed: paused" in out
     assert "input who: w<script>alert(1)</script>" in out
-    assert "✗ bad shell failed" in out and "try 2 the command exited with status 3 (the run went on)" in out
-    assert "15 nodes: 15 completed" in out and "it:3" not in out
+    assert "✗ bad shell failed" in out
+    assert "try 2 the command exited with status 3 (the run went on)" in out
+    assert "15 nodes: 15 completed" in out
+    assert "it:3" not in out
     assert "- none shell skipped" in out
     assert "gate last waits: bakeoff answer gated last {approve|reject}" in out
     assert "go on with: bakeoff resume gated" in out
@@ -71,7 +73,8 @@ def test_unknown_runs_are_named_on_standard_error_alone(here: Project, command: 
                  ("answer", "nope", "a", "b"), ("resume", "nope"), ("show", "../x")):  # fmt: skip
         result = command(*args)
         assert (result.status, result.out) == (1, "")
-        assert "there is no run" in result.err and "quick" in result.err
+        assert "there is no run" in result.err
+        assert "quick" in result.err
 
 
 def test_logs_show_everything_with_heads(here: Project, command: Command) -> None:
@@ -85,7 +88,8 @@ def test_logs_show_everything_with_heads(here: Project, command: Command) -> Non
 
 def test_logs_of_one_step(here: Project, command: Command) -> None:
     out = command("logs", "gated", "fan").out
-    assert out.count("==> fan:it:") == 15 and "hello" not in out
+    assert out.count("==> fan:it:") == 15
+    assert "hello" not in out
     assert command("logs", "gated", "fan:it:1").out == "==> fan:it:1 <==\nitem 1\n"
     missing = command("logs", "gated", "nope")
     assert (missing.status, missing.out) == (1, "")
@@ -109,7 +113,8 @@ def test_raw_logs_are_the_bytes_that_were_printed(here: Project) -> None:
         [*ARGV, "logs", "gated", "--raw"], cwd=here.folder, env=environment(), capture_output=True, check=True
     )
     assert b"hello\x1b[2J\xff\n" in done.stdout
-    assert b"bad: try 1 failed" in done.stderr and b"bad:" not in done.stdout
+    assert b"bad: try 1 failed" in done.stderr
+    assert b"bad:" not in done.stdout
 
 
 def test_raw_and_json_exclude_each_other(here: Project, command: Command) -> None:
@@ -125,7 +130,8 @@ def test_following_a_run_that_has_ended_ends(here: Project, command: Command) ->
 def test_watch_replays_a_run_that_has_ended(here: Project, command: Command) -> None:
     result = command("watch", "failing")
     assert result.status == 1
-    assert "✓ first (shell)" in result.err and "✗ second failed: the command exited with status 7" in result.err
+    assert "✓ first (shell)" in result.err
+    assert "✗ second failed: the command exited with status 7" in result.err
     assert "    no" in result.err
     assert "run failing failed" in result.err
     result = command("watch", "gated", "--json")
@@ -144,11 +150,15 @@ def test_validate(here: Project, command: Command, tmp_path) -> None:
                    '  - {id: a, type: shell, run: "x", colour: red}\n  - {id: a, type: shel, run: "x"}\n')  # fmt: skip
     result = command("validate", str(bad))
     assert result.status == 1
-    assert f"{bad}:4:" in result.out and ": warning: " in result.out
-    assert f"{bad}:5:" in result.out and "did you mean `shell`" in result.out
-    assert "not valid" in result.err and "1 warning" in result.err
+    assert f"{bad}:4:" in result.out
+    assert ": warning: " in result.out
+    assert f"{bad}:5:" in result.out
+    assert "did you mean `shell`" in result.out
+    assert "not valid" in result.err
+    assert "1 warning" in result.err
     found = checked("validate", command("validate", str(bad), "--json", "--strict").out)
-    assert not found["valid"] and {problem["severity"] for problem in found["problems"]} == {"error"}
+    assert not found["valid"]
+    assert {problem["severity"] for problem in found["problems"]} == {"error"}
     bad.write_text("steps: [\x07")
     found = checked("validate", command("validate", str(bad), "--json").out)
     assert found["problems"]
@@ -173,7 +183,8 @@ def test_report_is_written_whole(here: Project, command: Command, tmp_path) -> N
     assert command("report", "gated", "-o", "-", "--json").status == 2
     assert command("report", "quick", "-o", str(file)).out == f"{file}\n"
     refused = command("report", "gated", "-o", str(tmp_path / "no" / "r.html"))
-    assert (refused.status, refused.out) == (1, "") and "cannot be written" in refused.err
+    assert (refused.status, refused.out) == (1, "")
+    assert "cannot be written" in refused.err
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
@@ -181,7 +192,8 @@ def test_plans(here: Project, command: Command) -> None:
     found = checked("plan", command("run", "mixed.yml", "--dry-run", "--json").out)
     assert found["counts"]["run"] >= 17
     out = command("resume", "failing", "--explain").out
-    assert "first" in out and "reuse" in out
+    assert "first" in out
+    assert "reuse" in out
     assert out.splitlines()[-1] == "1 to reuse, 1 to run"
 
 
@@ -207,7 +219,8 @@ def test_the_shell_completes(here: Project, line: str, wanted: set[str]) -> None
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(command: Command, shell: str) -> None:
     result = command("completion", shell)
-    assert result.status == 0 and f"_BAKEOFF_COMPLETE={shell}_complete" in result.out
+    assert result.status == 0
+    assert f"_BAKEOFF_COMPLETE={shell}_complete" in result.out
 
 
 def test_doctor(here: Project, command: Command, monkeypatch, tmp_path) -> None:
@@ -225,7 +238,8 @@ def test_doctor(here: Project, command: Command, monkeypatch, tmp_path) -> None:
     assert {agent["name"]: agent["version"] for agent in found["agents"]}["aider"] == "0.86.1"
     git.unlink()
     result = here("doctor", PATH=f"{tmp_path}")
-    assert "git: not found" in result.out and "claude: not installed" in result.out
+    assert "git: not found" in result.out
+    assert "claude: not installed" in result.out
     assert result.status == 0
 
 
@@ -233,4 +247,5 @@ def test_doctor_finds_wrong_settings(project: Project) -> None:
     (project.folder / "bakeoff.toml").write_text("max_parallel = 0\n")
     result = project("doctor", PATH="/nonexistent")
     assert result.status == 1
-    assert "✗ settings: not found" in result.out and "max_parallel" in result.out
+    assert "✗ settings: not found" in result.out
+    assert "max_parallel" in result.out

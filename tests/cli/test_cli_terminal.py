@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+
 from cli.conftest import FAILING, QUICK, Project
 
 GATED = r"""
@@ -51,14 +52,16 @@ def test_a_gate_is_asked_and_answered(project: Project, terminal) -> None:
     screen = terminal("run", "gated.yml", "--run-id", "g")
     screen.wait_for("your choice: ")
     assert "? ask: Go\\x1b[2J on?" in screen.text
-    assert "  | line one\\x07" in screen.text and screen.text.count("  | more") == 199
+    assert "  | line one\\x07" in screen.text
+    assert screen.text.count("  | more") == 199
     assert "is not shown)" in screen.text
     screen.type("perhaps\n")
     screen.wait_for("type a number from 1 to 2, or one of approve, reject")
     screen.wait_for("your choice: ", count=2)
     screen.type("1\n")
     assert screen.wait() == 0
-    assert "✓ after shell" in screen.text and "run g completed" in screen.text
+    assert "✓ after shell" in screen.text
+    assert "run g completed" in screen.text
     assert project("show", "g", "--json").out.count('"choice": "approve"') == 1
 
 
@@ -66,14 +69,16 @@ def test_names_go_before_numbers_and_one_question_at_a_time(project: Project, te
     project.write("two", TWO)
     screen = terminal("run", "two.yml", "--run-id", "t")
     screen.wait_for("your choice: ")
-    assert screen.text.count("your choice") == 1 and "? fan:ask:0: a?" in screen.text
+    assert screen.text.count("your choice") == 1
+    assert "? fan:ask:0: a?" in screen.text
     screen.type("1\n")
     screen.wait_for("? fan:ask:1: b?")
     screen.wait_for("your choice: ", count=2)
     screen.type("REJECT\n")
     screen.wait()
     found = project("show", "t", "--json").out
-    assert '"choice": "1"' in found and '"choice": "reject"' in found
+    assert '"choice": "1"' in found
+    assert '"choice": "reject"' in found
 
 
 def test_the_end_of_input_pauses(project: Project, terminal) -> None:
@@ -93,7 +98,8 @@ def test_ctrl_c_at_a_question_leaves_the_run_paused(project: Project, terminal) 
     screen.wait_for("your choice: ")
     screen.type("\x03")
     assert screen.wait() == 130
-    assert "interrupted by SIGINT" in screen.text and "bakeoff resume g" in screen.text
+    assert "interrupted by SIGINT" in screen.text
+    assert "bakeoff resume g" in screen.text
     screen = terminal("resume", "g")
     screen.wait_for("your choice: ")
     screen.type("approve\n")
@@ -113,7 +119,8 @@ def test_nobody_is_asked_for_json(project: Project, terminal) -> None:
     project.write("gated", GATED)
     screen = terminal("run", "gated.yml", "--json")
     assert screen.wait() == 0
-    assert "your choice" not in screen.text and '"status": "paused"' in screen.text
+    assert "your choice" not in screen.text
+    assert '"status": "paused"' in screen.text
 
 
 def test_a_fan_out_is_counted_in_place(project: Project, terminal) -> None:
@@ -148,7 +155,8 @@ def test_a_dumb_terminal_gets_plain_lines(project: Project, terminal) -> None:
     project.write("quick", QUICK)
     screen = terminal("run", "quick.yml", TERM="dumb")
     assert screen.wait() == 0
-    assert "✓ one (shell)" in screen.text and "\x1b" not in screen.raw
+    assert "✓ one (shell)" in screen.text
+    assert "\x1b" not in screen.raw
 
 
 def test_watch_shows_the_same_tree_and_names_open_gates(project: Project, terminal) -> None:

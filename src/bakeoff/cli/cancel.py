@@ -28,16 +28,18 @@ def command(run: str, as_json: bool) -> None:
     from bakeoff.report.overview import overview
 
     folder = open_run(run)
-    reply = send(folder.root, {"do": "cancel"}) if folder.alive() else None
-    if reply is None:
-        if folder.alive():
-            refuse(f"run {run} is just beginning or ending; try again")
-        refuse(f"run {run} is not live: it is {overview(folder).status or 'unreadable'}; there is nothing to cancel")
+    if not folder.alive():
+        status = overview(folder).status or "unreadable"
+        refuse(f"run {run} is not live: it is {status}; there is nothing to cancel")
     end = time.monotonic() + PATIENCE
-    while folder.alive() and time.monotonic() < end:
+    heard = False
+    while folder.alive():
+        if time.monotonic() > end:
+            refuse(f"run {run} was told to stop, but still ends its processes; look with `bakeoff watch {run}`")
+        # A run that is just beginning does not listen yet, and one that stops may not find the time to reply.
+        heard = heard or send(folder.root, {"do": "cancel"}) is not None
         time.sleep(0.02)
-    found = overview(folder)
-    status = str(found.status)
+    status = str(overview(folder).status)
     if as_json:
         print_json({"run_id": run, "status": status})
     elif status == "cancelled":
