@@ -282,6 +282,7 @@ async def test_questions_work_without_a_display(monkeypatch, tmp_path, capsys) -
                 monkeypatch.setattr(sys, "stderr", Screen())
                 assert await asker.ask("g", "?", ["a", "b"], None) == "b"
         os.close(ours)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
         with anyio.fail_after(10):
             assert await asker.ask("g", "?", ["a", "b"], None) is None
     finally:

@@ -248,7 +248,7 @@ def test_ticks_are_round_numbers(least: float, step: float) -> None:
 
 def test_overviews_tell_the_time_of_the_last_entry(tmp_path: Path) -> None:
     for number, (entry, at) in enumerate(
-        [(start("a", 21.0), 21.0), (end("a", begun=20.0, seconds=3.0), 23.0), 
+        [(start("a", 21.0), 21.0), (end("a", begun=20.0, seconds=3.0), 23.0),
          (("retry", "a", {"error": "x", "at": 25.0}), 25.0),
          (("start", "a", "[1"), 9.5), (("end", "a", "{}"), 9.5)]
     ):  # fmt: skip

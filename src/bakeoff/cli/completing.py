@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from bakeoff.engine.history import History
 
 MOST = 200
 """Words offered at once."""
@@ -61,7 +66,7 @@ GATE = GatePath()
 CHOICE = Choice()
 
 
-def _history(ctx: click.Context):  # type: ignore[no-untyped-def]
+def _history(ctx: click.Context) -> History | None:
     from bakeoff.cli.opening import store
     from bakeoff.engine.errors import BakeoffError
 

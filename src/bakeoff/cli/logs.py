@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from bakeoff.cli.log_files import Growing, Piece, pieces_of
 from bakeoff.report.escape import one_line, visible
 
 if TYPE_CHECKING:
+    from bakeoff.cli.follow import Follower
     from bakeoff.engine.store import RunFolder
 
 EVERY = 0.1
@@ -38,6 +40,9 @@ def command(run: str, step: str | None, follow: bool, raw: bool, as_json: bool) 
     if follow:
         import anyio
 
+        from bakeoff.cli import go_on_for_long
+
+        go_on_for_long()
         anyio.run(_follow, folder, wanted, show)
     else:
         _print_all(folder, step, wanted, show)
@@ -105,7 +110,10 @@ async def _follow(folder: RunFolder, wanted: Callable[[str], bool], show: _Show)
         await anyio.sleep(EVERY)
 
 
-def _news(follower, folder, growing, wanted) -> Iterator[Piece]:  # type: ignore[no-untyped-def]
+def _news(
+    follower: Follower, folder: RunFolder, growing: dict[str, Growing], wanted: Callable[[str], bool]
+) -> Iterator[Piece]:
+    """What the journal says since it was last asked, as pieces; keeps the list of files that grow."""
     from bakeoff.engine.events import NodeEnded, NodeRetried, NodeStarted, RunChanged
 
     for event in follower.events():
@@ -123,11 +131,12 @@ def _news(follower, folder, growing, wanted) -> Iterator[Piece]:  # type: ignore
                 growing.clear()
 
 
-class _Show:
+class _Show(ABC):
     """Prints pieces."""
 
+    @abstractmethod
     def __call__(self, piece: Piece) -> None:
-        raise NotImplementedError
+        """Print one."""
 
     def flush(self) -> None:
         """Let the reader see what was printed."""

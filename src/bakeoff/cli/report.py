@@ -22,9 +22,6 @@ from bakeoff.cli.completing import RUN
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the file.")
 def command(run: str, file: Path | None, as_json: bool) -> None:
     """Write RUN as one HTML file: timeline, table of steps, logs and errors. It needs nothing but a browser."""
-    import gc
-
-    gc.disable()  # nothing that is read for the report is garbage before its end
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import print_json, tell
     from bakeoff.report.page import report_page

@@ -13,10 +13,6 @@ from bakeoff.cli.completing import RUN
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(run: str, everything: bool, as_json: bool) -> None:
     """Show RUN: its status and what each of its steps gave."""
-    import gc
-
-    # Everything read is needed until the end; looking for garbage in it takes a third of the time.
-    gc.disable()
     from bakeoff.cli.opening import open_run
     from bakeoff.cli.say import print_json
 
