@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
+from bakeoff.cli import go_on_for_long
+from bakeoff.cli.opening import fail
+from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
+from bakeoff.cli.showing import Showing
 from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
-from bakeoff.engine.store import RunFolder, find_project
+from bakeoff.engine.store import RunFolder
 from bakeoff.engine.sweep import sweep
+from bakeoff.report.escape import one_line, visible
+from bakeoff.report.overview import Overview, overview
+from bakeoff.report.words import duration
+
+if TYPE_CHECKING:
+    from bakeoff.workflow.job import Conditions
 
 EXIT = {
     RunStatus.COMPLETED: 0,
@@ -26,18 +35,12 @@ EXIT = {
 }
 
 
-def fail(failure: BakeoffError) -> NoReturn:
-    """Say what is wrong and leave; nothing goes to standard output."""
-    click.echo(f"error: {failure}", err=True)
-    sys.exit(failure.exit_status)
-
-
 def sweep_dead_runs() -> None:
     """End what runs whose coordinator and supervisor both died have left behind; says so when there was any."""
     killed = sweep(lambda token: Path(token).is_absolute() and not RunFolder(Path(token)).alive())
     for token in sorted({survivor.token for survivor in killed}):
         count = sum(survivor.token == token for survivor in killed)
-        click.echo(f"ended {count} process(es) that run {Path(token).name} had left behind", err=True)
+        say(f"ended {count} process(es) that run {Path(token).name} had left behind")
 
 
 def parse_inputs(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -69,42 +72,106 @@ def _inputs_of_file(path: Path) -> dict[str, Any]:
 
 
 def run_to_end(
-    session: Callable[[], Awaitable[tuple[RunFolder, Ending]]], as_json: bool, say: Callable[[RunFolder, Ending], None]
+    session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
+    conditions: Conditions,
+    folder: Path,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> NoReturn:
-    """Run a session, say how it ended, and leave with its exit status."""
+    """Run a session under a display, say how it ended, and leave with its exit status."""
     import anyio
 
     sweep_dead_runs()
+    showing = Showing(conditions.events, folder, quiet=quiet, ask=not as_json)
+    conditions.asker = showing.asker
+
+    async def shown() -> tuple[RunFolder, Ending]:
+        async with showing.drawn():
+            return await session()
+
+    go_on_for_long()
     try:
-        folder, ending = anyio.run(session)
+        run, ending = anyio.run(shown)
     except Exception as raised:
         failure = the_failure(raised)
         if failure is None:
             raise
         fail(failure)
+    # Read back from the journal, where secrets are masked.
+    found = overview(run)
     if as_json:
-        click.echo(json.dumps(summary(folder, ending), indent=2, ensure_ascii=False))
-    say(folder, ending)
-    sys.exit(128 + ending.signal if ending.signal and ending.status is RunStatus.PAUSED else EXIT[ending.status])
+        print_json(summary(found), indent=2)
+    if not as_json or not quiet:
+        say_ending(found, as_json=as_json, quiet=quiet)
+    interrupted = ending.signal is not None and ending.status is RunStatus.PAUSED
+    sys.exit(128 + (ending.signal or 0) if interrupted else EXIT[ending.status])
 
 
-def summary(folder: RunFolder, ending: Ending) -> Mapping[str, Any]:
+def summary(run: Overview) -> Mapping[str, Any]:
     """What `--json` prints of a session."""
     found = {
-        "run_id": folder.id,
-        "workflow_id": folder.history().meta.get("workflow_id"),
-        "status": ending.status.value,
-        "current_step_id": ending.facts.get("current_step_id"),
-        "current_step_index": ending.facts.get("current_step_index"),
+        "run_id": run.folder.id,
+        "workflow_id": run.workflow_id,
+        "status": run.status,
+        "current_step_id": run.facts.get("current_step_id"),
+        "current_step_index": run.facts.get("current_step_index"),
     }
     for name in ("gate", "outputs"):
-        if name in ending.facts:
-            found[name] = ending.facts[name]
-    if ending.error is not None:
-        found["error"] = ending.error
+        if name in run.facts:
+            found[name] = run.facts[name]
+    if run.error is not None:
+        found["error"] = run.error
     return found
 
 
-def project() -> Path:
-    """The project that commands about existing runs look at."""
-    return find_project(Path.cwd())
+def say_ending(run: Overview, *, as_json: bool = False, quiet: bool = False) -> None:
+    """How a run stands and what to type next: on standard output when it is well and that is free, else not."""
+    assert run.status is not None
+    name, well = run.folder.id, run.status in (RunStatus.COMPLETED, RunStatus.PAUSED)
+    if quiet and well:
+        return
+    lines = [f"run {name} {_how(run)}"]
+    gate = run.facts.get("gate") if run.status is RunStatus.PAUSED else None
+    if gate:
+        lines += _about_gate(name, gate)
+    elif run.resumable:
+        more = " (what has ended is kept)" if run.status is RunStatus.PAUSED else ""
+        lines.append(f"  go on with: bakeoff resume {name}{more}")
+    if run.status in (RunStatus.FAILED, RunStatus.ABORTED):
+        lines.append(f"  look with:  bakeoff logs {name}, bakeoff report {name}")
+    for key, value in (run.facts.get("outputs") or {}).items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"  {one_line(str(key))}: {one_line(text, 1000)}")
+    for line in lines:
+        if well and not as_json:
+            _tell(line)
+        else:
+            say(line)
+
+
+def _tell(line: str) -> None:
+    """A line of the result; the run's exit status counts, whether or not anybody still reads."""
+    try:
+        tell(visible(line))
+    except OSError:
+        stdout_is_gone()
+
+
+def _how(run: Overview) -> str:
+    seconds = run.facts.get("seconds")
+    took = f" after {duration(seconds)}" if seconds is not None else ""
+    status = "has spent its budget" if run.status is RunStatus.BUDGET_SPENT else str(run.status)
+    return f"{status}{took}{f': {one_line(run.error, 2000)}' if run.error else ''}"
+
+
+def _about_gate(run_id: str, gate: Mapping[str, Any]) -> list[str]:
+    step = gate.get("step_id") or "STEP"
+    options = [str(option) for option in gate.get("options") or ()]
+    example = shlex.join(["bakeoff", "answer", run_id, str(step), options[0] if options else "CHOICE"])
+    return [
+        f"  gate {step}: {one_line(str(gate.get('message')), 1000)}",
+        f"  choices:    {', '.join(options)}",
+        f"  decide:     {example}",
+        f"  go on with: bakeoff resume {run_id}",
+    ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from importlib import import_module
 
 import click
 
 from bakeoff import __version__
+from bakeoff.engine.errors import BakeoffError
 
 COMMANDS = {
     "run": "Run a workflow file.",
@@ -22,6 +26,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of workflow files.",
     "clean": "Remove runs that are no longer wanted.",
     "doctor": "Tell what this machine and login can do.",
+    "completion": "Print a shell's completion script.",
 }
 """What `--help` lists; the command NAME is `command` in `bakeoff.cli.NAME`."""
 
@@ -50,3 +55,47 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="bakeoff")
 def cli() -> None:
     """Run many attempts at a piece of code work at once, judge them by evidence, keep the best."""
+
+
+def run_command_line() -> int:
+    """Run the command that was typed; returns the exit status. No traceback reaches a person."""
+    try:
+        status = cli.main(prog_name="bakeoff", standalone_mode=False)
+    except click.ClickException as failure:
+        failure.show()
+        return failure.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except BakeoffError as failure:
+        from bakeoff.report.escape import visible
+
+        click.echo(f"error: {visible(str(failure))}", err=True)
+        return failure.exit_status
+    except (Exception, BaseExceptionGroup) as fault:
+        if isinstance(fault, OSError) and fault.errno in (errno.EPIPE, errno.EIO):
+            from bakeoff.cli.say import stdout_is_gone
+
+            stdout_is_gone()
+            return 1
+        return _fault(fault)
+    return status if isinstance(status, int) else 0
+
+
+def _fault(fault: BaseException) -> int:
+    """A mistake in bakeoff itself: say what it is and where to take it."""
+    from bakeoff.report.escape import one_line
+
+    if os.environ.get("BAKEOFF_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(fault, file=sys.stderr)
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    text = one_line(f"{type(fault).__name__}: {fault}", 400)
+    click.echo(f"error: this is a fault in bakeoff, not in your work: {text}", err=True)
+    click.echo(
+        "Please report it to bakeoff's maintainers (CONTRIBUTING.md says how), with what BAKEOFF_DEBUG=1 adds and "
+        "`bakeoff doctor --json`. What a run had committed is safe.",
+        err=True,
+    )
+    return 1

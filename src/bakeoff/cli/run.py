@@ -16,6 +16,7 @@ import click
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 @click.option("--strict", is_flag=True, help="Refuse files that validation warns about.")
 @click.option("--allow-unquoted", is_flag=True, help="Let text from agents into shell commands as it is.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def command(
@@ -25,6 +26,7 @@ def command(
     max_parallel: int | None,
     strict: bool,
     allow_unquoted: bool,
+    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -32,17 +34,20 @@ def command(
 
     Exit status: 0 completed or paused at a gate; 1 failed, aborted or refused; 4 budget spent; 130 or 143 interrupted.
     """
-    from bakeoff.cli.ending import fail, parse_inputs, run_to_end
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.cli.ending import parse_inputs, run_to_end
     from bakeoff.engine.store import RunStore
     from bakeoff.workflow.find import require_workflow
     from bakeoff.workflow.job import Conditions, start
 
     here = Path.cwd()
     conditions = Conditions(max_parallel=max_parallel, strict=strict, allow_unquoted=allow_unquoted, adopt=True)
-    try:
-        path = require_workflow(str(workflow), None, here)
-        inputs = parse_inputs(pairs)
-    except BakeoffError as failure:
-        fail(failure)
-    run_to_end(lambda: start(RunStore(here), path, inputs, run_id, conditions), as_json, lambda folder, ending: None)
+    path = require_workflow(str(workflow), None, here)
+    inputs = parse_inputs(pairs)
+    store = RunStore(here)
+    if dry_run:
+        from bakeoff.cli.planning import print_plan
+        from bakeoff.workflow.explain import plan_run
+
+        print_plan(plan_run(store, path, inputs, conditions), as_json=as_json)
+        return
+    run_to_end(lambda: start(store, path, inputs, run_id, conditions), conditions, here, as_json=as_json, quiet=quiet)

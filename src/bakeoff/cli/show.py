@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
+
+from bakeoff.cli.completing import RUN
 
 
 @click.command("show")
-@click.argument("run")
+@click.argument("run", type=RUN)
+@click.option("--all", "everything", is_flag=True, help="List every item and pass, not only those that need a look.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(run: str, as_json: bool) -> None:
+def command(run: str, everything: bool, as_json: bool) -> None:
     """Show RUN: its status and what each of its steps gave."""
-    import json
+    from bakeoff.cli.opening import open_run
+    from bakeoff.cli.say import print_json
 
-    from bakeoff.cli.ending import fail, project
-    from bakeoff.engine.errors import BakeoffError
-    from bakeoff.engine.store import RunStore
-    from bakeoff.report.state import run_state
-
-    try:
-        folder = RunStore(project()).open(run)
-        state = run_state(folder)
-    except BakeoffError as failure:
-        fail(failure)
+    folder = open_run(run)
     if as_json:
-        json.dump(state, sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
+        from bakeoff.report.state import run_state
+
+        print_json(run_state(folder))
+        return
+    from bakeoff.cli.picture import print_run
+
+    print_run(folder, everything)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Record, RunStatus
 
 
@@ -85,10 +86,19 @@ Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpene
 
 
 class Events:
-    """Hands each event to every consumer, in order. A consumer that raises is dropped, with a warning."""
+    """Hands each event to every consumer, in order. A consumer that raises is dropped, with a warning.
+
+    Attributes:
+        masker: keeps secrets out of what consumers show or write; the run sets it once it knows them.
+    """
 
     def __init__(self) -> None:
         self._consumers: list[Callable[[Event], None]] = []
+        self.masker = Masker()
+
+    def mask_text(self, text: str) -> str:
+        """`text` out of an event, with secrets replaced."""
+        return self.masker.text(text)
 
     def subscribe(self, consumer: Callable[[Event], None]) -> None:
         """Add a consumer; it is called in the engine's thread and must return at once."""

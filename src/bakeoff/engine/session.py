@@ -113,6 +113,7 @@ async def run_session(
     Passes on RunBusyError (another process owns the run) and JournalError (it cannot be written; the status stays
     what it was, and what was committed before is safe).
     """
+    terms.events.masker = terms.masker
     lock = folder.lock()
     try:
         warnings = [] if meta is not None else _mend(folder)
@@ -258,6 +259,8 @@ async def _handle(run: Run, stop: _Stop, message: Mapping[str, Any]) -> Mapping[
         case "answer":
             await run.answer(str(message["path"]), str(message["choice"]))
             return {"ok": True}
+        case "gates":
+            return {"gates": {path: list(options) for path, options in run.gates.items()}}
         case unknown:
             raise BakeoffError(f"the run does not understand {unknown!r}")
 

@@ -1,0 +1,229 @@
+"""What the display of a run shows, kept up to date by its events: a line a step, and counts for a fan-out's items."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
+from bakeoff.engine.record import RunStatus, Status
+from bakeoff.report.outline import name_of, parent_of
+
+MOST_LINES = 300
+"""Lines kept; of more, the oldest that have ended are only counted."""
+
+
+@dataclass(slots=True)
+class Fan:
+    """The items of one fan-out, counted.
+
+    Attributes:
+        total: how many there are.
+        bound: how many may run at once; 0 where nobody said.
+        ended: items that ended, by status.
+        running: leaves in it that run now.
+        seconds: what its items took, added up.
+        reused: items that an earlier session had done.
+        opened: when it began, and `last` when its newest item ended; monotonic seconds.
+    """
+
+    total: int
+    bound: int
+    opened: float
+    last: float
+    ended: dict[Status, int] = field(default_factory=dict)
+    running: int = 0
+    seconds: float = 0.0
+    reused: int = 0
+
+    @property
+    def done(self) -> int:
+        """Items that ended well, or were left out."""
+        return self.ended.get(Status.COMPLETED, 0) + self.ended.get(Status.SKIPPED, 0)
+
+    @property
+    def failed(self) -> int:
+        """Items that failed."""
+        return self.ended.get(Status.FAILED, 0)
+
+    @property
+    def paused(self) -> int:
+        """Items that wait for an answer."""
+        return self.ended.get(Status.PAUSED, 0)
+
+    @property
+    def left(self) -> int:
+        """Items that neither ended nor run."""
+        return max(0, self.total - sum(self.ended.values()) - self.running)
+
+    def saved(self, now: float) -> float:
+        """Seconds won against running the items one by one; never less than nothing."""
+        return max(0.0, self.seconds - (now - self.opened))
+
+
+@dataclass(slots=True)
+class Line:
+    """One step.
+
+    Attributes:
+        began: monotonic seconds.
+        seconds: how long it took, once it has ended.
+    """
+
+    path: str
+    name: str
+    depth: int
+    type: str
+    status: Status
+    began: float
+    seconds: float | None = None
+    error: str | None = None
+    attempt: int = 1
+    reused: bool = False
+    fan: Fan | None = None
+
+
+@dataclass(slots=True)
+class Gate:
+    """Somebody must decide."""
+
+    path: str
+    message: str
+    options: tuple[str, ...]
+
+
+class Board:
+    """The state of a display. Memory does not grow with the items of a fan-out."""
+
+    def __init__(self) -> None:
+        self.run_id = ""
+        self.status = RunStatus.CREATED
+        self.error: str | None = None
+        self.began = time.monotonic()
+        self.lines: OrderedDict[str, Line] = OrderedDict()
+        self.dropped = 0
+        self.gates: dict[str, Gate] = {}
+        self._inside: tuple[str, ...] = ()
+        self._fans: dict[str, Fan] = {}
+        self._waiting: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event."""
+        match event:
+            case NodeStarted():
+                self._started(event)
+            case NodeEnded():
+                self._ended(event)
+            case NodeRetried():
+                self._retried(event)
+            case FanOpened():
+                self._opened(event)
+            case GateOpened():
+                self.gates[event.path] = Gate(event.path, event.message, event.options)
+            case RunChanged():
+                self.run_id, self.status, self.error = event.run_id, event.status, event.error
+
+    def fan_of(self, path: str) -> Fan | None:
+        """The outermost fan-out that the node at `path` is inside of."""
+        if not self._inside or not path.startswith(self._inside):
+            return None
+        return next(fan for prefix, fan in self._fans.items() if path.startswith(prefix))
+
+    def is_item(self, path: str) -> bool:
+        """Whether the node is an item itself, of the outermost fan-out it is inside of."""
+        prefix = next(prefix for prefix in self._inside if path.startswith(prefix))
+        rest = path[len(prefix) :]
+        return rest.count(":") == 1 and "/" not in rest
+
+    def is_parallel(self, path: str) -> bool:
+        """Whether the node opens named branches, whose steps have lines of their own."""
+        line = self.lines.get(path)
+        return line is not None and line.type == "parallel"
+
+    def _started(self, event: NodeStarted) -> None:
+        fan = self.fan_of(event.path)
+        if fan is not None:
+            fan.running += 1
+            if event.path in self._waiting:
+                self._waiting.discard(event.path)
+                fan.ended[Status.PAUSED] -= 1
+            return
+        line = self._line(event.path, event.type)
+        line.status, line.attempt, line.error, line.seconds = Status.RUNNING, event.attempt, None, None
+        line.began = time.monotonic()
+
+    def _ended(self, event: NodeEnded) -> None:
+        record = event.record
+        if record.status is not Status.PAUSED:
+            self.gates.pop(record.path, None)
+        fan = self.fan_of(record.path)
+        if fan is None:
+            line = self._line(record.path, record.type)
+            line.status, line.error, line.reused, line.attempt = (
+                record.status,
+                record.error,
+                event.reused,
+                record.attempts,
+            )
+            line.seconds = record.ended_at - record.started_at
+            self._shorten()
+            return
+        if not event.reused and record.status is not Status.SKIPPED:
+            fan.running = max(0, fan.running - 1)
+        if self.is_item(record.path):
+            fan.ended[record.status] = fan.ended.get(record.status, 0) + 1
+            fan.last = time.monotonic()
+            if record.status is Status.PAUSED:
+                self._waiting.add(record.path)
+            if event.reused:
+                fan.reused += 1
+            else:
+                fan.seconds += record.ended_at - record.started_at
+
+    def _retried(self, event: NodeRetried) -> None:
+        fan = self.fan_of(event.path)
+        if fan is not None:
+            fan.running = max(0, fan.running - 1)
+        else:
+            self._line(event.path, "").error = event.error
+
+    def _opened(self, event: FanOpened) -> None:
+        if self.fan_of(event.path) is not None or self.is_parallel(event.path):
+            return
+        now = time.monotonic()
+        self._fans[f"{event.path}:"] = fan = Fan(event.total, event.bound, now, now)
+        self._inside = tuple(self._fans)
+        self._line(event.path, "fan-out").fan = fan
+
+    def _line(self, path: str, type_: str) -> Line:
+        """The line of a step; the passes of a loop share one for each step in it."""
+        holder = parent_of(path)
+        name = name_of(path)
+        key = path if holder is None or ":" not in name else f"{holder}:{name.partition(':')[0]}"
+        line = self.lines.get(key)
+        if line is None:
+            depth, above = 0, holder
+            while above is not None:
+                depth, above = depth + 1, parent_of(above)
+            line = self.lines[key] = Line(path, name, depth, type_, Status.RUNNING, time.monotonic())
+        if line.path != path:
+            self._close(line)
+            line.path, line.name, line.began, line.fan = path, name, time.monotonic(), None
+        line.type = type_ or line.type
+        return line
+
+    def _shorten(self) -> None:
+        if len(self.lines) <= MOST_LINES:
+            return
+        for key, line in self.lines.items():
+            if line.seconds is not None:
+                del self.lines[key]
+                self._close(line)
+                self.dropped += 1
+                return
+
+    def _close(self, line: Line) -> None:
+        """Nothing more will be heard of what is inside a step."""
+        self._fans.pop(f"{line.path}:", None)
+        self._inside = tuple(self._fans)

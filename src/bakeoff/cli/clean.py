@@ -1,0 +1,188 @@
+"""`bakeoff clean`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from bakeoff.cli.completing import RUN
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunFolder, RunStore
+    from bakeoff.report.overview import Overview
+
+STATUSES = ("paused", "completed", "failed", "aborted", "cancelled", "budget_spent", "unreadable")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_JUST_MADE = 60.0
+"""Seconds within which a folder without a journal may still become a run."""
+
+
+class Age(click.ParamType):  # type: ignore[type-arg]
+    """A stretch of time, in seconds: `90m`, `36h`, `7d`, `2w`."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is no age; write for example 90m, 36h, 7d or 2w", param, ctx)
+        return float(match[1]) * _UNITS[match[2]]
+
+
+@dataclass(slots=True)
+class Choice:
+    """What is to go, and what stays for which reason."""
+
+    go: list[tuple[Overview, int]] = field(default_factory=list)
+    stay: list[tuple[str, str]] = field(default_factory=list)
+
+
+@click.command("clean")
+@click.argument("runs", nargs=-1, type=RUN, metavar="[RUN]...")
+@click.option("--older-than", type=Age(), help="Only runs that have not changed for so long, as in 7d.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only runs that stand so.")
+@click.option("--all", "everything", is_flag=True, help="Also runs that can still be resumed.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    runs: tuple[str, ...],
+    older_than: float | None,
+    statuses: tuple[str, ...],
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Remove runs: those named, or those that have nothing left to do.
+
+    A live run is never removed. One that can still be resumed is removed only when it is named, or with --all;
+    that, and cleaning without naming or narrowing anything, asks first (or needs --yes).
+    """
+    from bakeoff.cli.opening import misused, refuse, store
+
+    here = store()
+    chosen = _named(here, runs) if runs else _fitting(here, older_than, statuses, everything)
+    if runs and (older_than is not None or statuses or everything):
+        misused("name runs, or choose by --older-than, --status and --all; not both")
+    asks = not runs and (everything or (older_than is None and not statuses))
+    if chosen.go and asks and not yes and not dry_run:
+        if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            refuse(f"{_count(chosen)} would be removed: say --yes, or look with --dry-run")
+        _list(chosen)
+        click.confirm(f"Remove {_count(chosen)}?", err=True, abort=True)
+    removed = chosen.go if dry_run else list(_removed(chosen))
+    _report(removed, chosen, dry_run, as_json)
+    sys.exit(1 if runs and chosen.stay else 0)
+
+
+def _named(store: RunStore, names: tuple[str, ...]) -> Choice:
+    from bakeoff.engine.errors import RunNotFoundError
+    from bakeoff.engine.store import RunFolder
+    from bakeoff.report.overview import overview
+
+    chosen = Choice()
+    for name in dict.fromkeys(names):
+        folder = RunFolder(store.runs / name)
+        if "/" in name or name in ("", ".", "..") or not folder.root.is_dir():
+            raise RunNotFoundError(f"there is no run {name!r} under {store.runs}; nothing was removed")
+        _sort(chosen, overview(folder))
+    return chosen
+
+
+def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...], everything: bool) -> Choice:
+    from bakeoff.report.overview import overviews
+
+    chosen = Choice()
+    for run in overviews(store):
+        old = time.time() - (run.updated_at or run.folder.root.stat().st_mtime)
+        if statuses and (run.status or "unreadable") not in statuses:
+            continue
+        if older_than is not None and old < older_than:
+            continue
+        begun = run.folder.journal.exists()
+        if run.status is None and not (everything if begun else old >= _JUST_MADE):
+            chosen.stay.append((run.folder.id, "its journal cannot be read; --all takes it too"))
+        elif run.resumable and not everything and not run.folder.alive():
+            chosen.stay.append((run.folder.id, f"it is {run.status} and can be resumed; --all takes it too"))
+        else:
+            _sort(chosen, run)
+    return chosen
+
+
+def _sort(chosen: Choice, run: Overview) -> None:
+    if run.folder.alive():
+        chosen.stay.append((run.folder.id, f"it is being run by {run.folder.owner() or 'another process'}"))
+    else:
+        chosen.go.append((run, _bytes(run.folder)))
+
+
+def _bytes(folder: RunFolder) -> int:
+    """Bytes on disk, as far as they can be seen."""
+    total = 0
+    for path in folder.root.rglob("*"):
+        try:
+            total += path.lstat().st_size
+        except OSError:  # it went away, or may not be looked at
+            continue
+    return total
+
+
+def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
+    """Remove what is to go; yields what is gone. Nobody can take a run up while it is removed."""
+    from bakeoff.engine.errors import RunBusyError
+
+    for run, size in chosen.go:
+        try:
+            lock = run.folder.lock()
+        except (RunBusyError, OSError) as failure:
+            chosen.stay.append((run.folder.id, str(failure)))
+            continue
+        try:
+            run.folder.delete()
+        except OSError as failure:
+            chosen.stay.append((run.folder.id, f"{failure.filename or run.folder.root}: {failure.strerror}"))
+            continue
+        finally:
+            lock.release()
+        yield run, size
+
+
+def _count(chosen: Choice) -> str:
+    from bakeoff.report.words import counted, size
+
+    return f"{counted(len(chosen.go), 'run')} ({size(sum(bytes_ for _, bytes_ in chosen.go))})"
+
+
+def _list(chosen: Choice) -> None:
+    from bakeoff.cli.say import say
+    from bakeoff.report.words import moment, size
+
+    for run, bytes_ in chosen.go:
+        say(f"  {run.folder.id}  {run.status or 'unreadable'}  {moment(run.created_at)}  {size(bytes_)}")
+
+
+def _report(removed: list[tuple[Overview, int]], chosen: Choice, dry_run: bool, as_json: bool) -> None:
+    from bakeoff.cli.say import print_json, say, tell
+    from bakeoff.report.words import counted, size
+
+    total = sum(bytes_ for _, bytes_ in removed)
+    if as_json:
+        gone = [{"run_id": run.folder.id, "status": run.status, "bytes": bytes_} for run, bytes_ in removed]
+        kept = [{"run_id": name, "reason": reason} for name, reason in chosen.stay]
+        print_json({"removed": gone, "kept": kept, "bytes": total, "dry_run": dry_run}, indent=2)
+        return
+    for run, bytes_ in removed:
+        tell(
+            f"{'would remove' if dry_run else 'removed'} {run.folder.id} ({run.status or 'unreadable'}, {size(bytes_)})"
+        )
+    for name, reason in chosen.stay:
+        say(f"kept {name}: {reason}")
+    tell(f"{'would free' if dry_run else 'freed'} {size(total)} of {counted(len(removed), 'run')}")

@@ -1,0 +1,87 @@
+"""What the shell completes: ids of runs, paths of steps, options of gates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from bakeoff.engine.history import History
+
+MOST = 200
+"""Words offered at once."""
+
+
+class RunId(click.ParamType):  # type: ignore[type-arg]
+    """The id of a run of this project."""
+
+    name = "run"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The runs whose ids begin so, newest first."""
+        from bakeoff.cli.opening import store
+
+        folders = (folder.id for folder in store().latest(MOST))
+        return [CompletionItem(name) for name in folders if name.startswith(incomplete)]
+
+
+class StepPath(click.ParamType):  # type: ignore[type-arg]
+    """The path of a step of the run that was named before."""
+
+    name = "step"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The paths that begin so, of steps that have begun."""
+        history = _history(ctx)
+        if history is None:
+            return []
+        paths = dict.fromkeys([*history.starts, *history.records])
+        return [CompletionItem(path) for path in paths if path.startswith(incomplete)][:MOST]
+
+
+class GatePath(StepPath):
+    """The path of a gate that waits in the run that was named before."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The gates that wait."""
+        return [CompletionItem(path) for path in _gates(ctx) if path.startswith(incomplete)]
+
+
+class Choice(click.ParamType):  # type: ignore[type-arg]
+    """An option of the gate that was named before."""
+
+    name = "choice"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The gate's options."""
+        options = _gates(ctx).get(ctx.params.get("step", ""), ())
+        return [CompletionItem(option) for option in options if option.startswith(incomplete)]
+
+
+RUN = RunId()
+STEP = StepPath()
+GATE = GatePath()
+CHOICE = Choice()
+
+
+def _history(ctx: click.Context) -> History | None:
+    from bakeoff.cli.opening import store
+    from bakeoff.engine.errors import BakeoffError
+
+    try:
+        return store().open(ctx.params.get("run") or "").history()
+    except BakeoffError:
+        return None
+
+
+def _gates(ctx: click.Context) -> dict[str, tuple[str, ...]]:
+    from bakeoff.cli.gates import waiting_gates
+    from bakeoff.cli.opening import store
+    from bakeoff.engine.errors import BakeoffError
+
+    try:
+        return waiting_gates(store().open(ctx.params.get("run") or ""))
+    except BakeoffError:
+        return {}

@@ -1,0 +1,166 @@
+"""`bakeoff doctor`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bakeoff.agent.doctor import AgentCheck
+    from bakeoff.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        ok: whether bakeoff can work with what was found.
+        found: what was found; None for nothing.
+        advice: what to do about it.
+    """
+
+    name: str
+    ok: bool
+    found: str | None
+    advice: str | None = None
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool) -> None:
+    """Tell what this machine and login can do, before anything is spent.
+
+    Exit status: 0 bakeoff can run here; 1 something it needs is missing. Missing agents are no failure.
+    """
+    from bakeoff.cli.opening import project
+    from bakeoff.cli.say import print_json
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.settings import Settings, load_settings
+
+    here = project()
+    try:
+        settings = load_settings(here)
+        own = Check(
+            "settings", True, str(settings.source or "none; defaults hold"), "; ".join(settings.warnings) or None
+        )
+    except BakeoffError as failure:
+        settings, own = Settings(), Check("settings", False, None, str(failure))
+    checks = [*_versions(), *_machine(here), own]
+    agents = _agents(settings, here)
+    if as_json:
+        found = {"ok": all(check.ok for check in checks)}
+        print_json(found | {"checks": [asdict(c) for c in checks], "agents": [asdict(a) for a in agents]}, indent=2)
+    else:
+        _print(checks, agents)
+    sys.exit(0 if all(check.ok for check in checks) else 1)
+
+
+def _versions() -> list[Check]:
+    import platform
+    import sqlite3
+    from importlib.metadata import version
+
+    from bakeoff import __version__
+
+    names = ("anyio", "click", "pydantic", "PyYAML", "rich")
+    libraries = ", ".join(f"{name} {version(name)}" for name in names)
+    return [
+        Check("bakeoff", True, f"{__version__} in {Path(__file__).parents[1]}"),
+        Check("python", True, f"{platform.python_version()} ({sys.executable}), SQLite {sqlite3.sqlite_version}"),
+        Check("libraries", True, libraries),
+        _git(),
+    ]
+
+
+def _git() -> Check:
+    import re
+    import subprocess
+
+    advice = "install git 2.38 or later; workflows run without it, attempts do not"
+    try:
+        text = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return Check("git", True, None, advice)
+    number = re.search(r"(\d+)\.(\d+)[\d.]*", text)
+    old = number is None or (int(number[1]), int(number[2])) < (2, 38)
+    return Check("git", True, number[0] if number else text.strip(), advice if old else None)
+
+
+def _machine(here: Path) -> list[Check]:
+    import os
+    import platform
+    import shutil
+
+    from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
+    from bakeoff.report.words import counted, size
+
+    memory = memory_available()
+    low = memory is not None and memory < 1 << 30
+    kind = network_file_system(here)
+    free = shutil.disk_usage(here).free
+    linux = sys.platform.startswith("linux")
+    return [
+        Check("system", True, f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Check("processors", True, f"{counted(cpu_allowance(), 'processor')} of {os.cpu_count()} may be used"),
+        Check(
+            "memory",
+            True,
+            f"{size(memory)} available" if memory is not None else None,
+            "less than 1 GB is left: agents run one at a time" if low else None,
+        ),
+        Check(
+            "project",
+            kind is None and os.access(here, os.W_OK),
+            f"{here} ({kind or 'local file system'}, {size(free)} free)",
+            "a journal cannot be kept safe on a network file system; work in a local folder"
+            if kind
+            else None
+            if os.access(here, os.W_OK)
+            else f"{here} cannot be written",
+        ),
+        Check(
+            "orphans",
+            True,
+            "a supervisor that adopts them (subreaper)" if linux else "process groups and a marker scan, best effort",
+        ),
+    ]
+
+
+def _agents(settings: Settings, here: Path) -> list[AgentCheck]:
+    import os
+
+    import anyio
+
+    from bakeoff.agent.doctor import check_agents
+    from bakeoff.engine.mask import Masker
+    from bakeoff.engine.spawner import Spawner
+
+    async def ask() -> list[AgentCheck]:
+        spawner = Spawner(token=f"doctor-{os.getpid()}", base_env=dict(os.environ), masker=Masker(), adopt=True)
+        async with spawner:
+            return await check_agents(settings, spawner, cwd=str(here))
+
+    return anyio.run(ask)
+
+
+def _print(checks: list[Check], agents: list[AgentCheck]) -> None:
+    from bakeoff.cli.say import mark, tell
+    from bakeoff.report.escape import one_line
+
+    for check in checks:
+        sign = mark("failed" if not check.ok else "paused" if check.advice else "completed")
+        tell(f"{sign} {check.name}: {one_line(check.found or 'not found', 400)}")
+        if check.advice:
+            tell(f"    {one_line(check.advice, 600)}")
+    tell("agents:")
+    for agent in agents:
+        sign = mark("pending" if agent.path is None else "paused" if agent.advice else "completed")
+        found = f"{agent.version or 'unknown version'} ({agent.path})" if agent.path else "not installed"
+        tell(f"{sign} {agent.name}: {one_line(found, 400)}{f', {one_line(agent.login)}' if agent.login else ''}")
+        if agent.advice:
+            tell(f"    {one_line(agent.advice, 600)}")

@@ -1,0 +1,226 @@
+"""`bakeoff logs`."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from bakeoff.cli.completing import RUN, STEP
+from bakeoff.cli.log_files import Growing, Piece, pieces_of
+from bakeoff.report.escape import one_line, visible
+
+if TYPE_CHECKING:
+    from bakeoff.cli.follow import Follower
+    from bakeoff.engine.store import RunFolder
+
+EVERY = 0.1
+"""Seconds between two looks at what grows."""
+
+
+@click.command("logs")
+@click.argument("run", type=RUN)
+@click.argument("step", required=False, type=STEP)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
+@click.option("--raw", is_flag=True, help="Print the bytes as they were printed, without heads and escapes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines.")
+def command(run: str, step: str | None, follow: bool, raw: bool, as_json: bool) -> None:
+    """Print what the steps of RUN printed, or STEP and what is inside it; errors and retries are named."""
+    from bakeoff.cli.opening import misused, open_run
+
+    if raw and as_json:
+        misused("--raw and --json exclude each other")
+    folder = open_run(run)
+    show = _Raw() if raw else _JsonLines() if as_json else _Readable()
+    wanted = _wanted(step)
+    if follow:
+        import anyio
+
+        from bakeoff.cli import go_on_for_long
+
+        go_on_for_long()
+        anyio.run(_follow, folder, wanted, show)
+    else:
+        _print_all(folder, step, wanted, show)
+    show.end()
+
+
+def _wanted(step: str | None) -> Callable[[str], bool]:
+    """Whether a node is the step asked for, or inside it."""
+    if step is None:
+        return lambda path: True
+    inside = (f"{step}:", f"{step}/")
+
+    def wanted(path: str) -> bool:
+        # A step of a loop is known by its bare id too: `loop:step:2`.
+        parts = path.rpartition("/")[2].split(":")
+        return path == step or path.startswith(inside) or (len(parts) >= 3 and parts[-2] == step)
+
+    return wanted
+
+
+def _print_all(folder: RunFolder, step: str | None, wanted: Callable[[str], bool], show: _Show) -> None:
+    """Everything there is now, in the order the nodes ended; what is under way comes last.
+
+    Raises:
+        BakeoffError: no node is or was called so.
+    """
+    from bakeoff.engine.errors import BakeoffError
+
+    history = folder.history()
+    if step is not None and not any(map(wanted, (*history.records, *history.starts))):
+        raise BakeoffError(
+            f"run {folder.id} has no step {step!r} that has begun; `bakeoff show {folder.id}` lists them"
+        )
+    for path, record in history.records.items():
+        if path not in history.open and wanted(path):
+            for piece in pieces_of(folder, record, history.retries.get(path, [])):
+                show(piece)
+    for path, start in history.open.items():
+        if wanted(path):
+            for piece in Growing(folder, path, start.attempt).pieces():
+                show(piece)
+
+
+async def _follow(folder: RunFolder, wanted: Callable[[str], bool], show: _Show) -> None:
+    """What was printed and what is being printed, until nobody runs the run any more.
+
+    Passes on JournalError: the journal cannot be followed.
+    """
+    import anyio
+
+    from bakeoff.cli.follow import Follower
+
+    follower = Follower(folder)
+    growing: dict[str, Growing] = {}
+    while True:
+        live = folder.alive()
+        for piece in _news(follower, folder, growing, wanted):
+            show(piece)
+        for file in growing.values():
+            for piece in file.pieces():
+                show(piece)
+        show.flush()
+        if not live:
+            return
+        await anyio.sleep(EVERY)
+
+
+def _news(
+    follower: Follower, folder: RunFolder, growing: dict[str, Growing], wanted: Callable[[str], bool]
+) -> Iterator[Piece]:
+    """What the journal says since it was last asked, as pieces; keeps the list of files that grow."""
+    from bakeoff.engine.events import NodeEnded, NodeRetried, NodeStarted, RunChanged
+
+    for event in follower.events():
+        match event:
+            case NodeStarted(path=path, attempt=attempt) if wanted(path):
+                growing[path] = Growing(folder, path, attempt)
+            case NodeRetried(path=path, attempt=attempt, error=error) if wanted(path):
+                if path in growing:
+                    yield from growing.pop(path).pieces()
+                yield Piece(path, attempt, "retry", error.encode("utf-8", "replace"))
+            case NodeEnded(record=record) if wanted(record.path):
+                file = growing.pop(record.path, None)
+                yield from file.rest(record) if file else pieces_of(folder, record, [])
+            case RunChanged():
+                growing.clear()
+
+
+class _Show(ABC):
+    """Prints pieces."""
+
+    @abstractmethod
+    def __call__(self, piece: Piece) -> None:
+        """Print one."""
+
+    def flush(self) -> None:
+        """Let the reader see what was printed."""
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        """Nothing follows."""
+        self.flush()
+
+
+class _Raw(_Show):
+    """Bytes as they were printed; words about them go to standard error."""
+
+    def __call__(self, piece: Piece) -> None:
+        if piece.stream in ("stdout", "stderr"):
+            sys.stdout.buffer.write(piece.data)
+        else:
+            click.echo(f"{one_line(piece.path)}: {_words(piece)}", err=True)
+
+
+class _Decoded(_Show):
+    """Text by stream; a character that is cut in two waits for its other half."""
+
+    def __init__(self) -> None:
+        self._decoders: dict[tuple[str, int, str], codecs.IncrementalDecoder] = {}
+
+    def text(self, piece: Piece) -> str:
+        """The text of a piece."""
+        key = (piece.path, piece.attempt, piece.stream)
+        decoder = self._decoders.get(key)
+        if decoder is None:
+            decoder = self._decoders[key] = codecs.getincrementaldecoder("utf-8")("replace")
+        if piece.last:
+            del self._decoders[key]
+        return decoder.decode(piece.data, piece.last)
+
+
+class _JsonLines(_Decoded):
+    """One object a piece."""
+
+    def __call__(self, piece: Piece) -> None:
+        from bakeoff.cli.say import print_json
+
+        if text := self.text(piece):
+            print_json({"path": piece.path, "attempt": piece.attempt, "stream": piece.stream, "text": text})
+
+
+class _Readable(_Decoded):
+    """Whole lines under a head that says whose they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._head: tuple[str, int] | None = None
+        self._begun: dict[tuple[str, int, str], str] = {}
+
+    def __call__(self, piece: Piece) -> None:
+        key = (piece.path, piece.attempt, piece.stream)
+        if piece.stream not in ("stdout", "stderr"):
+            self._print(key, f"! {_words(piece)}\n")
+            return
+        text = self._begun.pop(key, "") + self.text(piece)
+        whole, newline, rest = text.rpartition("\n")
+        if piece.last and rest:
+            whole, newline, rest = text, "\n", ""
+        if rest:
+            self._begun[key] = rest
+        if newline:
+            self._print(key, visible(f"{whole}\n"))
+
+    def end(self) -> None:
+        """Print the lines that were begun and not ended."""
+        for key, text in self._begun.items():
+            self._print(key, f"{visible(text)}\n")
+        self.flush()
+
+    def _print(self, key: tuple[str, int, str], text: str) -> None:
+        if self._head != key[:2]:
+            tries = f" (try {key[1]})" if key[1] > 1 else ""
+            blank = "\n" if self._head else ""
+            self._head = key[:2]
+            text = f"{blank}==> {one_line(key[0])}{tries} <==\n{text}"
+        sys.stdout.write(text)
+
+
+def _words(piece: Piece) -> str:
+    what = f"try {piece.attempt} failed" if piece.stream == "retry" else "failed"
+    return f"{what}: {one_line(piece.data.decode('utf-8', 'replace'), 2000)}"

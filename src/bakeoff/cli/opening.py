@@ -1,0 +1,55 @@
+"""What commands about existing runs share: finding the run, and leaving with one clear message."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.store import RunFolder, RunStore, find_project
+from bakeoff.report.escape import visible
+
+
+def fail(failure: BakeoffError) -> NoReturn:
+    """Say what is wrong and leave; nothing goes to standard output."""
+    click.echo(f"error: {visible(str(failure))}", err=True)
+    sys.exit(failure.exit_status)
+
+
+def project() -> Path:
+    """The project that commands about existing runs look at."""
+    return find_project(Path.cwd())
+
+
+def store() -> RunStore:
+    """The runs of that project."""
+    return RunStore(project())
+
+
+def open_run(run_id: str) -> RunFolder:
+    """The run of that id; where there is none, say so and leave."""
+    try:
+        return store().open(run_id)
+    except BakeoffError as failure:
+        fail(failure)
+
+
+def refuse(text: str) -> NoReturn:
+    """End the command with one clear message.
+
+    Raises:
+        BakeoffError: always.
+    """
+    raise BakeoffError(text)
+
+
+def misused(text: str) -> NoReturn:
+    """The command line does not make sense.
+
+    Raises:
+        click.UsageError: always.
+    """
+    raise click.UsageError(text)

@@ -1,0 +1,59 @@
+"""`bakeoff report`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from bakeoff.cli.completing import RUN
+
+
+@click.command("report")
+@click.argument("run", type=RUN)
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Where to write it; bakeoff-RUN.html if left out, - for standard output.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the file.")
+def command(run: str, file: Path | None, as_json: bool) -> None:
+    """Write RUN as one HTML file: timeline, table of steps, logs and errors. It needs nothing but a browser."""
+    from bakeoff.cli.opening import misused, open_run
+    from bakeoff.cli.say import print_json, tell
+    from bakeoff.report.page import report_page
+
+    folder = open_run(run)
+    if file is not None and str(file) == "-":
+        if as_json:
+            misused("-o - and --json exclude each other")
+        for piece in report_page(folder):
+            sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
+        return
+    place = file or Path(f"bakeoff-{run}.html")
+    size = _write(place, "".join(report_page(folder)).encode("utf-8", "replace"))
+    if as_json:
+        print_json({"run_id": run, "file": str(place.absolute()), "bytes": size})
+    else:
+        tell(f"{place}")
+
+
+def _write(place: Path, page: bytes) -> int:
+    """Put the file in its place whole.
+
+    Raises:
+        BakeoffError: it cannot be written.
+    """
+    from bakeoff.engine.errors import BakeoffError
+
+    draft = place.with_name(f".{place.name}.new")
+    try:
+        draft.write_bytes(page)
+        draft.replace(place)
+    except OSError as failure:
+        draft.unlink(missing_ok=True)
+        raise BakeoffError(f"the report {place} cannot be written: {failure.strerror}") from failure
+    return len(page)

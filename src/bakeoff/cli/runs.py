@@ -1,0 +1,37 @@
+"""`bakeoff runs`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("runs")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool) -> None:
+    """List the runs of this project, newest first."""
+    from bakeoff.cli.opening import store
+    from bakeoff.cli.say import print_json, say, table, tell
+    from bakeoff.report.escape import one_line
+    from bakeoff.report.overview import overviews
+    from bakeoff.report.words import duration, moment
+
+    found = overviews(store())
+    if as_json:
+        print_json({"runs": [run.shown() for run in found]})
+        return
+    if not found:
+        say(f"there are no runs yet under {store().runs}")
+        return
+    rows = [
+        [
+            run.folder.id,
+            one_line(run.workflow_id or "-", 40),
+            str(run.status or "unreadable"),
+            moment(run.created_at),
+            duration(run.updated_at - run.created_at if run.created_at else None),
+            one_line(run.error or "", 80),
+        ]
+        for run in found
+    ]
+    for line in table(rows, ["RUN", "WORKFLOW", "STATUS", "CREATED", "SPAN", "ERROR"]):
+        tell(line)

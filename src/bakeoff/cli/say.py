@@ -1,0 +1,73 @@
+"""Printing: results on standard output, everything else on standard error, nothing a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from bakeoff.report.escape import visible
+
+MARKS = {
+    "completed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "aborted": ("✗", "red"),
+    "cancelled": ("✗", "yellow"),
+    "blocked": ("✗", "red"),
+    "budget_spent": ("✗", "red"),
+    "skipped": ("-", "bright_black"),
+    "paused": ("?", "yellow"),
+    "running": ("▶", "cyan"),
+    "created": ("·", "cyan"),
+    "pending": ("·", "bright_black"),
+}
+"""The sign and colour of each status of a run or node."""
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """One JSON value and a line end on standard output; what UTF-8 cannot carry is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """A line of our own on standard output; what it quotes must have been made visible."""
+    click.echo(text, color=None if colours(sys.stdout) else False)
+
+
+def stdout_is_gone() -> None:
+    """Nobody reads standard output any more: what follows goes nowhere, also what is flushed at the very end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def say(text: str) -> None:
+    """A line for the person, on standard error; where nobody reads that any more, nothing happens."""
+    try:
+        click.echo(visible(text), err=True)
+    except OSError:
+        pass
+
+
+def colours(stream: Any) -> bool:
+    """Whether a stream is a terminal that may be coloured."""
+    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def mark(status: str) -> str:
+    """The sign of a status, coloured for a terminal."""
+    sign, colour = MARKS.get(status, ("·", "white"))
+    return click.style(sign, fg=colour)
+
+
+def table(rows: list[list[str]], heads: list[str]) -> list[str]:
+    """Lines of a table whose columns are as wide as they need to be; cells must be one visible line each."""
+    widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]
+    ]

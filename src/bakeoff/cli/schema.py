@@ -1,0 +1,35 @@
+"""`bakeoff schema`."""
+
+from __future__ import annotations
+
+import click
+
+from bakeoff.report.schemas import NAMES
+
+
+@click.command("schema")
+@click.option(
+    "--of",
+    "name",
+    type=click.Choice(["workflow", *NAMES]),
+    default="workflow",
+    show_default=True,
+    help="What to print the schema of: workflow files, or what a command prints with --json.",
+)
+@click.option("--json", "as_json", is_flag=True, help="As without: a schema is JSON.")
+def command(name: str, as_json: bool) -> None:
+    """Print a JSON Schema (2020-12): of workflow files, for editors; or of what a command prints with --json."""
+    from bakeoff.cli.say import print_json
+
+    if name == "workflow":
+        from pathlib import Path
+
+        from bakeoff.settings import load_settings
+        from bakeoff.workflow.job import step_types
+        from bakeoff.workflow.schema import json_schema
+
+        print_json(json_schema(step_types(load_settings(Path.cwd()))), indent=2)
+        return
+    from bakeoff.report.schemas import output_schema
+
+    print_json(output_schema(name), indent=2)

@@ -1,0 +1,110 @@
+"""`bakeoff watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bakeoff.cli.completing import RUN
+
+if TYPE_CHECKING:
+    from bakeoff.engine.events import Event
+    from bakeoff.engine.store import RunFolder
+
+EVERY = 0.1
+"""Seconds between two looks at the journal."""
+
+
+@click.command("watch")
+@click.argument("run", type=RUN)
+@click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON Lines.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def command(run: str, as_json: bool, quiet: bool) -> None:
+    """Follow RUN until it ends, as its own terminal shows it.
+
+    Exit status: as for `run`. Ctrl-C ends the watching, not the run.
+    """
+    import sys
+
+    import anyio
+
+    from bakeoff.cli import go_on_for_long
+    from bakeoff.cli.ending import EXIT, say_ending
+    from bakeoff.cli.opening import open_run, project
+    from bakeoff.cli.showing import Showing
+    from bakeoff.engine.events import Events
+    from bakeoff.report.overview import overview
+
+    folder = open_run(run)
+    events = Events()
+    showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
+
+    async def followed() -> None:
+        async with showing.drawn():
+            await follow(folder, print_event if as_json else events.emit)
+
+    go_on_for_long()
+    anyio.run(followed)
+    found = overview(folder)
+    if not as_json:
+        say_ending(found, quiet=quiet)
+    assert found.status is not None
+    sys.exit(EXIT[found.status])
+
+
+async def follow(folder: RunFolder, tell: Callable[[Event], None]) -> None:
+    """Hand on what happens until nobody runs the run any more.
+
+    Passes on JournalError: the journal cannot be followed.
+    """
+    import anyio
+
+    from bakeoff.cli.follow import Follower
+
+    follower = Follower(folder)
+    while True:
+        # In this order: what is written before the owner lets go is read after it was seen to have gone.
+        live = folder.alive()
+        for event in follower.events():
+            tell(event)
+        if not live:
+            return
+        for gate in follower.gates():
+            tell(gate)
+        await anyio.sleep(EVERY)
+
+
+def print_event(event: Event) -> None:
+    """One event as a line of JSON."""
+    from bakeoff.cli.say import print_json
+
+    print_json(event_line(event))
+
+
+def event_line(event: Event) -> dict[str, Any]:
+    """An event as `watch --json` prints it.
+
+    Raises:
+        AssertionError: the journal tells of no such event.
+    """
+    from bakeoff.engine.events import FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
+
+    match event:
+        case RunChanged(at, run_id, status, error):
+            return {"event": "run_changed", "at": at, "run_id": run_id, "status": status, "error": error}
+        case NodeStarted(at, path, type_, attempt, place):
+            shown = {"event": "node_started", "at": at, "path": path, "type": type_}
+            return shown | {"attempt": attempt, "place": place}
+        case NodeEnded(at, record, reused):
+            shown = {"event": "node_ended", "at": at, "path": record.path, "type": record.type}
+            shown |= {"status": record.status.value, "error": record.error, "attempts": record.attempts}
+            return shown | {"seconds": round(record.ended_at - record.started_at, 6), "reused": reused}
+        case NodeRetried(at, path, attempt, _, error):
+            return {"event": "node_retried", "at": at, "path": path, "attempt": attempt, "error": error}
+        case FanOpened(at, path, total):
+            return {"event": "fan_opened", "at": at, "path": path, "total": total}
+        case GateOpened(at, path, _, options):
+            return {"event": "gate_opened", "at": at, "path": path, "options": list(options)}
+    raise AssertionError(event)

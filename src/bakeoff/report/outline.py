@@ -1,0 +1,114 @@
+"""A run's nodes as a tree, in the order they began: what `show` prints and the HTML report lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bakeoff.engine.history import History
+from bakeoff.engine.record import Record, RunStatus, Status
+
+
+@dataclass(slots=True)
+class Node:
+    """One node.
+
+    Attributes:
+        name: what it is called among its siblings.
+        status: its status; `running` for a node that holds running ones.
+        seconds: how long it took, None when it has not ended.
+        record: its record, None when it has not ended.
+        children: the nodes that stand inside it.
+    """
+
+    path: str
+    name: str
+    type: str = ""
+    status: str = Status.RUNNING.value
+    started_at: float = 0.0
+    seconds: float | None = None
+    attempts: int = 0
+    error: str | None = None
+    record: Record | None = None
+    retries: list[str] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
+
+
+def parent_of(path: str) -> str | None:
+    """The path of the node that holds the one at `path`; None at the top."""
+    before, slash, last = path.rpartition("/")
+    parts = last.split(":")
+    if len(parts) >= 3:
+        return f"{before}{slash}{':'.join(parts[:-2])}"
+    return before if slash else None
+
+
+def name_of(path: str) -> str:
+    """What a node is called among its siblings: its id, with the number of the item or pass."""
+    last = path.rpartition("/")[2].split(":")
+    return ":".join(last[-2:]) if len(last) >= 3 else last[0]
+
+
+def outline(history: History, status: RunStatus) -> list[Node]:
+    """The top of the tree; nodes whose holder has not ended hang from one that stands for it."""
+    nodes: dict[str, Node] = {}
+    live = status is RunStatus.RUNNING
+    standing = (Status.RUNNING if live else Status.PENDING).value
+    cut_off = None if live else "interrupted before it ended"
+    for start in history.spans:
+        if start.path in history.starts and start.path not in nodes:
+            nodes[start.path] = Node(start.path, name_of(start.path), "", standing, start.at, error=cut_off)
+    for path, record in history.records.items():
+        node = nodes.get(path)
+        if node is None:
+            node = nodes[path] = Node(path, name_of(path), started_at=record.started_at)
+        _fill(node, record, history)
+    for path, start in history.open.items():
+        node = nodes[path]
+        node.status, node.error, node.attempts, node.record = standing, cut_off, start.attempt, None
+    return _grown(nodes, standing)
+
+
+def _fill(node: Node, record: Record, history: History) -> None:
+    node.type, node.status, node.record = record.type, record.status.value, record
+    node.seconds = record.ended_at - record.started_at
+    node.attempts, node.error = record.attempts, record.error
+    node.retries = history.retries.get(record.path, [])
+
+
+def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
+    tops: list[Node] = []
+    for node in list(nodes.values()):
+        while True:
+            holder = parent_of(node.path)
+            if holder is None:
+                tops.append(node)
+                break
+            if holder in nodes:
+                nodes[holder].children.append(node)
+                break
+            parent = nodes[holder] = Node(holder, name_of(holder), status=standing, started_at=node.started_at)
+            parent.children.append(node)
+            node = parent
+    for node in nodes.values():
+        node.started_at = min([node.started_at, *(child.started_at for child in node.children)])
+    for siblings in (tops, *(node.children for node in nodes.values())):
+        siblings.sort(key=lambda node: node.started_at)
+    return tops
+
+
+def walk(tops: list[Node]) -> Iterator[tuple[int, Node]]:
+    """Every node with its depth, holders before what they hold."""
+    left = [(0, node) for node in reversed(tops)]
+    while left:
+        depth, node = left.pop()
+        yield depth, node
+        left.extend((depth + 1, child) for child in reversed(node.children))
+
+
+def tally(nodes: list[Node]) -> Mapping[str, int]:
+    """How many nodes have each status."""
+    counts: dict[str, int] = {}
+    for node in nodes:
+        counts[node.status] = counts.get(node.status, 0) + 1
+    return counts

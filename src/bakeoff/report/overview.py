@@ -1,0 +1,110 @@
+"""Runs at a glance: what each is and how it stands, read without decoding its nodes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.engine.errors import JournalError
+from bakeoff.engine.history import History
+from bakeoff.engine.journal import SCHEMA_VERSION, Entry, intact
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.store import RunFolder, RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One run.
+
+    Attributes:
+        status: its status; None when its journal cannot be read.
+        error: why, when it is not completed; or why it cannot be read.
+        facts: what its last ending said besides (`outputs`, `gate`, ...).
+    """
+
+    folder: RunFolder
+    workflow_id: str | None
+    status: RunStatus | None
+    error: str | None
+    created_at: float
+    updated_at: float
+    facts: dict[str, Any]
+
+    @property
+    def resumable(self) -> bool:
+        """Whether `resume` could still do something with it."""
+        return self.status not in (RunStatus.COMPLETED, RunStatus.ABORTED, None)
+
+    def shown(self) -> dict[str, Any]:
+        """As `runs --json` prints it."""
+        return {
+            "run_id": self.folder.id,
+            "workflow_id": self.workflow_id,
+            "status": self.status.value if self.status else None,
+            "error": self.error,
+            "created_at": self.created_at or None,
+            "updated_at": self.updated_at or None,
+            "live": self.folder.alive(),
+        }
+
+
+def overview(folder: RunFolder) -> Overview:
+    """How one run stands."""
+    try:
+        history = _brief(folder)
+        status, error = folder.standing(history)
+    except JournalError as failure:
+        return Overview(folder, None, None, str(failure), 0.0, 0.0, {})
+    created = history.meta.get("created_at", 0.0)
+    facts = history.ending if status is history.status else {}
+    return Overview(folder, history.meta.get("workflow_id"), status, error, created, history.updated_at, facts)
+
+
+def overviews(store: RunStore) -> list[Overview]:
+    """Every run of a project, newest first."""
+    found = [overview(folder) for folder in store.all()]
+    return sorted(found, key=lambda run: (-run.created_at, run.folder.id))
+
+
+def _brief(folder: RunFolder) -> History:
+    """The history without its nodes.
+
+    Raises:
+        JournalError: there is no journal, or it cannot be read at all.
+    """
+    if not folder.journal.exists():
+        raise JournalError(f"there is no journal at {folder.journal}: its creation was cut short")
+    try:
+        with closing(sqlite3.connect(f"{folder.journal.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            rows = db.execute("SELECT seq, kind, path, body, sum FROM entry WHERE kind IN ('meta', 'run', 'inputs')")
+            entries = [
+                Entry(seq, kind, path, body) for seq, kind, path, body, sum_ in rows if intact(kind, path, body, sum_)
+            ]
+            last = db.execute("SELECT kind, body FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
+    except sqlite3.DatabaseError:
+        return folder.history()
+    if version > SCHEMA_VERSION:
+        raise JournalError(f"the journal {folder.journal} was written by a newer bakeoff (format {version})")
+    history = History(folder.root).read(entries)
+    if last is not None:
+        history.updated_at = max(history.updated_at, _time(*last))
+    return history
+
+
+def _time(kind: str, body: str) -> float:
+    """When an entry was written, as far as it tells; not the file's time, which changes when the journal is read."""
+    try:
+        match kind, json.loads(body):
+            case "start", [_, at, *_]:
+                return float(at)
+            case "end", {"b": begun, "d": seconds}:
+                return float(begun) + float(seconds)
+            case "retry", {"at": at}:
+                return float(at)
+    except (ValueError, TypeError):  # a damaged entry tells nothing
+        pass
+    return 0.0

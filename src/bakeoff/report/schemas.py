@@ -1,0 +1,219 @@
+"""The JSON Schemas of what commands print with `--json`: published, so that others can build on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bakeoff.engine.record import RunStatus, Status
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+NAMES = (
+    "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "clean", "doctor",
+)  # fmt: skip
+"""What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
+
+_TEXT = {"type": "string"}
+_WHOLE = {"type": "integer", "minimum": 0}
+_NUMBER = {"type": "number"}
+_FLAG = {"type": "boolean"}
+_ANY: dict[str, Any] = {}
+_RUN_STATUS = {"enum": [status.value for status in RunStatus]}
+_STATUS = {"enum": [status.value for status in Status]}
+
+
+def output_schema(name: str) -> dict[str, Any]:
+    """The schema of what a command prints; `name` is one of `NAMES`."""
+    made: dict[str, Any] = _SCHEMAS[name]()
+    return {"$schema": DIALECT, "title": f"bakeoff {name} --json", **made}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An object with these members and no others."""
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": {**required, **(optional or {})},
+        "additionalProperties": False,
+    }
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _list(of: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": of}
+
+
+def _map(of: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": of}
+
+
+def _gate() -> dict[str, Any]:
+    return _object({"step_id": _TEXT, "message": _TEXT, "options": _list(_TEXT), "choice": _or_null(_TEXT)})
+
+
+def _run() -> dict[str, Any]:
+    required = {
+        "run_id": _TEXT,
+        "workflow_id": _or_null(_TEXT),
+        "status": _RUN_STATUS,
+        "current_step_id": _or_null(_TEXT),
+        "current_step_index": _or_null(_WHOLE),
+    }
+    return _object(required, {"gate": _gate(), "outputs": _map(_ANY), "error": _TEXT})
+
+
+def _plan() -> dict[str, Any]:
+    action = {"enum": ["run", "reuse", "skip", "decide", "unknown"]}
+    step = _object({"path": _TEXT, "type": _TEXT, "action": action, "reason": _TEXT})
+    return _object({"steps": _list(step), "counts": _map(_WHOLE)})
+
+
+def _show() -> dict[str, Any]:
+    step = _object(
+        {
+            "type": _or_null(_TEXT),
+            "status": _STATUS,
+            "input": _or_null(_map(_ANY)),
+            "output": _or_null(_map(_ANY)),
+            "error": _or_null(_TEXT),
+            "started_at": _NUMBER,
+            "ended_at": _or_null(_NUMBER),
+            "attempts": _WHOLE,
+        },
+        {
+            "usage": _map(_ANY),
+            "kind": _TEXT,
+            "facts": _map(_ANY),
+            "continued": _FLAG,
+            "retries": _list(_TEXT),
+        },
+    )
+    return _object(
+        {
+            "run_id": _TEXT,
+            "workflow_id": _or_null(_TEXT),
+            "status": _RUN_STATUS,
+            "error": _or_null(_TEXT),
+            "created_at": _or_null(_NUMBER),
+            "updated_at": _NUMBER,
+            "usage": _map(_NUMBER),
+            "inputs": _map(_ANY),
+            "current_step_id": _or_null(_TEXT),
+            "current_step_index": _or_null(_WHOLE),
+            "gate": _or_null(_gate()),
+            "outputs": _or_null(_map(_ANY)),
+            "damaged": _list(_WHOLE),
+            "steps": _map(step),
+        }
+    )
+
+
+def _runs() -> dict[str, Any]:
+    run = _object(
+        {
+            "run_id": _TEXT,
+            "workflow_id": _or_null(_TEXT),
+            "status": _or_null(_RUN_STATUS),
+            "error": _or_null(_TEXT),
+            "created_at": _or_null(_NUMBER),
+            "updated_at": _or_null(_NUMBER),
+            "live": _FLAG,
+        }
+    )
+    return _object({"runs": _list(run)})
+
+
+def _cancel() -> dict[str, Any]:
+    return _object({"run_id": _TEXT, "status": _RUN_STATUS})
+
+
+def _answer() -> dict[str, Any]:
+    return _object({"run_id": _TEXT, "step_id": _TEXT, "choice": _TEXT, "live": _FLAG})
+
+
+def _logs() -> dict[str, Any]:
+    stream = {"enum": ["stdout", "stderr", "error", "retry"]}
+    return _object({"path": _TEXT, "attempt": _WHOLE, "stream": stream, "text": _TEXT})
+
+
+def _watch() -> dict[str, Any]:
+    at = {"at": _NUMBER}
+    path = {**at, "path": _TEXT}
+    events = {
+        "run_changed": _object({**at, "run_id": _TEXT, "status": _RUN_STATUS, "error": _or_null(_TEXT)}),
+        "node_started": _object({**path, "type": _TEXT, "attempt": _WHOLE, "place": _WHOLE}),
+        "node_ended": _object(
+            {
+                **path,
+                "type": _TEXT,
+                "status": _STATUS,
+                "error": _or_null(_TEXT),
+                "seconds": _NUMBER,
+                "attempts": _WHOLE,
+                "reused": _FLAG,
+            }
+        ),
+        "node_retried": _object({**path, "attempt": _WHOLE, "error": _TEXT}),
+        "fan_opened": _object({**path, "total": _WHOLE}),
+        "gate_opened": _object({**path, "options": _list(_TEXT)}),
+    }
+    for name, event in events.items():
+        event["required"].append("event")
+        event["properties"]["event"] = {"const": name}
+    return {"oneOf": list(events.values())}
+
+
+def _report() -> dict[str, Any]:
+    return _object({"run_id": _TEXT, "file": _TEXT, "bytes": _WHOLE})
+
+
+def _validate() -> dict[str, Any]:
+    problem = _object(
+        {
+            "severity": {"enum": ["error", "warning"]},
+            "line": _WHOLE,
+            "column": _WHOLE,
+            "path": _TEXT,
+            "message": _TEXT,
+        }
+    )
+    return _object({"file": _TEXT, "valid": _FLAG, "problems": _list(problem)})
+
+
+def _clean() -> dict[str, Any]:
+    run = _object({"run_id": _TEXT, "status": _or_null(_RUN_STATUS), "bytes": _WHOLE})
+    kept = _object({"run_id": _TEXT, "reason": _TEXT})
+    return _object({"removed": _list(run), "kept": _list(kept), "bytes": _WHOLE, "dry_run": _FLAG})
+
+
+def _doctor() -> dict[str, Any]:
+    agent = _object(
+        {
+            "name": _TEXT,
+            "path": _or_null(_TEXT),
+            "version": _or_null(_TEXT),
+            "login": _or_null(_TEXT),
+            "advice": _or_null(_TEXT),
+        }
+    )
+    check = _object({"name": _TEXT, "ok": _FLAG, "found": _or_null(_TEXT), "advice": _or_null(_TEXT)})
+    return _object({"ok": _FLAG, "checks": _list(check), "agents": _list(agent)})
+
+
+_SCHEMAS = {
+    "run": _run,
+    "plan": _plan,
+    "show": _show,
+    "runs": _runs,
+    "cancel": _cancel,
+    "answer": _answer,
+    "logs": _logs,
+    "watch": _watch,
+    "report": _report,
+    "validate": _validate,
+    "clean": _clean,
+    "doctor": _doctor,
+}

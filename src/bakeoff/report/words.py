@@ -1,0 +1,40 @@
+"""Times, sizes and counts as people read them."""
+
+from __future__ import annotations
+
+import time
+
+
+def duration(seconds: float | None) -> str:
+    """A stretch of time: `0.02 s`, `12.3 s`, `2 m 05 s`, `1 h 02 m`; a dash for none."""
+    if seconds is None:
+        return "-"
+    if seconds < 9.995:
+        return f"{max(seconds, 0.0):.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
+
+
+def moment(at: float | None) -> str:
+    """A wall-clock time in this machine's time zone; a dash for none."""
+    if not at:
+        return "-"
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def size(count: int) -> str:
+    """An amount of bytes: `512 B`, `1.5 KB`, `20 MB`."""
+    amount, units = float(count), ["B", "KB", "MB", "GB"]
+    while amount >= 1000 and len(units) > 1:
+        amount /= 1000
+        del units[0]
+    return f"{amount:.0f} {units[0]}" if amount >= 10 or units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 item`, `2 items`, `2 branches`."""
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"

@@ -1,0 +1,296 @@
+"""What the displays make of events, without a run."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import tracemalloc
+from itertools import pairwise
+
+import anyio
+import pytest
+from rich.console import Console
+
+from bakeoff.cli import plain
+from bakeoff.cli.asking import TerminalAsker, chosen, excerpt, somebody_is_there
+from bakeoff.cli.board import MOST_LINES, Board
+from bakeoff.cli.live import LiveDisplay
+from bakeoff.cli.plain import PlainDisplay
+from bakeoff.engine.events import FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged, Warned
+from bakeoff.engine.record import Record, RunStatus, Status, Stored
+
+
+def started(path: str, type_: str = "shell") -> NodeStarted:
+    return NodeStarted(0.0, path, type_)
+
+
+def ended(
+    path: str, status: Status = Status.COMPLETED, *, reused: bool = False, type_: str = "shell", **more
+) -> NodeEnded:
+    more = {"started_at": 1.0, "ended_at": 2.0, **more}
+    return NodeEnded(2.0, Record(path, type_, status, **more), reused)
+
+
+def fan(path: str, total: int) -> FanOpened:
+    return FanOpened(0.0, path, total, 4, 4)
+
+
+def test_a_fan_out_is_counted_by_item() -> None:
+    board = Board()
+    for event in (
+        started("fan", "fan-out"), fan("fan", 8),
+        ended("fan:it:0", reused=True),
+        started("fan:it:1"), ended("fan:it:1"),
+        started("fan:it:2"), NodeRetried(0.0, "fan:it:2", 1, 0.1, "x"), started("fan:it:2"),
+        ended("fan:it:2", Status.FAILED),
+        ended("fan:it:3", Status.SKIPPED),
+        started("fan:it:4"), ended("fan:it:4", Status.PAUSED),
+        started("fan:it:5"), started("fan:it:5/inner"), ended("fan:it:5/inner"),
+        fan("fan:it:5", 3), started("fan:it:5:deep:0"),
+    ):  # fmt: skip
+        board(event)
+    counted = board.lines["fan"].fan
+    assert counted is not None
+    assert (counted.total, counted.done, counted.failed, counted.paused, counted.running, counted.left) == (
+        8,
+        3,
+        1,
+        1,
+        2,
+        1,
+    )
+    assert (counted.reused, counted.seconds) == (1, 4.0)
+    board(started("fan:it:4"))
+    board(ended("fan:it:4"))
+    assert (counted.paused, counted.done) == (0, 4)
+    assert list(board.lines) == ["fan"]
+
+
+def test_time_saved_is_never_negative() -> None:
+    board = Board()
+    board(fan("fan", 2))
+    counted = board.lines["fan"].fan
+    assert counted is not None
+    assert counted.saved(counted.opened + 5) == 0.0
+    counted.seconds = 12.0
+    assert counted.saved(counted.opened + 5) == 7.0
+
+
+def test_passes_of_a_loop_share_a_line_and_its_fan_outs_start_anew() -> None:
+    board = Board()
+    board(started("loop", "while"))
+    for number in range(3):
+        board(started(f"loop:fan:{number}", "fan-out"))
+        board(fan(f"loop:fan:{number}", 2))
+        board(ended(f"loop:fan:{number}:it:0"))
+        board(ended(f"loop:fan:{number}", type_="fan-out"))
+    assert list(board.lines) == ["loop", "loop:fan"]
+    line = board.lines["loop:fan"]
+    assert (line.path, line.name, line.depth) == ("loop:fan:2", "fan:2", 1)
+    assert line.fan is not None
+    assert line.fan.done == 1
+
+
+def test_branches_are_steps_and_no_items() -> None:
+    board = Board()
+    board(started("both", "parallel"))
+    board(fan("both", 2))
+    assert board.lines["both"].fan is None
+
+
+def test_old_lines_are_only_counted() -> None:
+    board = Board()
+    board(started("first"))
+    for number in range(MOST_LINES + 50):
+        board(ended(f"s{number}"))
+    assert len(board.lines) == MOST_LINES
+    assert board.dropped == 51
+    assert "first" in board.lines
+
+
+def test_ten_thousand_items_cost_no_memory_and_little_time() -> None:
+    display = LiveDisplay(str, Console(file=io.StringIO(), force_terminal=True, width=100, height=30))
+    display(started("fan", "fan-out"))
+    display(fan("fan", 10_000))
+    events = [(started(f"fan:it:{number}"), ended(f"fan:it:{number}")) for number in range(10_000)]
+    tracemalloc.start()
+    since = time.process_time()
+    for one, other in events:
+        display(one)
+        display(other)
+    spent = time.process_time() - since
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 20_000
+    assert spent < 2.0
+
+
+def test_gates_are_shown_until_they_are_decided() -> None:
+    out = io.StringIO()
+    display = LiveDisplay(lambda text: text.replace("sesame", "***"), Console(file=out, force_terminal=True, width=100))
+    display(RunChanged(0.0, "r", RunStatus.RUNNING))
+    display(GateOpened(0.0, "ask", "open sesame\x1b[2J?", ("a", "b")))
+    display._frame()
+    assert "ask: open ***\\x1b[2J?" in out.getvalue()
+    assert "bakeoff answer r ask CHOICE" in out.getvalue()
+    display(ended("ask", type_="gate"))
+    assert not display.board.gates
+
+
+def test_what_should_stay_is_printed_above_and_bounded() -> None:
+    out = io.StringIO()
+    display = LiveDisplay(str, Console(file=out, width=200))
+    display(Warned(0.0, "careful", "there"))
+    for number in range(30):
+        display(ended(f"s{number}", Status.FAILED, error="no", output={"stderr": "a\nb\x07\n"}))
+        display(NodeRetried(0.0, "s", 1, 0.5, "again"))
+    assert "! there: careful" in out.getvalue()
+    assert out.getvalue().count("✗") == out.getvalue().count("↻") == 10
+    assert "    b\\x07" in out.getvalue()
+
+
+@pytest.mark.anyio
+async def test_drawing_survives_a_terminal_that_is_gone() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(5, "gone")
+
+    display = LiveDisplay(str, Console(file=Gone(), force_terminal=True))
+    display(started("a"))
+    with anyio.fail_after(5):
+        await display.draw()
+
+
+@pytest.mark.anyio
+async def test_the_tree_is_cut_to_the_terminals_height_and_rests_while_away() -> None:
+    out = io.StringIO()
+    display = LiveDisplay(str, Console(file=out, force_terminal=True, width=80, height=10))
+    for number in range(40):
+        display(ended(f"s{number}"))
+    display(started("now"))
+    with display.away():
+        assert display._frame() == 0.0
+        assert out.getvalue() == ""
+    display._frame()
+    assert "… 34 steps before these" in out.getvalue()
+    assert "now" in out.getvalue()
+    assert "s3 " not in out.getvalue()
+    with anyio.move_on_after(0.01):
+        await display.draw()
+    assert "s3 " in out.getvalue().replace("\x1b[0m", " ").replace("\x1b[90m", " ")
+
+
+def test_plain_lines_are_bounded_in_rate_and_number(monkeypatch, capsys) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    display = PlainDisplay(str)
+    display(fan("fan", 1000))
+    for number in range(400):
+        now += 0.1
+        display(started(f"fan:it:{number}"))
+        display(ended(f"fan:it:{number}", Status.FAILED if number % 2 else Status.COMPLETED, error="no"))
+    lines = capsys.readouterr().err.splitlines()
+    periodic = [line for line in lines if "of 1,000 done" in line]
+    assert len(periodic) == 7
+    done = [int(line.split()[1]) for line in periodic]
+    assert all(before < after for before, after in pairwise(done))
+    assert sum(line.startswith("✗") for line in lines) == plain.MOST_FAILURES
+    assert sum("are counted, not listed" in line for line in lines) == 1
+
+
+def test_plain_lines(capsys) -> None:
+    display = PlainDisplay(lambda text: text.replace("sesame", "***"))
+    for event in (
+        Warned(0.0, "mind sesame"), RunChanged(0.0, "r", RunStatus.RUNNING), RunChanged(0.0, "r", RunStatus.PAUSED),
+        fan("bare", 1), FanOpened(0.0, "other", 2, 0, 0), started("both", "parallel"), fan("both", 2),
+        ended("kept", reused=True), ended("off", Status.SKIPPED), ended("a/b"), ended("w", Status.PAUSED),
+        ended("f", Status.FAILED, error="sesame", output={"stderr": Stored("x", 9, excerpt="1\n2")}),
+    ):  # fmt: skip
+        display(event)
+    assert capsys.readouterr().err.splitlines() == [
+        "! mind ***", "▶ run r", "▶ bare: 1 item, 4 at once", "▶ other: 2 items", "▶ both: 2 branches, 4 at once",
+        "✓ kept: kept from before", "- off: skipped", "✗ f failed: ***", "    1", "    2",
+    ]  # fmt: skip
+
+
+def test_progress_in_words() -> None:
+    board = Board()
+    board(fan("fan", 20))
+    counted = board.lines["fan"].fan
+    assert counted is not None
+    counted.ended = {Status.COMPLETED: 3, Status.FAILED: 2, Status.PAUSED: 1}
+    counted.running, counted.seconds = 4, 100.0
+    text = plain.progress(counted, counted.opened + 10)
+    assert text == "3 of 20 done, 4 running, 2 failed, 1 waiting, 10 left, 1 m 30 s saved"
+
+
+@pytest.mark.parametrize(
+    ("typed", "option"),
+    [("1", "2"), ("2", "2"), (" APPROVE \n", "approve"), ("3", "3"), ("0", None), ("4", None), ("", None), ("²", None)],
+)
+def test_names_go_before_numbers(typed: str, option: str | None) -> None:
+    assert chosen(typed, ["2", "approve", "3"]) == option
+
+
+def test_excerpts_of_files_are_safe(tmp_path) -> None:
+    import os
+
+    long = tmp_path / "long"
+    long.write_bytes(b"a\x1b[31mb\x9b\xff\n" * 500)
+    lines = excerpt(long).splitlines()
+    assert lines[0] == "  | ab\ufffd\ufffd"
+    assert len(lines) == 201
+    os.mkfifo(tmp_path / "pipe")
+    assert "no regular file" in excerpt(tmp_path / "pipe")
+    assert "cannot be shown: Is a directory" in excerpt(tmp_path) or "no regular file" in excerpt(tmp_path)
+    assert "cannot be shown" in excerpt(tmp_path / "nul\0")
+
+
+def test_nobody_is_there_without_a_terminal(monkeypatch) -> None:
+    monkeypatch.setattr("os.isatty", lambda fd: True)
+
+    def no(fd):
+        raise OSError
+
+    monkeypatch.setattr("os.tcgetpgrp", no)
+    assert not somebody_is_there()
+
+
+@pytest.mark.anyio
+async def test_questions_work_without_a_display(monkeypatch, tmp_path, capsys) -> None:
+    import os
+    import pty
+
+    ours, theirs = pty.openpty()
+    kept = os.dup(0)
+    os.dup2(theirs, 0)
+    try:
+        asker = TerminalAsker(tmp_path, str)
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+
+                class Screen(io.StringIO):
+                    def write(self, text: str) -> int:
+                        if "your choice" in text:
+                            group.start_soon(type_)
+                        return super().write(text)
+
+                async def type_() -> None:
+                    os.write(ours, b"b\n")
+
+                monkeypatch.setattr(sys, "stderr", Screen())
+                assert await asker.ask("g", "?", ["a", "b"], None) == "b"
+        os.close(ours)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+        with anyio.fail_after(10):
+            assert await asker.ask("g", "?", ["a", "b"], None) is None
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(theirs)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

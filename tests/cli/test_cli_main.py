@@ -1,0 +1,117 @@
+"""The frame around all commands."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from bakeoff.cli import main
+from bakeoff.cli.main import COMMANDS, cli
+from cli.conftest import ARGV, Command, environment
+
+
+def test_help_lists_every_command_and_imports_none(command: Command) -> None:
+    code = (
+        "import sys\nsys.argv = ['bakeoff', '--help']\nfrom bakeoff.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.split('.')[0] in "
+        "('rich', 'pydantic', 'yaml', 'anyio', 'asyncio')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(command: Command, name: str) -> None:
+    result = command(name, "--help")
+    assert result.status == 0
+    assert result.out.startswith(f"Usage: bakeoff {name}")
+    if name not in ("schema", "completion"):
+        assert "--json" in result.out
+
+
+def test_commands_that_look_need_neither_pydantic_nor_rich(tmp_path) -> None:
+    code = (
+        "import sys\nsys.argv = ['bakeoff', 'runs']\nfrom bakeoff.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "assert not {'rich', 'pydantic', 'yaml', 'asyncio'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], env=environment(), cwd=tmp_path, check=True)
+
+
+def test_a_command_line_that_is_not_understood(command: Command) -> None:
+    for args in (("nope",), ("run",), ("show", "a", "b"), ("run", "x.yml", "--max-parallel", "0")):
+        result = command(*args)
+        assert (result.status, result.out) == (2, "")
+        assert "Usage: " in result.err
+
+
+def test_a_fault_of_our_own_is_told_without_a_traceback(command: Command, monkeypatch, tmp_path) -> None:
+    def broken(self):
+        raise ExceptionGroup("two", [ValueError("odd \x1b[2J thing")])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bakeoff.engine.store.RunStore.all", broken)
+    result = command("runs")
+    assert (result.status, result.out) == (1, "")
+    assert "a fault in bakeoff" in result.err
+    assert "ValueError: odd \\x1b[2J thing" in result.err
+    assert "Traceback" not in result.err
+    assert "report it" in result.err
+    monkeypatch.setenv("BAKEOFF_DEBUG", "1")
+    assert "Traceback" in command("runs").err
+
+
+def test_interrupts_and_readers_that_leave(command: Command, monkeypatch) -> None:
+    def interrupted(*args, **options):
+        raise click.Abort
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert command().status == 130
+    gone = []
+    monkeypatch.setattr("bakeoff.cli.say.stdout_is_gone", lambda: gone.append(True))
+
+    def hung_up(*args, **options):
+        raise OSError(errno.EIO, "gone")
+
+    monkeypatch.setattr(cli, "main", hung_up)
+    result = command()
+    assert (result.status, result.err, gone) == (1, "", [True])
+
+
+def test_windows_is_refused_in_one_sentence(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    assert capsys.readouterr().err == "error: bakeoff does not run on Windows; use it inside WSL 2\n"
+
+
+def test_standard_error_that_is_closed_does_not_end_a_run(tmp_path) -> None:
+    (tmp_path / "q.yml").write_text(
+        'schema_version: "1.0"\nworkflow: {id: q, name: Q, version: "1.0.0"}\n'
+        "steps:\n  - {id: a, type: shell, run: 'true'}\n"
+    )
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*ARGV, "run", "q.yml"], cwd=tmp_path, env=environment(), stderr=write, stdout=subprocess.PIPE
+    )
+    os.close(write)
+    assert done.returncode == 0
+    assert b"completed" in done.stdout
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*ARGV, "run", "q.yml"], cwd=tmp_path, env=environment(), stdout=write, stderr=subprocess.PIPE
+    )
+    os.close(write)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,139 @@
+"""Parts of commands that whole commands reach only by accident."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import anyio
+import pytest
+
+from bakeoff.cli import ending
+from bakeoff.cli.completing import STEP
+from bakeoff.cli.follow import Follower
+from bakeoff.cli.log_files import log_file
+from bakeoff.engine.control import control_server
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.store import RunFolder
+from cli.conftest import Command, Project, environment, until
+
+LOOPED = """
+steps:
+  - id: loop
+    type: do-while
+    condition: "{{ iteration < 2 }}"
+    max_iterations: 4
+    steps:
+      - {id: body, type: shell, run: "echo pass {{ iteration }}"}
+  - {id: pick, type: if, condition: "{{ steps.loop.output.iterations > 1 }}", then: [
+      {id: spent, type: shell, run: "echo picked"}]}
+  - id: fan
+    type: fan-out
+    items: "{{ [1, 2] }}"
+    step: {id: it, type: shell, run: "echo {{ item }}"}
+  - {id: all, type: fan-in, wait_for: [fan]}
+"""
+
+
+def test_log_files_are_named_as_the_steps_name_them(tmp_path: Path) -> None:
+    from bakeoff.workflow.steps.shell import log_prefix
+
+    folder = RunFolder(tmp_path)
+    for path in ("a", "fan:it:3", "call/x y:ü", "deep/" * 60 + "end"):
+        place = SimpleNamespace(path=path, run=SimpleNamespace(root=tmp_path))
+        assert str(log_file(folder, path, 1, "stdout")) == f"{log_prefix(place)}.out"  # type: ignore[arg-type]
+        assert str(log_file(folder, path, 3, "stderr")) == f"{log_prefix(place)}.3.err"  # type: ignore[arg-type]
+
+
+def test_loops_and_branches_are_shown(project: Project) -> None:
+    project.write("looped", LOOPED)
+    assert project("run", "looped.yml", "--run-id", "l").status == 0
+    out = project("show", "l").out
+    assert "✓ loop do-while" in out
+    assert "    ✓ body:0 shell" in out
+    assert "==> loop:body:1 <==\npass 1\n" in project("logs", "l", "body").out
+    assert "picked" in project("logs", "l").out
+    found = project("show", "l", "--json").out
+    assert '"body": {' in found
+    assert "body:1" in project("run", "looped.yml", "--dry-run").out + out
+
+
+def test_one_failure_among_several_is_told_and_a_bug_is_not_hidden() -> None:
+    told = BakeoffError("told")
+    assert ending._the_failure(BaseExceptionGroup("a", [BaseExceptionGroup("b", [told])])) is told
+    with pytest.raises(ExceptionGroup):
+        ending._the_failure(ExceptionGroup("a", [told, ValueError()]))
+
+
+def test_processes_that_a_dead_run_left_are_ended_and_counted(project: Project) -> None:
+    gone = str(project.folder / ".bakeoff" / "runs" / "gone")
+    left = subprocess.Popen(["sleep", "600"], env=environment(BAKEOFF_RUN=gone))
+    (project.folder / "q.yml").write_text(
+        'schema_version: "1.0"\nworkflow: {id: q, name: Q, version: "1.0.0"}\n'
+        'steps:\n  - {id: a, type: shell, run: "true"}\n'
+    )
+    result = project("run", "q.yml")
+    assert "ended 1 process(es) that run gone had left behind" in result.err
+    assert left.wait(10) == -signal.SIGKILL
+
+
+@pytest.mark.anyio
+async def test_a_run_that_does_not_answer_has_no_gates_to_tell_of(tmp_path: Path, monkeypatch) -> None:
+    folder = RunFolder(tmp_path)
+    assert not list(Follower(folder).gates())
+
+    async def handle(message):
+        raise BakeoffError("busy")
+
+    async with control_server(tmp_path, handle):
+        assert not await anyio.to_thread.run_sync(lambda: list(Follower(folder).gates()))
+
+
+def test_gates_of_a_live_run_complete(project: Project) -> None:
+    project.write("held", "\nsteps:\n  - id: both\n    type: parallel\n    branches:\n"
+                  "      a: [{id: ask, type: gate, message: m, options: [approve, reject]}]\n"
+                  "      b: [{id: hold, type: shell, run: 'cat fifo'}]\n")  # fmt: skip
+    os.mkfifo(project.folder / "fifo")
+    process = project.begin("run", "held.yml", "--run-id", "h")
+    assert process.stderr is not None
+    while b"? ask waits" not in process.stderr.readline():
+        pass
+    env = {"_BAKEOFF_COMPLETE": "bash_complete", "COMP_WORDS": "bakeoff answer h ", "COMP_CWORD": "3"}
+    assert project(**env).out == "plain,ask\n"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_steps_complete_without_a_run() -> None:
+    assert STEP.shell_complete(SimpleNamespace(params={}), None, "") == []  # type: ignore[arg-type]
+
+
+def test_sizes_skip_what_goes_away(project: Project, command: Command, monkeypatch) -> None:
+    from bakeoff.cli.clean import _bytes
+
+    (project.folder / "a").write_text("xyz")
+
+    class Fleeting:
+        def lstat(self):
+            raise FileNotFoundError
+
+    root = SimpleNamespace(rglob=lambda pattern: [Fleeting(), project.folder / "a"])
+    assert _bytes(SimpleNamespace(root=root)) == 3  # type: ignore[arg-type]
+
+
+def test_a_run_under_way_is_counted_by_its_display_and_its_journal(project: Project) -> None:
+    """What `watch` replays is what `run` showed."""
+    project.write("looped", LOOPED)
+    shown = [line.partition(":")[0] for line in project("run", "looped.yml", "--run-id", "l").err.splitlines()]
+    replayed = [line.partition(":")[0] for line in project("watch", "l").err.splitlines()]
+    assert replayed == shown
+    until((project.folder / ".bakeoff/runs/l").exists)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
