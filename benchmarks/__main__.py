@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ ROWS = ("shell_fan_out", "growth", "bytes_written", "in_process", "list_scheduli
 def main() -> int:
     """Measure, print, keep; exit status 1 when a row failed, or with `--check` when a ratio got worse."""
     options = _options()
+    compileall.compile_dir(REPOSITORY / "src", quiet=1)  # as installing does; else a measurement may include it
     print(f"load of the machine now: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     measures: list[Measure] = []
     broken = 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryFile
 
 REPOSITORY = Path(__file__).parents[1]
 BAKEOFF = str(Path(sys.executable).with_name("bakeoff"))
@@ -87,7 +88,7 @@ class Spent:
 def spend(argv: Sequence[str | Path], cwd: Path, status: int = 0, timeout: float = 600) -> Spent:
     """Run a command to its end. A status other than `status` raises RuntimeError with what it said."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src"), "NO_COLOR": "1"}
-    with (cwd / "benchmark.err").open("w+b") as said:
+    with TemporaryFile() as said:
         before, since, cpu = written_so_far(), time.perf_counter(), os.times()
         done = subprocess.run(
             argv,
