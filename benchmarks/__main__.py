@@ -21,6 +21,7 @@ def main() -> int:
     """Measure, print, keep; exit status 1 when a row failed, or with `--check` when a ratio got worse."""
     options = _options()
     compileall.compile_dir(REPOSITORY / "src", quiet=1)  # as installing does; else a measurement may include it
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     print(f"load of the machine now: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     measures: list[Measure] = []
     broken = 0

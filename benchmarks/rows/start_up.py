@@ -27,22 +27,29 @@ def measure(bench: Bench) -> Iterator[Measure]:
     spend([BAKEOFF, "run", "flow.yml", "--quiet", "--run-id", "large"], large)
     numbers = count()
 
-    def wall(*argv: str, cwd: Path = one) -> float:
-        return spend(argv, cwd).wall
+    cpu: dict[str, list[float]] = {}
+
+    def wall(name: str, *argv: str, cwd: Path = one) -> float:
+        spent = spend(argv, cwd)
+        cpu.setdefault(name, []).append(spent.cpu)
+        return spent.wall
 
     things: dict[str, Callable[[], float]] = {
-        "bare": lambda: wall(sys.executable, "-c", "pass"),
-        "help": lambda: wall(BAKEOFF, "--help"),
-        "import": lambda: wall(sys.executable, "-c", "import bakeoff"),
-        "run": lambda: wall(BAKEOFF, "run", "flow.yml", "--quiet", "--run-id", f"r{next(numbers)}"),
-        "show": lambda: wall(BAKEOFF, "show", "large", "--json", cwd=large),
+        "bare": lambda: wall("bare", sys.executable, "-c", "pass"),
+        "help": lambda: wall("help", BAKEOFF, "--help"),
+        "import": lambda: wall("import", sys.executable, "-c", "import bakeoff"),
+        "run": lambda: wall("run", BAKEOFF, "run", "flow.yml", "--quiet", "--run-id", f"r{next(numbers)}"),
+        "show": lambda: wall("show", BAKEOFF, "show", "large", "--json", cwd=large),
     }
     samples = in_turns(things, times)
     bare = samples.least("bare")
     theirs = _spec_kit(bench)
     for name, (what, goal) in GOALS.items():
         seconds = samples.least(name)
-        said = f"minima of {times} in turns (median {ms(samples.middle(name))}); bare interpreter {ms(bare)}"
+        said = (
+            f"minima of {times} in turns (median {ms(samples.middle(name))}, CPU {ms(min(cpu[name]))}); "
+            f"bare interpreter {ms(bare)}"
+        )
         yield Measure(
             f"start-{name}",
             what,
