@@ -35,7 +35,8 @@ def measure(bench: Bench) -> Iterator[Measure]:
         tolerance=0.25,
         notes=(
             f"minima of {times} in turns: bakeoff {each * 1e6:.1f} us (median "
-            f"{median(found['bakeoff']) / items * 1e6:.1f}), CPU {min(found['cpu']) / items * 1e6:.1f} us, bare asyncio {bare * 1e6:.1f} us",
+            f"{median(found['bakeoff']) / items * 1e6:.1f}, CPU {min(found['cpu']) / items * 1e6:.1f}), "
+            f"bare asyncio {bare * 1e6:.1f} us",
             _peer(bench, "langgraph", "langgraph_items.py", 1000, each, "SQLite saver"),
             _peer(bench, "dbos", "dbos_items.py", 200, each, "SQLite"),
         ),
