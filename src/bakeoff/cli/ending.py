@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bakeoff.cli import go_on_for_long
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
@@ -90,7 +89,6 @@ def run_to_end(
         async with showing.drawn():
             return await session()
 
-    go_on_for_long()
     try:
         run, ending = anyio.run(shown)
     except Exception as raised:

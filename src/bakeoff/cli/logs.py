@@ -40,9 +40,7 @@ def command(run: str, step: str | None, follow: bool, raw: bool, as_json: bool) 
     if follow:
         import anyio
 
-        from bakeoff.cli import go_on_for_long
 
-        go_on_for_long()
         anyio.run(_follow, folder, wanted, show)
     else:
         _print_all(folder, step, wanted, show)

@@ -30,7 +30,6 @@ def command(run: str, as_json: bool, quiet: bool) -> None:
 
     import anyio
 
-    from bakeoff.cli import go_on_for_long
     from bakeoff.cli.ending import EXIT, say_ending
     from bakeoff.cli.opening import open_run, project
     from bakeoff.cli.showing import Showing
@@ -45,7 +44,6 @@ def command(run: str, as_json: bool, quiet: bool) -> None:
         async with showing.drawn():
             await follow(folder, print_event if as_json else events.emit)
 
-    go_on_for_long()
     anyio.run(followed)
     found = overview(folder)
     if not as_json:

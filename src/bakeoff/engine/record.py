@@ -90,7 +90,9 @@ def _load(path: str, size: int, form: str) -> Any:
             f"output that a step printed was kept in {path} and is lost: {failure.strerror}"
         ) from failure
     if len(data) != size:
-        raise OutputLostError(f"output that a step printed was kept in {path}, which has {len(data)} of its {size} bytes")
+        raise OutputLostError(
+            f"output that a step printed was kept in {path}, which has {len(data)} of its {size} bytes"
+        )
     text = data.decode("utf-8", "replace")
     return json.loads(text) if form == "json" else text
 

@@ -156,6 +156,7 @@ class _Link:
         self._adopt = adopt
         self._tasks = tasks
         self._unsent = bytearray()
+        self._held: list[bytes] | None = None
         self._trace = ""
         try:
             self._socket, self.process = _start_supervisor(token)
@@ -171,6 +172,9 @@ class _Link:
 
     def _write(self, data: bytes) -> None:
         if self.dead:
+            return
+        if self._held is not None:
+            self._held.append(data)
             return
         if self._unsent:
             self._unsent += data
@@ -212,8 +216,15 @@ class _Link:
                 if not data:
                     break
                 buffer += data
+                self._held = []
                 for frame in take_frames(buffer):
                     self._answer(*frame)
+                # Whoever got an answer sends the next command in its very next step. Sent as one, they cost one
+                # wake-up of the supervisor, not one each.
+                await anyio.lowlevel.cancel_shielded_checkpoint()
+                held, self._held = self._held, None
+                if held:
+                    self._write(b"".join(held))
             await self._bury()
 
     def _answer(self, word: str, *rest: Any) -> None:
@@ -303,15 +314,19 @@ def _is_open(fd: int) -> bool:
     return True
 
 
+def _absolute(path: str) -> str:
+    return path if path.startswith("/") else os.path.abspath(path)
+
+
 def _run_frame(number: int, command: Command) -> tuple[object, ...]:
     encode = os.fsencode
     return (
         "run",
         number,
         [encode(word) for word in command.argv],
-        encode(os.path.abspath(command.cwd)),
+        encode(_absolute(command.cwd)),
         {encode(name): None if value is None else encode(value) for name, value in command.env.items()},
-        None if command.log is None else encode(os.path.abspath(command.log)),
+        None if command.log is None else encode(_absolute(command.log)),
         command.timeout,
         command.grace,
         (command.inherit_stdin, command.live, command.on_stdout is not None),

@@ -134,7 +134,7 @@ def log_prefix(place: Place) -> str:
         from bakeoff.workflow.scope import digest
 
         name = f"{name[:150]}-{digest(place.path)}"
-    return str(place.run.root / "logs" / name)
+    return f"{place.run.root}/logs/{name}"
 
 
 def step_environment(place: Place) -> dict[str, str | None]:

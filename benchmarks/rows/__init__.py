@@ -1,0 +1,1 @@
+"""One file a row: each has `measure(bench)`, which gives the row's measures."""
