@@ -40,7 +40,6 @@ def command(run: str, step: str | None, follow: bool, raw: bool, as_json: bool) 
     if follow:
         import anyio
 
-
         anyio.run(_follow, folder, wanted, show)
     else:
         _print_all(folder, step, wanted, show)
