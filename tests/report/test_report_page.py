@@ -162,7 +162,7 @@ def test_the_policy_allows_our_own_script_and_style(tmp_path: Path) -> None:
 def test_long_outputs_show_their_ends(tmp_path: Path) -> None:
     stored = Stored(str(tmp_path / "r" / "x"), 50_000, excerpt="head...tail")
     (tmp_path / "r").mkdir()
-    (tmp_path / "r" / "x").write_text("x")
+    (tmp_path / "r" / "x").write_text("x" * 50_000)
     page = page_of(
         tmp_path / "r", META, run("running"),
         start("a"), end("a", output={"stdout": "x" * 3000 + "the end"}, input={"argv": ["ls", "-l"]}),

@@ -9,14 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bakeoff.cli.opening import fail
+from bakeoff.cli.opening import fail, sweep_dead_runs
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
 from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
-from bakeoff.engine.sweep import sweep
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
 from bakeoff.report.words import duration
@@ -32,14 +31,6 @@ EXIT = {
     RunStatus.CANCELLED: 1,
     RunStatus.BUDGET_SPENT: 4,
 }
-
-
-def sweep_dead_runs() -> None:
-    """End what runs whose coordinator and supervisor both died have left behind; says so when there was any."""
-    killed = sweep(lambda token: Path(token).is_absolute() and not RunFolder(Path(token)).alive())
-    for token in sorted({survivor.token for survivor in killed}):
-        count = sum(survivor.token == token for survivor in killed)
-        say(f"ended {count} process(es) that run {Path(token).name} had left behind")
 
 
 def parse_inputs(pairs: tuple[str, ...]) -> dict[str, Any]:

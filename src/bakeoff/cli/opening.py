@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from bakeoff.cli.say import say
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 from bakeoff.report.escape import visible
@@ -29,8 +30,28 @@ def store() -> RunStore:
     return RunStore(project())
 
 
+def sweep_dead_runs() -> None:
+    """End what runs of this project whose coordinator and supervisor both died have left behind; says so, if any.
+
+    Other projects' runs are left alone: their folders may not be what they seem from here (containers).
+    """
+    from bakeoff.engine.sweep import sweep
+
+    runs = store().runs
+
+    def is_dead(token: str) -> bool:
+        folder = RunFolder(Path(token))
+        return folder.root.parent == runs and folder.root.is_dir() and not folder.alive()
+
+    killed = sweep(is_dead)
+    for token in sorted({survivor.token for survivor in killed}):
+        count = sum(survivor.token == token for survivor in killed)
+        say(f"ended {count} process(es) that run {Path(token).name} had left behind")
+
+
 def open_run(run_id: str) -> RunFolder:
     """The run of that id; where there is none, say so and leave."""
+    sweep_dead_runs()
     try:
         return store().open(run_id)
     except BakeoffError as failure:
