@@ -29,6 +29,7 @@ def line(measures: Iterable[Measure], quick: bool) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit.stdout.strip() or None,
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
         "quick": quick,
         "ratios": {measure.key: round(measure.ratio, 4) for measure in measures},
     }

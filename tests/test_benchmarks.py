@@ -40,7 +40,7 @@ def test_history_keeps_a_line_a_run_and_names_no_machine(tmp_path):
     for ratio in (1.0, 1.23456):
         append(line([measure(ratio)], quick=False), file)
     first, second = read(file)
-    assert set(first) == {"date", "commit", "cores", "quick", "ratios"}
+    assert set(first) == {"date", "commit", "cores", "load", "quick", "ratios"}
     assert second["ratios"] == {"row": 1.2346}
 
 
