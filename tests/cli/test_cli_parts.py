@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from bakeoff.cli.log_files import log_file
 from bakeoff.engine.control import control_server
 from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.store import RunFolder
-from cli.conftest import Command, Project, environment, until
+from cli.conftest import QUICK, Command, Project, environment, until
 
 LOOPED = """
 steps:
@@ -60,10 +61,48 @@ def test_loops_and_branches_are_shown(project: Project) -> None:
     assert "body:1" in project("run", "looped.yml", "--dry-run").out + out
 
 
+<<<<<<< HEAD
 def test_one_failure_among_several_is_told_and_a_bug_is_not_hidden() -> None:
     told = BakeoffError("told")
     assert the_failure(BaseExceptionGroup("a", [BaseExceptionGroup("b", [told])])) is told
     assert the_failure(ExceptionGroup("a", [told, ValueError()])) is None
+=======
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (ExceptionGroup("a", [ExceptionGroup("b", [BakeoffError("told \x1b[2J")])]), "error: told \\x1b[2J\n"),
+        (BakeoffError("told"), "error: told\n"),
+        (ExceptionGroup("a", [ValueError("a bug")]), "a fault in bakeoff, not in your work: ValueError: a bug"),
+    ],
+)
+def test_a_session_that_fails_is_told_and_a_bug_is_not_hidden(
+    project: Project, command: Command, monkeypatch, raised: Exception, text: str
+) -> None:
+    async def failing(*args):
+        raise raised
+
+    project.write("quick", QUICK)
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setattr("bakeoff.workflow.job.start", failing)
+    result = command("run", "quick.yml")
+    assert (result.status, result.out) == (1, "")
+    assert text in result.err
+
+
+def test_garbage_is_collected_while_a_run_goes_on(project: Project) -> None:
+    """Start-up switches it off; a run of hours needs it."""
+    code = (
+        "import gc, sys\nfrom bakeoff.engine import session\nreal = session._attended\n"
+        "async def looked(*args):\n    print('collecting', gc.isenabled())\n    return await real(*args)\n"
+        "session._attended = looked\nsys.argv = ['bakeoff', 'run', 'q.yml', '-q']\n"
+        "from bakeoff.cli import main\nmain()\n"
+    )
+    project.write("q", QUICK)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project.folder, env=environment(), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "collecting True\n"), done.stderr
+>>>>>>> cli
 
 
 def test_processes_that_a_dead_run_left_are_ended_and_counted(project: Project) -> None:

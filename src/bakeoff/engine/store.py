@@ -10,7 +10,6 @@ import secrets
 import shutil
 import socket
 import sqlite3
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,9 +210,3 @@ def find_project(start: Path) -> Path:
         if (folder / ".bakeoff" / "runs").is_dir():
             return folder
     return start
-
-
-def age(folder: RunFolder) -> float:
-    """Seconds since anything in the run's journal changed."""
-    newest = max((entry.stat().st_mtime for entry in os.scandir(folder.root)), default=0.0)
-    return max(0.0, time.time() - newest)

@@ -284,7 +284,9 @@ def _why(place: Place) -> str:
         return "it has not run yet"
     if record.status is Status.PAUSED:
         return "it waits for an answer" if place.path not in history.answers else "it was answered"
-    return f"it failed: {record.error}"
+    if record.status is Status.FAILED:
+        return f"it failed: {record.error}"
+    return "it is gone through again; what ended inside it is kept"
 
 
 def _templates(step: Any, only: set[str] | None = None) -> Iterator[Template]:
