@@ -16,7 +16,7 @@ from bakeoff.cli.completing import STEP
 from bakeoff.cli.follow import Follower
 from bakeoff.cli.log_files import log_file
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder
 from cli.conftest import QUICK, Command, Project, environment, until
 
@@ -61,12 +61,6 @@ def test_loops_and_branches_are_shown(project: Project) -> None:
     assert "body:1" in project("run", "looped.yml", "--dry-run").out + out
 
 
-<<<<<<< HEAD
-def test_one_failure_among_several_is_told_and_a_bug_is_not_hidden() -> None:
-    told = BakeoffError("told")
-    assert the_failure(BaseExceptionGroup("a", [BaseExceptionGroup("b", [told])])) is told
-    assert the_failure(ExceptionGroup("a", [told, ValueError()])) is None
-=======
 @pytest.mark.parametrize(
     ("raised", "text"),
     [
@@ -90,7 +84,7 @@ def test_a_session_that_fails_is_told_and_a_bug_is_not_hidden(
 
 
 def test_garbage_is_collected_while_a_run_goes_on(project: Project) -> None:
-    """Start-up switches it off; a run of hours needs it."""
+    """Short commands do without; a run of hours needs it."""
     code = (
         "import gc, sys\nfrom bakeoff.engine import session\nreal = session._attended\n"
         "async def looked(*args):\n    print('collecting', gc.isenabled())\n    return await real(*args)\n"
@@ -102,7 +96,6 @@ def test_garbage_is_collected_while_a_run_goes_on(project: Project) -> None:
         [sys.executable, "-c", code], cwd=project.folder, env=environment(), capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, "collecting True\n"), done.stderr
->>>>>>> cli
 
 
 def test_processes_that_a_dead_run_left_are_ended_and_counted(project: Project) -> None:
