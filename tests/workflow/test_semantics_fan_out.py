@@ -76,7 +76,7 @@ def test_max_parallel_bounds_leaves_over_all_nesting_and_says_what_it_lowers(flo
     assert flow.ending.status == "completed"
     assert max(map(int, (flow.root / "seen").read_text().split())) == 2
     assert any(isinstance(event, Warned) and "lowered to 2" in event.text for event in flow.events)
-    assert [event.bound for event in flow.events if isinstance(event, FanOpened)][0] == 2
+    assert next(event.bound for event in flow.events if isinstance(event, FanOpened)) == 2
 
 
 def test_items_start_and_are_collected_in_item_order(flow: Flow) -> None:
@@ -332,7 +332,7 @@ def test_a_gate_inside_a_fan_out_is_answered_while_others_work(flow: Flow) -> No
     gates: list[str] = []
 
     async def answer() -> None:
-        while not gates:
+        while not gates:  # noqa: ASYNC110 - somebody else makes it so
             await anyio.sleep(0.01)
         await anyio.sleep(0.1)  # the item is on record as paused by then
         folder = flow.root / ".bakeoff" / "runs" / "it"
@@ -362,7 +362,7 @@ def test_a_gate_beside_items_kept_from_before_is_answered_live_too(flow: Flow) -
     gates: list[str] = []
 
     async def answer() -> None:
-        while not gates:
+        while not gates:  # noqa: ASYNC110 - somebody else makes it so
             await anyio.sleep(0.01)
         await anyio.sleep(0.1)
         assert flow.folder is not None

@@ -201,23 +201,23 @@ def test_a_budget_of_calls_counts_agents_over_the_whole_tree_and_over_resumes(fl
 
 @pytest.mark.parametrize("bound", [1, 2, 8])
 def test_the_normalised_report_does_not_depend_on_the_bound_or_on_resuming(flow: Flow, bound: int) -> None:
-    text = f"""
-        workflow: {{id: f, name: F, version: 1.0.0}}
-        inputs: {{n: {{type: number}}, go: {{type: string, default: ""}}}}
+    text = """
+        workflow: {id: f, name: F, version: 1.0.0}
+        inputs: {n: {type: number}, go: {type: string, default: ""}}
         steps:
-          - {{id: list, type: shell, run: "echo '[5,4,3,2,1,0]'", output_format: json}}
+          - {id: list, type: shell, run: "echo '[5,4,3,2,1,0]'", output_format: json}
           - id: fan
             type: fan-out
-            items: "{{{{ steps.list.output.data }}}}"
-            max_concurrency: "{{{{ inputs.n }}}}"
+            items: "{{ steps.list.output.data }}"
+            max_concurrency: "{{ inputs.n }}"
             step:
               id: it
               type: if
-              condition: "{{{{ item > 2 }}}}"
-              then: [{{id: a, type: shell, run: "sleep 0.0{{{{ item }}}}; echo {{{{ item }}}}"}}]
-              else: [{{id: b, type: fan-out, items: [x, y], max_concurrency: "{{{{ inputs.n }}}}", step: {{id: c, type: shell, run: "echo {{{{ item }}}}{{{{ parent_item }}}}"}}}}]
-          - {{id: g, type: gate, message: "?", verdict_input: go}}
-          - {{id: join, type: fan-in, wait_for: [fan], output: {{all: "{{{{ fan_in.results[0].results }}}}"}}}}
+              condition: "{{ item > 2 }}"
+              then: [{id: a, type: shell, run: "sleep 0.0{{ item }}; echo {{ item }}"}]
+              else: [{id: b, type: fan-out, items: [x, y], max_concurrency: "{{ inputs.n }}", step: {id: c, type: shell, run: "echo {{ item }}{{ parent_item }}"}}]
+          - {id: g, type: gate, message: "?", verdict_input: go}
+          - {id: join, type: fan-in, wait_for: [fan], output: {all: "{{ fan_in.results[0].results }}"}}
         """
 
     def run(folder: str, n: int, resumed: bool) -> dict[str, Any]:
