@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,6 @@ RECORDS = st.builds(
 
 @given(RECORDS)
 def test_records_come_back_as_they_were(record: Record) -> None:
-    import json
-
     record.ended_at = record.started_at + 1.5
     text, files = encode_record(record, Path("/run"))
     assert files == []
@@ -54,8 +53,6 @@ def test_records_come_back_as_they_were(record: Record) -> None:
 
 
 def test_large_output_stands_in_its_file_and_the_run_may_move(tmp_path: Path) -> None:
-    import json
-
     old, new = tmp_path / "old", tmp_path / "new"
     for root in (old, new):
         (root / "logs").mkdir(parents=True)
@@ -95,22 +92,24 @@ def end(status: str = "completed", **more: Any) -> dict[str, Any]:
 
 def test_a_journal_is_read_into_its_parts() -> None:
     history = History(Path("/run")).read(
-        entries(
-            ("meta", "", {"run_id": "r", "created_at": 1.0, "inputs": {"x": 1}}),
-            ("run", "", {"status": "running", "at": 2.0}),
-            ("start", "a", [1, 3.0, 0, {"usd": 2.0, "calls": 1.0}]),
-            ("retry", "a", {"error": "no", "kind": "exit", "usage": {"usd": 0.5}, "at": 4.0}),
-            ("start", "a", [2, 5.0, 0, {"usd": 2.0, "calls": 1.0}]),
-            ("end", "a", end(u={"usd": 1.0})),
-            ("start", "b", [1, 6.0, 1, {"usd": 2.0}]),
-            ("decide", "loop#0", True),
-            ("answer", "g", "approve"),
-            ("answer", "h", "reject"),
-            ("answer", "h", None),
-            ("inputs", "", {"x": 2}),
-            ("run", "", {"status": "paused", "error": "why", "at": 20.0, "seconds": 7.0}),
-        )
-        + [14]
+        [
+            *entries(
+                ("meta", "", {"run_id": "r", "created_at": 1.0, "inputs": {"x": 1}}),
+                ("run", "", {"status": "running", "at": 2.0}),
+                ("start", "a", [1, 3.0, 0, {"usd": 2.0, "calls": 1.0}]),
+                ("retry", "a", {"error": "no", "kind": "exit", "usage": {"usd": 0.5}, "at": 4.0}),
+                ("start", "a", [2, 5.0, 0, {"usd": 2.0, "calls": 1.0}]),
+                ("end", "a", end(u={"usd": 1.0})),
+                ("start", "b", [1, 6.0, 1, {"usd": 2.0}]),
+                ("decide", "loop#0", True),
+                ("answer", "g", "approve"),
+                ("answer", "h", "reject"),
+                ("answer", "h", None),
+                ("inputs", "", {"x": 2}),
+                ("run", "", {"status": "paused", "error": "why", "at": 20.0, "seconds": 7.0}),
+            ),
+            14,
+        ]
     )
     assert (history.status, history.error, history.updated_at) == (RunStatus.PAUSED, "why", 20.0)
     assert history.inputs == {"x": 2}

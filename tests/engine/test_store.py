@@ -68,7 +68,7 @@ def test_opening_names_the_latest(store: RunStore) -> None:
     for name in ("a", "b"):
         made(store, name)
     store.create("unfinished")
-    with pytest.raises(RunNotFoundError, match="the latest are: (a, b|b, a)"):
+    with pytest.raises(RunNotFoundError, match=r"the latest are: (a, b|b, a)"):
         store.open("x")
     assert {folder.id for folder in store.all()} == {"a", "b", "unfinished"}
     assert {folder.id for folder in store.latest(5)} == {"a", "b"}

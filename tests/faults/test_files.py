@@ -85,7 +85,7 @@ def test_an_alias_of_itself(tmp_path: Path) -> None:
 
 
 def test_an_expression_of_a_megabyte(tmp_path: Path) -> None:
-    for expression in ("1 + " * 250_000 + "1", "(" * 500_000 + ")" * 500_000, "not " * 250_000 + "true", "a" * 1_000_000,  # noqa: E501
+    for expression in ("1 + " * 250_000 + "1", "(" * 500_000 + ")" * 500_000, "not " * 250_000 + "true", "a" * 1_000_000,
                        "x." * 500_000 + "x", "'" + "y" * 1_000_000 + "'", "1 | json" + " | json" * 100_000,
                        "a or " * 200_000 + "a", "[" * 500_000):  # fmt: skip
         code, err = run(
@@ -97,7 +97,7 @@ def test_an_expression_of_a_megabyte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\0", "- a", "steps: [", "%YAML 9.9\n---\na: b", "a: !!python/object/apply:os.system [id]", "\xff\xfe", "? [a]\n: b",  # noqa: E501
+    ["", "\0", "- a", "steps: [", "%YAML 9.9\n---\na: b", "a: !!python/object/apply:os.system [id]", "\xff\xfe", "? [a]\n: b",
      HEAD, HEAD + "steps: []\n", HEAD + "steps: 3\n", HEAD + "steps:\n  - 3\n", HEAD + "steps:\n  - {}\n"],
 )  # fmt: skip
 def test_what_is_no_workflow(tmp_path: Path, text: str) -> None:
