@@ -20,6 +20,9 @@ Handler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 _LONGEST = 64 * 1024
 """Bytes of one message; a longer one is refused."""
 
+_ANSWER_TIME = 10.0
+"""Seconds that a message and its answer may take."""
+
 
 @asynccontextmanager
 async def control_server(folder: Path, handle: Handler) -> AsyncIterator[None]:
@@ -59,15 +62,17 @@ async def _accept(raw: socket.socket, handle: Handler) -> None:
 async def _serve(connection: socket.socket, handle: Handler) -> None:
     async with await SocketStream.from_socket(connection) as stream:
         try:
-            with anyio.fail_after(10):
+            with anyio.fail_after(_ANSWER_TIME):
                 line = await _line(stream)
-            try:
-                reply = await handle(json.loads(line))
-            except BakeoffError as refusal:
-                reply = {"error": str(refusal)}
-            except (ValueError, TypeError, KeyError, RecursionError) as nonsense:
-                reply = {"error": f"message not understood: {nonsense}"}
-            await stream.send(json.dumps(reply).encode() + b"\n")
+            # What was asked may end the run, and this task with it: the answer goes out first.
+            with anyio.move_on_after(_ANSWER_TIME, shield=True):
+                try:
+                    reply = await handle(json.loads(line))
+                except BakeoffError as refusal:
+                    reply = {"error": str(refusal)}
+                except (ValueError, TypeError, KeyError, RecursionError) as nonsense:
+                    reply = {"error": f"message not understood: {nonsense}"}
+                await stream.send(json.dumps(reply).encode() + b"\n")
         except (OSError, anyio.BrokenResourceError, anyio.EndOfStream, anyio.ClosedResourceError):
             pass  # a caller that left needs no answer
 

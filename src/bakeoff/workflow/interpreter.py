@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError, OutputLostError
 from bakeoff.engine.events import NodeStarted
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.process import Processes
@@ -183,7 +183,7 @@ async def run_step(place: Place) -> Halt | None:
         if container is None:
             return await run_leaf(place)
         return await run_container(place, container)
-    except ExpressionError as failure:
+    except (ExpressionError, OutputLostError) as failure:
         return Halt(RunStatus.FAILED, _where(step, place.path, failure), place.path, raised=True)
     except BudgetSpentError as failure:
         return Halt(RunStatus.BUDGET_SPENT, str(failure), place.path)

@@ -1,0 +1,339 @@
+"""Sessions of a run and its control channel, with jobs written in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from bakeoff.engine import control
+from bakeoff.engine.control import control_server, send
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
+from bakeoff.engine.events import Events, RunChanged, Warned
+from bakeoff.engine.lanes import Lanes
+from bakeoff.engine.record import Outcome, RunStatus, Status
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.store import RunFolder, RunStore
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunStore(tmp_path).create("r")
+
+
+class Kills:
+    """Stands for the processes; counts how often it is told to kill."""
+
+    count = 0
+
+    def kill_now(self) -> None:
+        self.count += 1
+
+
+def terms(**more: Any) -> Terms:
+    return Terms(Lanes({"leaves": 4}), **{"catch_signals": False, **more})
+
+
+META = {"run_id": "r", "job": "test", "created_at": 1.0}
+
+
+async def done(run: Run) -> Ending:
+    async def work(_: int) -> Outcome:
+        return Outcome(output={"x": 1})
+
+    await run.leaf("a", "t", work)
+    return Ending(RunStatus.COMPLETED, facts={"more": 2})
+
+
+async def test_a_session_from_its_lock_to_its_ending(folder: RunFolder) -> None:
+    heard: list[Any] = []
+    events = Events()
+    events.subscribe(heard.append)
+
+    async def job(run: Run) -> Ending:
+        assert folder.alive()
+        assert folder.history().status is RunStatus.RUNNING
+        assert (folder.root / "control").exists()
+        return await done(run)
+
+    ending = await run_session(folder, job, terms(events=events), meta=META)
+    assert ending.status is RunStatus.COMPLETED
+    assert not folder.alive()
+    assert not (folder.root / "control").exists()
+    history = folder.history()
+    assert (history.status, history.ending["more"]) == (RunStatus.COMPLETED, 2)
+    assert [event.status for event in heard if isinstance(event, RunChanged)] == ["running", "completed"]
+
+
+async def test_a_second_session_is_refused(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        with pytest.raises(RunBusyError, match=str(os.getpid())):
+            await run_session(folder, done, terms())
+        return await done(run)
+
+    assert (await run_session(folder, job, terms(), meta=META)).status is RunStatus.COMPLETED
+
+
+async def test_a_spent_budget_is_an_ending(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        raise BudgetSpentError("the budget is spent: all of it")
+
+    ending = await run_session(folder, job, terms(ceilings={"usd": 1.0}), meta=META)
+    assert (ending.status, ending.error) == (RunStatus.BUDGET_SPENT, "the budget is spent: all of it")
+    assert folder.history().status is RunStatus.BUDGET_SPENT
+
+
+async def test_the_budget_of_time_counts_every_session(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        await anyio.sleep(60)
+        raise AssertionError
+
+    with anyio.fail_after(20):
+        for meta in (META, None):
+            ending = await run_session(folder, job, terms(seconds=0.1), meta=meta)
+            assert ending.status is RunStatus.BUDGET_SPENT
+
+
+async def test_a_bug_in_the_job_is_raised_and_the_run_can_go_on(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        await done(run)
+        raise KeyError("bug")
+
+    with pytest.raises((KeyError, BaseExceptionGroup)):
+        await run_session(folder, job, terms(), meta=META)
+    assert folder.standing(folder.history())[0] is not RunStatus.COMPLETED
+    assert (await run_session(folder, done, terms())).status is RunStatus.COMPLETED
+
+
+async def test_prepare_writes_before_the_job(folder: RunFolder) -> None:
+    async def prepare(run: Run) -> None:
+        await run.note("inputs", {"x": 5}).committed()
+
+    async def job(run: Run) -> Ending:
+        assert folder.history().inputs == {"x": 5}
+        return await done(run)
+
+    await run_session(folder, job, terms(), meta=META, prepare=prepare)
+
+
+async def test_cancelled_from_elsewhere(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        assert await anyio.to_thread.run_sync(send, folder.root, {"do": "cancel"}) == {"ok": True}
+        await anyio.sleep(60)
+        raise AssertionError
+
+    with anyio.fail_after(20):
+        ending = await run_session(folder, job, terms(), meta=META)
+    assert ending.status is RunStatus.CANCELLED
+    assert "bakeoff cancel" in str(ending.error)
+
+
+async def test_a_job_that_ends_well_in_spite_of_a_cancellation_has_ended_well(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        await anyio.to_thread.run_sync(send, folder.root, {"do": "cancel"})
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.05)
+        return Ending(RunStatus.COMPLETED)
+
+    assert (await run_session(folder, job, terms(), meta=META)).status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_pauses(folder: RunFolder, number: signal.Signals) -> None:
+    async def job(run: Run) -> Ending:
+        os.kill(os.getpid(), number)
+        await anyio.sleep(60)
+        raise AssertionError
+
+    with anyio.fail_after(20):
+        ending = await run_session(folder, job, terms(catch_signals=True), meta=META)
+    assert (ending.status, ending.signal) == (RunStatus.PAUSED, number)
+    assert number.name in str(ending.error)
+    assert folder.history().status is RunStatus.PAUSED
+
+
+async def test_a_second_interrupt_kills_at_once(folder: RunFolder) -> None:
+    kills = Kills()
+
+    async def job(run: Run) -> Ending:
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            await anyio.sleep(60)
+        finally:
+            with anyio.CancelScope(shield=True):  # a process in its grace time
+                assert kills.count == 0
+                os.kill(os.getpid(), signal.SIGINT)
+                while not kills.count:  # noqa: ASYNC110 - the signal's handler makes it so
+                    await anyio.sleep(0.005)
+        raise AssertionError
+
+    with anyio.fail_after(20):
+        ending = await run_session(folder, job, terms(catch_signals=True, processes=kills), meta=META)
+    assert ending.status is RunStatus.PAUSED
+    assert kills.count == 1
+
+
+async def test_answers_through_the_channel(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        run.gates["g"] = ("Yes", "no")
+
+        def ask(message: dict[str, Any]) -> Any:
+            return send(folder.root, message)
+
+        for message, words in (
+            ({"do": "answer", "path": "h", "choice": "no"}, "open gates: g"),
+            ({"do": "answer", "path": "g", "choice": "maybe"}, "the choices are Yes, no"),
+            ({"do": "dance"}, "does not understand 'dance'"),
+            ({"do": "answer"}, "not understood"),
+            ({}, "not understood"),
+        ):
+            with pytest.raises(BakeoffError, match=words):
+                await anyio.to_thread.run_sync(ask, message)
+        assert await anyio.to_thread.run_sync(ask, {"do": "answer", "path": "g", "choice": " yes "}) == {"ok": True}
+        await run.answer_event("g").wait()
+        assert folder.history().answers == {"g": run.answers["g"]}
+        await run.forget_answer("g")
+        await run.forget_answer("g")
+        assert not run.answer_event("g").is_set()
+        return await done(run)
+
+    with anyio.fail_after(20):
+        await run_session(folder, job, terms(), meta=META)
+    assert folder.history().answers == {}
+
+
+async def test_a_damaged_journal_is_mended_and_said(folder: RunFolder) -> None:
+    await run_session(folder, done, terms(), meta=META)
+    data = bytearray(folder.journal.read_bytes())
+    at = data.find(b'"x":1')
+    data[at + 4] = ord("2")
+    folder.journal.write_bytes(data)
+    heard: list[Any] = []
+    events = Events()
+    events.subscribe(heard.append)
+    assert (await run_session(folder, done, terms(events=events))).status is RunStatus.COMPLETED
+    assert any("cannot be read" in event.text for event in heard if isinstance(event, Warned))
+    assert folder.history().records["a"].output == {"x": 1}
+
+
+async def test_a_destroyed_page_is_rebuilt_and_said(folder: RunFolder) -> None:
+    async def much(run: Run) -> Ending:
+        for number in range(40):
+            await run.note("inputs", {"n": number, "text": "x" * 200}).committed()
+        return await done(run)
+
+    await run_session(folder, much, terms(), meta=META)
+    data = bytearray(folder.journal.read_bytes())
+    data[5 * 1024 : 6 * 1024] = b"\xff" * 1024
+    folder.journal.write_bytes(data)
+    heard: list[Any] = []
+    events = Events()
+    events.subscribe(heard.append)
+    await run_session(folder, done, terms(events=events))
+    assert any("was rebuilt" in event.text for event in heard if isinstance(event, Warned))
+    assert (folder.root / "journal.db.damaged").exists()
+
+
+async def test_a_journal_that_fails_ends_the_session_with_its_message(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        run.journal._db.close()  # type: ignore[attr-defined]
+        return await done(run)
+
+    with pytest.raises((JournalError, BaseExceptionGroup)) as caught:
+        await run_session(folder, job, terms(), meta=META)
+    assert isinstance(caught.value, JournalError) or caught.group_contains(JournalError)
+    assert not folder.alive()
+
+
+async def test_nobody_listens(folder: RunFolder) -> None:
+    assert await anyio.to_thread.run_sync(send, folder.root, {"do": "cancel"}) is None
+    assert send(folder.root / "nowhere", {"do": "cancel"}) is None
+
+
+async def test_a_folder_with_a_very_long_name(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 90) / ("y" * 90)
+    deep.mkdir(parents=True)
+    before = Path.cwd()
+
+    async def echo(message: Any) -> Any:
+        return {"heard": message}
+
+    async with control_server(deep, echo):
+        assert await anyio.to_thread.run_sync(send, deep, {"do": "x"}) == {"heard": {"do": "x"}}
+    assert Path.cwd() == before
+
+
+async def test_a_caller_that_leaves_or_talks_nonsense_harms_nobody(tmp_path: Path) -> None:
+    async def echo(message: Any) -> Any:
+        return {"heard": message}
+
+    def talk(data: bytes, listen: bool = True) -> bytes:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(10)
+            client.connect(str(tmp_path / "control"))
+            client.sendall(data)
+            return client.makefile("rb").readline() if listen else b""
+
+    async with control_server(tmp_path, echo):
+        assert b"not understood" in await anyio.to_thread.run_sync(talk, b"{\n")
+        assert b"not understood" in await anyio.to_thread.run_sync(talk, b"[" * 50_000 + b"\n")
+        await anyio.to_thread.run_sync(talk, b"half", False)
+        await anyio.to_thread.run_sync(talk, b'{"do": 1}\n', False)
+        assert json.loads(await anyio.to_thread.run_sync(talk, b'{"do": 2}\n')) == {"heard": {"do": 2}}
+
+
+def test_a_run_that_does_not_answer(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "control"))
+        server.listen(1)
+        with pytest.raises(BakeoffError, match="does not answer"):
+            send(tmp_path, {"do": "x"}, timeout=0.1)
+
+
+async def test_a_connection_that_ends_without_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(_: Any) -> str:
+        raise anyio.EndOfStream
+
+    monkeypatch.setattr(control, "_line", silent)
+    async with control_server(tmp_path, lambda message: message):
+        assert await anyio.to_thread.run_sync(send, tmp_path, {"do": "x"}) is None
+
+
+async def test_leaves_that_fail_in_every_way_keep_their_names() -> None:
+    run = Run()
+
+    async def bug(_: int) -> Outcome:
+        raise KeyError("mine")
+
+    async def mend(_: int) -> Outcome:
+        raise BakeoffError("for people")
+
+    async def slow(_: int) -> Outcome:
+        await anyio.sleep(60)
+        raise AssertionError
+
+    record = await run.leaf("a", "t", bug)
+    assert (record.status, record.kind, record.error) == (Status.FAILED, "error", "KeyError: 'mine'")
+    assert "Traceback" in (record.facts or {})["traceback"]
+    record = await run.leaf("b", "t", slow, timeout=0.01)
+    assert (record.kind, record.output, record.error) == ("timeout", {"timed_out": True}, "timed out after 0.01 s")
+    with pytest.raises(BakeoffError, match="for people"):
+        await run.leaf("c", "t", mend)
+    assert run.lanes.in_use["leaves"] == 0
+    record = await run.leaf("d", "t", bug, absorb=True)
+    assert record.final
