@@ -18,7 +18,7 @@ from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.fan_out import fan_out
-from bakeoff.engine.lanes import Lanes
+from bakeoff.engine.lanes import PATIENCE, Lanes
 from bakeoff.engine.mask import MASK, Masker
 from bakeoff.engine.race import race
 from bakeoff.engine.record import Outcome, Status
@@ -66,6 +66,41 @@ async def test_a_cancelled_request_leaves_room_for_those_behind_it() -> None:
         group.cancel_scope.cancel()
     lanes.release(held)
     assert lanes.in_use == {"a": 0, "b": 0}
+
+
+@anyio_test
+async def test_whoever_wants_much_is_passed_so_often_and_no_more() -> None:
+    """Small requests keep each lane busy in turn; without patience the big one would wait for ever."""
+    lanes = Lanes({"a": 1, "b": 1})
+    holding = {name: await lanes.acquire((name,)) for name in "ab"}
+    big = anyio.Event()
+    passes = 0
+
+    async def want_both() -> None:
+        lanes.release(await lanes.acquire(("a", "b")))
+        big.set()
+
+    async def next_small(name: str) -> None:
+        nonlocal passes
+        holding[name] = await lanes.acquire((name,))
+        passes += not big.is_set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(want_both)
+        await anyio.wait_all_tasks_blocked()
+        for turn in range(200):
+            name = "ab"[turn % 2]
+            group.start_soon(next_small, name)
+            await anyio.wait_all_tasks_blocked()
+            lease = holding.pop(name, None)
+            if lease is not None:
+                lanes.release(lease)
+            await anyio.wait_all_tasks_blocked()
+            if big.is_set():
+                break
+        assert big.is_set()
+        assert passes == PATIENCE
+        group.cancel_scope.cancel()
 
 
 @anyio_test

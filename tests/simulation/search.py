@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from types import ModuleType
 
 from simulation import fan, leasing, racing, sessions, spending
@@ -9,6 +10,10 @@ from simulation.world import Chance, Trace, run_seeded
 
 PROGRAMS: tuple[ModuleType, ...] = (fan, sessions, racing, fan, sessions, leasing, fan, sessions, spending)
 """What a seed simulates, by its remainder; those with the most ways to go wrong come up most."""
+
+
+REAL_TIME = 30
+"""Seconds after which a program that never waits counts as hung; most take a thousandth of one."""
 
 
 class SeedFailure(AssertionError):
@@ -27,6 +32,8 @@ def simulate(seed: int) -> Trace:
     async def main() -> None:
         await program.simulate(chance, trace)
 
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(REAL_TIME)
     try:
         run_seeded(seed, main)
     except BaseException as failure:
@@ -36,7 +43,14 @@ def simulate(seed: int) -> Trace:
         raise SeedFailure(
             f"seed {seed} ({name}): {_causes(failure)}\nreplay: python tests/simulate.py --first {seed} --count 1"
         ) from failure
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     return trace
+
+
+def _too_long(*_: object) -> None:
+    raise AssertionError(f"goes round in circles: {REAL_TIME} real seconds, and virtual time stands still")
 
 
 def _causes(failure: BaseException) -> str:

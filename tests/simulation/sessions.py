@@ -254,7 +254,7 @@ async def simulate(chance: Chance, trace: Trace) -> None:
     forgotten = False
     for stop in [*(chance.choice(("stop", "kill", "fail")) for _ in range(chance.randint(0, 3))), None]:
         history = History(Path("/run")).read(list(durable))
-        done = {path for path, record in history.records.items() if record.final}
+        done = {path for path, found in history.records.items() if found.status is Status.COMPLETED or found.absorbed}
         fails_at = chance.randint(1, 12) if stop == "fail" else 0
         journal = SimJournal(durable, chance, chance.choice((0, 0, 1, 4)), fails_at)
         session = Session(journal, chance, trace, done, ledger)
