@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from project import Project
@@ -81,3 +82,37 @@ steps:
     )
     assert ending.status == "completed", ending.error
     assert project.trace() == ["44", "seen", "4"]
+
+
+async def test_an_answer_in_the_moment_of_the_pause_is_not_lost(project: Project) -> None:
+    from bakeoff.engine.run import Run
+
+    real = Run.commit
+
+    async def answered(run: Run, record: Any, *more: Any) -> None:
+        await real(run, record, *more)
+        if record.status == "paused":
+            await run.answer(record.path, "approve")
+
+    flow = "steps: [{id: a, type: shell, run: 'echo a >> trace'}, {id: g, type: gate, message: go}]"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "commit", answered)
+        assert (await project.start(flow)).status == "completed"
+    assert project.trace() == ["a"]
+
+
+async def test_what_was_interrupted_is_shown_as_pending(project: Project) -> None:
+    import anyio
+
+    async with anyio.create_task_group() as group:
+
+        async def call() -> None:
+            await project.start("steps: [{id: a, type: shell, run: 'echo a >> trace; sleep 60'}]")
+
+        group.start_soon(call)
+        while not project.trace():  # noqa: ASYNC110  (a process writes it)
+            await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+    state = project.state()
+    assert (state["status"], state["steps"]["a"]["status"]) == ("paused", "pending")
+    assert state["steps"]["a"]["error"] == "interrupted before it ended"

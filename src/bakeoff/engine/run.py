@@ -166,7 +166,9 @@ class Run:
             place = self._take_place()
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()
-                self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
+                started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
+                if reserve:  # a call that may cost something is on record before it is made
+                    await started.committed()
                 if self.events.heard:
                     self.events.emit(NodeStarted(begun, path, type_, attempt, place))
                 outcome = await _guarded(work, attempt, timeout)

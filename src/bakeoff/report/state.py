@@ -40,7 +40,8 @@ def steps(history: History, status: RunStatus) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path, record in history.records.items():
         found[path] = _step(record, history)
-    for path, start in history.open.items():
+    unfinished = {path: start for path, start in history.starts.items() if path not in history.records}
+    for path, start in {**unfinished, **history.open}.items():
         live = status is RunStatus.RUNNING
         found[path] = {
             "type": None,

@@ -145,6 +145,8 @@ def resumable(
     history = folder.history()
     if history.meta.get("job", JOB) != JOB:
         raise BakeoffError(f"run {run_id} is not a workflow's; the program that made it resumes it")
+    if not history.meta and not history.damaged:
+        raise BakeoffError(f"run {run_id} was stopped before anything was done; `bakeoff clean {run_id}` removes it")
     if not history.meta:
         raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
     status, _ = folder.standing(history)
@@ -267,12 +269,22 @@ class _Job:
         setting = workflow_setting(run, workflow, self.settings, self.project, self.workflow_dir, self.inputs)
         setting.processes, setting.asker = spawner, self.conditions.asker
         setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
-        context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
-        scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
-        setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
         text = announcement(workflow.steps, run.budget.ceilings)
         if text is not None:
             run.events.emit(Warned(run.clock.wall(), text))
+        while True:
+            ending = await self.walk(setting)
+            gate = ending.facts.get("gate") if ending.status is RunStatus.PAUSED else None
+            if gate is None or run.answers.get(gate["step_id"]) is None:
+                return ending
+            # Answered in the moment in which it paused: what has ended is on record, so going on is walking again.
+
+    async def walk(self, setting: Setting) -> Ending:
+        """The steps, from the first one on; those that have ended are only looked up."""
+        workflow = self.workflow
+        context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
+        scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
+        setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
         facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
         for index, step in enumerate(workflow.steps):
             facts |= {"current_step_id": step.id, "current_step_index": index}
