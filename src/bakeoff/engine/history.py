@@ -1,6 +1,7 @@
 """What a journal says: entries read back into records, decisions, answers and sessions.
 
-Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node, `decide` (a
+Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node,
+`void` (a start whose work did not begin), `decide` (a
 choice that a resumed run must repeat), `answer` (to a gate), `inputs` (new ones given on resume), `called` (copies
 of definitions that are called), `edit` (the
 definition was replaced; what was done before is found by key from here on).
@@ -143,6 +144,7 @@ class History:
     settled: tuple[str, ...] = ()
     spent: dict[str, float] = field(default_factory=dict)
     active_seconds: float = 0.0
+    began: float | None = None
 
     def read(self, entries: Iterable[Entry | int]) -> History:
         """Take in entries, in order."""
@@ -169,19 +171,30 @@ class History:
 
     def _run(self, entry: Entry) -> None:
         body = json.loads(entry.body)
-        if self.status is RunStatus.RUNNING:
+        status = RunStatus(body["status"])
+        if status is RunStatus.RUNNING:
+            self.interrupt()
+            self.began = body["at"]
+        else:
             self.active_seconds += body.get("seconds", 0.0)
-        self.status = RunStatus(body["status"])
+            self.began = None
+            self.interrupt()
+        self.status = status
         self.error = body.get("error")
         self.ending = body
         self.updated_at = body["at"]
-        self._interrupt()
 
-    def _interrupt(self) -> None:
-        """A session begins or ends: what is open did not finish, and what it had reserved counts as used."""
+    def interrupt(self) -> None:
+        """The session that wrote last is over: what is open did not finish, and what it had reserved counts as used.
+
+        A session that was killed could not say how long it was active; it counts up to its last entry.
+        """
         for start in self.open.values():
             self._spend(start.reserved)
         self.open.clear()
+        if self.began is not None:
+            self.active_seconds += max(0.0, self.updated_at - self.began)
+            self.began = None
 
     def _start(self, entry: Entry) -> None:
         start = Start(entry.path, *json.loads(entry.body))
@@ -193,6 +206,10 @@ class History:
         body = json.loads(entry.body)
         self.retries.setdefault(entry.path, []).append(body["error"])
         self._close(entry.path, body["at"], body.get("usage"))
+
+    def _void(self, entry: Entry) -> None:
+        """A start whose work did not begin after all."""
+        self.open.pop(entry.path, None)
 
     def _end(self, entry: Entry) -> None:
         body = json.loads(entry.body)
@@ -237,6 +254,7 @@ class History:
 
     def edited(self) -> None:
         """The definition changed: paths mean nothing any more, keys do."""
+        self.interrupt()
         for record in self.records.values():
             if record.final and record.key:
                 self.pool.setdefault(record.key, deque()).append(record)

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.budget import Budget
+from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
@@ -167,8 +167,8 @@ class Run:
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()
                 started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
-                if reserve:  # a call that may cost something is on record before it is made
-                    await started.committed()
+                if reserve:
+                    await self._on_record(started, path, reservation)
                 if self.events.heard:
                     self.events.emit(NodeStarted(begun, path, type_, attempt, place))
                 outcome = await _guarded(work, attempt, timeout)
@@ -177,6 +177,16 @@ class Run:
             finally:
                 heapq.heappush(self._places, place)
                 self.lanes.release(lease)
+
+    async def _on_record(self, started: Batch, path: str, reservation: Reservation) -> None:
+        """A call that may cost something is on disk before it is made; cancelled until then, it costs nothing."""
+        try:
+            await started.committed()
+        except BaseException:
+            reservation.void()
+            if started.error is None:
+                self._append("void", path, "null")
+            raise
 
     def _tries(self, path: str) -> int:
         """How often a node was started before, in this session and earlier ones."""

@@ -118,6 +118,7 @@ async def run_session(
     try:
         warnings = [] if meta is not None else _mend(folder)
         history = History(folder.root) if meta is not None else folder.history()
+        history.interrupt()
         warnings += _damage(history)
         journal = SqliteJournal(folder.journal)
         try:
