@@ -231,3 +231,50 @@ async def test_text_of_an_agent_does_not_reach_a_shell_unquoted(project: Project
     claude_says(project, "fine")
     assert (await project.start(flow, allow_unquoted=True)).status == "completed"
     assert project.state()["steps"]["b"]["output"]["stdout"] == "fine\n"
+
+
+async def test_a_budget_of_tokens_fails_safe(project: Project) -> None:
+    claude_says(project, "ok")
+    flow = """
+budget: {tokens: 84}
+steps:
+  - {id: a, type: prompt, integration: claude, prompt: hi}
+  - {id: b, type: prompt, integration: claude, prompt: hi}
+  - {id: c, type: prompt, integration: claude, prompt: hi}
+"""
+    # 42 tokens a call: after two nothing is left, and the third is not made.
+    assert (await project.start(flow)).status == "budget_spent"
+    assert [project.state()["steps"].get(name, {}).get("status") for name in "abc"] == ["completed", "completed", None]
+    assert project.state()["usage"]["tokens"] == 84
+    project.store.open("r").delete()
+    event = project.folder / "event.json"
+    told = json.loads(event.read_text())
+    del told["usage"]
+    event.write_text(json.dumps(told))
+    assert (await project.start(flow)).status == "budget_spent"
+    assert project.state()["steps"].keys() == {"a"}
+    assert any("were not reported" in event.text for event in project.events if isinstance(event, Warned))
+    project.store.open("r").delete()
+    install(project, "mine", "echo done")
+    settings(project, '[agents.mine]\nargv = ["mine", "{prompt}"]\n')
+    ending = await project.start(flow.replace("claude", "mine"))
+    assert "mine does not report how many it used" in (ending.error or "")
+
+
+async def test_a_call_that_was_open_when_the_run_was_killed_is_paid_for(project: Project) -> None:
+    from bakeoff.engine.journal import SqliteJournal
+
+    claude_says(project, "ok")
+    flow = """
+budget: {calls: 2, seconds: 100}
+steps: [{id: a, type: prompt, integration: claude, prompt: hi}, {id: b, type: prompt, integration: claude, prompt: hi}]
+"""
+    assert (await project.start(flow.replace("calls: 2", "calls: 1"))).status == "budget_spent"
+    # As a killed session leaves it: running, with a call that was begun, 60 seconds in.
+    journal = SqliteJournal(project.store.open("r").journal)
+    journal.append("run", "", '{"status": "running", "at": 1000}')
+    journal.append("start", "b", '[1, 1060, 0, {"calls": 1.0, "tokens": 1.0}]')
+    journal.close()
+    assert (await project.resume(edit=flow)).status == "budget_spent"
+    assert project.state()["usage"]["calls"] == 2
+    assert project.store.open("r").history().active_seconds >= 60

@@ -116,3 +116,23 @@ async def test_what_was_interrupted_is_shown_as_pending(project: Project) -> Non
     state = project.state()
     assert (state["status"], state["steps"]["a"]["status"]) == ("paused", "pending")
     assert state["steps"]["a"]["error"] == "interrupted before it ended"
+
+
+async def test_a_secret_given_as_input_is_not_kept_and_asked_for_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bakeoff.engine.errors import BakeoffError
+
+    monkeypatch.setenv("API_TOKEN", "sk-very-secret-1")
+    flow = """
+secrets: [API_TOKEN]
+inputs: {tok: {type: string}, code: {type: number, default: 1}}
+steps: [{id: a, type: shell, run: "echo {{ inputs.tok | sh }} >> trace; exit {{ inputs.code }}"}]
+"""
+    assert (await project.start(flow, {"tok": "sk-very-secret-1"})).status == "failed"
+    with pytest.raises(BakeoffError, match="give it again with -i tok=VALUE"):
+        await project.resume({"code": "0"})
+    assert (await project.resume({"code": "0", "tok": "sk-very-secret-1"})).status == "completed"
+    assert project.trace() == ["sk-very-secret-1"] * 2
+    for file in (project.folder / ".bakeoff").rglob("*"):
+        assert not file.is_file() or b"sk-very-secret-1" not in file.read_bytes()

@@ -15,7 +15,7 @@ from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.history import History
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.machine import cpu_allowance, memory_available
-from bakeoff.engine.mask import SHORTEST, Masker
+from bakeoff.engine.mask import MASK, SHORTEST, Masker
 from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
@@ -157,6 +157,14 @@ def resumable(
         workflow = reread_workflow(text, source.name, source, step_types(settings))
     else:
         workflow = load(edit, store.project, settings, conditions)
+    hidden = [
+        name
+        for name, value in history.inputs.items()
+        if workflow.secrets and isinstance(value, str) and MASK in value and name not in inputs
+    ]
+    if hidden:
+        again = " ".join(f"-i {name}=VALUE" for name in hidden)
+        raise BakeoffError(f"run {run_id} was given a secret as input, which is not kept: give it again with {again}")
     values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
     return Resumable(folder, history, settings, workflow, values, source)
 

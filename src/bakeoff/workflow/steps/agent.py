@@ -11,6 +11,7 @@ from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Warned
 from bakeoff.engine.record import Outcome, Status, Stored, kept
 from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.steps.leaf import Leaf
@@ -54,7 +55,7 @@ def prepare(place: Place) -> Leaf:
         said = outcome.output["text"]
         if isinstance(said, str):  # `stdout` is the same text
             outcome.output["text"] = outcome.output["stdout"] = kept(place.run.masker.text(said), f"{log}.text")
-        outcome.usage = {**_tokens(outcome.usage), "calls": 1}
+        outcome.usage = {**_tokens(outcome.usage, result.dispatched, place), "calls": 1}
         return outcome
 
     return Leaf(given, work, lanes=(LANE,), reserve=reserve)
@@ -111,7 +112,13 @@ def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
         BakeoffError: there is a money budget, and what this agent costs cannot be known or held.
     """
     budget: Budget = setting.run.budget
-    reserve: dict[str, float] = {"calls": 1.0, "tokens": 0.0}
+    # How many tokens a call will take cannot be said before; one must be left for it to be made at all.
+    reserve: dict[str, float] = {"calls": 1.0, "tokens": 1.0}
+    if "tokens" in budget.ceilings and not entry.reports_usage:
+        raise BakeoffError(
+            f"the run has a budget of tokens, but {entry.name} does not report how many it used; "
+            "use an agent that does, or a budget of calls"
+        )
     if "usd" in budget.ceilings:
         if not entry.reports_cost:
             raise BakeoffError(
@@ -127,11 +134,19 @@ def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
     return reserve
 
 
-def _tokens(usage: Mapping[str, Any] | None) -> dict[str, Any]:
+def _tokens(usage: Mapping[str, Any] | None, dispatched: bool, place: Place) -> dict[str, Any]:
+    """The usage with the sum of tokens; a call that did not say, under a budget of tokens, used all that was left."""
     counted = dict(usage or {})
     parts = [counted.get("input_tokens"), counted.get("output_tokens")]
+    budget = place.run.budget
     if any(part is not None for part in parts):
         counted["tokens"] = sum(part or 0 for part in parts)
+    elif not dispatched:
+        counted["tokens"] = 0
+    elif "tokens" in budget.ceilings:
+        counted["tokens"] = max(1.0, budget.left("tokens") + 1.0)
+        text = "its tokens were not reported; all that was left of the budget counts as used"
+        place.run.events.emit(Warned(place.run.clock.wall(), text, place.path))
     return counted
 
 

@@ -115,7 +115,12 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
         "quorum" if too_few else None,
         started_at=started,
         ended_at=max(started, place.run.clock.wall()),
-        facts={"template": step.step.id, "collected": len(ends), "quorum": quorum is not None and halt is None},
+        facts={
+            "template": step.step.id,
+            "collected": len(ends),
+            "quorum": quorum is not None and halt is None,
+            "halted": halt is not None,
+        },
         absorbed=too_few and step.continue_on_error,
     )
     await place.run.commit(record)

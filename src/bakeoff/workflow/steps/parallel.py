@@ -50,5 +50,6 @@ async def run_parallel(place: Place) -> Halt | None:
     place.scope.follow("parallel", *(end.scope.chain for end in ends))
     halt = ends[-1].halt if ends else None
     if halt is None or not halt.raised:
-        await place.ended(started, {"branches": {end.name: "halted" if end.halt else "completed" for end in ends}})
+        branches = {end.name: "halted" if end.halt else "completed" for end in ends}
+        await place.ended(started, {"branches": branches}, facts={"halted": halt is not None})
     return halt
