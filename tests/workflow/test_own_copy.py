@@ -89,10 +89,11 @@ async def test_an_answer_in_the_moment_of_the_pause_is_not_lost(project: Project
 
     real = Run.commit
 
-    async def answered(run: Run, record: Any, *more: Any) -> None:
-        await real(run, record, *more)
+    async def answered(run: Run, record: Any, *more: Any) -> Any:
+        record = await real(run, record, *more)
         if record.status == "paused":
             await run.answer(record.path, "approve")
+        return record
 
     flow = "steps: [{id: a, type: shell, run: 'echo a >> trace'}, {id: g, type: gate, message: go}]"
     with pytest.MonkeyPatch.context() as patch:
@@ -136,3 +137,50 @@ steps: [{id: a, type: shell, run: "echo {{ inputs.tok | sh }} >> trace; exit {{ 
     assert project.trace() == ["sk-very-secret-1"] * 2
     for file in (project.folder / ".bakeoff").rglob("*"):
         assert not file.is_file() or b"sk-very-secret-1" not in file.read_bytes()
+
+
+async def test_a_secret_reads_the_same_before_and_after_a_resume(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_TOKEN", "sk-very-secret-1")
+    flow = """
+secrets: [API_TOKEN]
+inputs: {code: {type: number, default: 1}}
+steps:
+  - {id: s, type: shell, argv: [printenv, API_TOKEN]}
+  - {id: j, type: fan-in, wait_for: [s], output: {t: "{{ steps.s.output.stdout }}"}}
+  - {id: f, type: fan-out, items: ["{{ steps.j.output.t }}", b], step: {id: i, type: shell, run: "echo {{ item | sh }} >> trace; exit {{ inputs.code }}"}}
+"""
+    await project.start(flow.replace('["{{ steps.j.output.t }}", b]', '"{{ [steps.j.output.t] }}"'))
+    await project.resume({"code": "0"})
+    assert project.trace() == ["***", "***"]
+
+
+async def test_a_gate_that_waits_holds_no_place(project: Project) -> None:
+    from collections.abc import Sequence
+
+    import anyio
+
+    worked = anyio.Event()
+
+    class Person:
+        async def ask(self, path: str, message: str, options: Sequence[str], show: str | None) -> str | None:
+            await worked.wait()
+            return "approve"
+
+    flow = """
+steps:
+  - id: p
+    type: parallel
+    branches: {l: [{id: g, type: gate, message: go}], r: [{id: w, type: shell, run: "echo w >> trace"}]}
+"""
+
+    async def watch() -> None:
+        while not project.trace():  # noqa: ASYNC110  (a process writes it)
+            await anyio.sleep(0.01)
+        worked.set()
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            assert (await project.start(flow, asker=Person(), max_parallel=1)).status == "completed"

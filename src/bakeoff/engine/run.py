@@ -79,7 +79,7 @@ class Run:
         work: Work,
         *,
         key: str = "",
-        lanes: Iterable[str] = (),
+        lanes: Iterable[str] | None = (),
         retry: Retry = ONCE,
         timeout: float | None = None,
         absorb: bool = False,
@@ -98,7 +98,7 @@ class Run:
             type_: what sort of node it is.
             work: see `Work`.
             key: digest of what the result depends on.
-            lanes: lanes to hold besides `leaves`.
+            lanes: lanes to hold besides `leaves`; None for work that only waits and holds none at all.
             retry: which failures are tried again.
             timeout: seconds for one try, from the start of the work; the work is cancelled then. Work that
                 ends its own processes in time needs none here.
@@ -113,10 +113,11 @@ class Run:
         if (kept := self.find(path, key)) is not None:
             return await self._keep(*kept)
         attempt = self._tries(path)
+        wanted = () if lanes is None else (LEAVES, *lanes)
         delays = retry.delays(self.random)
         while True:
             attempt += 1
-            outcome, begun, seconds = await self._try(path, type_, work, attempt, tuple(lanes), timeout, reserve or {})
+            outcome, begun, seconds = await self._try(path, type_, work, attempt, wanted, timeout, reserve or {})
             delay = next(delays, None) if retry.wants(outcome) else None
             if delay is None:
                 break
@@ -142,8 +143,7 @@ class Run:
             attempts=attempt,
             absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
-        await self.commit(record, backlog)
-        return record
+        return await self.commit(record, backlog)
 
     async def _try(
         self,
@@ -159,7 +159,7 @@ class Run:
         # The budget first: whoever waits for money holds no lane.
         with await self.budget.reserve(reserve) as reservation:
             try:
-                lease = await self.lanes.acquire((LEAVES, *lanes))
+                lease = await self.lanes.acquire(lanes)
             except BaseException:
                 reservation.void()
                 raise
@@ -208,27 +208,24 @@ class Run:
             text, files = encode_record(record, self.root, adopted=True)
             await self._append("end", record.path, text, files).committed()
         if self.events.heard:
-            self.events.emit(NodeEnded(self.clock.wall(), self._masked(record), reused=True))
+            self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
         return record
 
-    async def commit(self, record: Record, backlog: Backlog | None = None) -> None:
-        """Write a node's record; return when it is on disk, or in the backlog. Cancelled, it is written all the same.
+    async def commit(self, record: Record, backlog: Backlog | None = None) -> Record:
+        """Write a node's record; return it, as a resumed run would find it, when it is on disk or in the backlog.
 
-        Passes on JournalError: it could not be written.
+        Cancelled, it is written all the same. Passes on JournalError: it could not be written.
         """
         text, files = encode_record(record, self.root)
-        batch = self._append("end", record.path, text, files)
+        if self.masker.forms:
+            text = self.masker.text(text)
+            record = decode_record(record.path, json.loads(text), self.root)
+        batch = self.journal.append("end", record.path, text, files)
         self.history.records[record.path] = record
         await (batch.committed() if backlog is None else backlog.add(batch))
         if self.events.heard:
-            self.events.emit(NodeEnded(record.ended_at, self._masked(record)))
-
-    def _masked(self, record: Record) -> Record:
-        """A record as others may see it."""
-        if not self.masker.forms:
-            return record
-        text, _ = encode_record(record, self.root)
-        return decode_record(record.path, json.loads(self.masker.text(text)), self.root)
+            self.events.emit(NodeEnded(record.ended_at, record))
+        return record
 
     async def decide(self, path: str, make: Callable[[], Any]) -> Any:
         """A choice that a resumed run must repeat: made once, committed, and the same ever after.
@@ -238,7 +235,11 @@ class Run:
         if path in self.history.decisions:
             return self.history.decisions[path]
         choice = make()
-        await self._append("decide", path, encode(choice)).committed()
+        text = encode(choice)
+        if self.masker.forms:
+            text = self.masker.text(text)
+            choice = json.loads(text)
+        await self.journal.append("decide", path, text).committed()
         self.history.decisions[path] = choice
         return choice
 

@@ -138,15 +138,14 @@ class Place:
         output = make(self)
         now = self.started()
         record = Record(self.path, self.step.type, Status.COMPLETED, output, started_at=now, ended_at=now)
-        await self.run.commit(record)
-        return record
+        return await self.run.commit(record)
 
     async def ended(self, started_at: float, output: Mapping[str, Any], **more: Any) -> Record:
         """Commit the record of a node that holds others, and make it visible to later steps."""
         status = more.pop("status", Status.COMPLETED)
         ended_at = max(started_at, self.run.clock.wall())
         record = Record(self.path, self.step.type, status, output, started_at=started_at, ended_at=ended_at, **more)
-        await self.run.commit(record)
+        record = await self.run.commit(record)
         self.add(record)
         return record
 

@@ -30,7 +30,7 @@ def prepare(place: Place) -> Leaf:
         choice, error = await _choice(place, message, show)
         return await _outcome(place, given, choice, error)
 
-    return Leaf(given, work)
+    return Leaf(given, work, lanes=None)
 
 
 async def _choice(place: Place, message: str, show: str | None) -> tuple[str | None, str | None]:

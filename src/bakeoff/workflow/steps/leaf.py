@@ -19,14 +19,14 @@ class Leaf:
         input: everything the result depends on, evaluated; shown to people and part of the step's key.
         work: see `bakeoff.engine.run.Work`.
         timeout: seconds after which the engine cancels the work; None where the work sees to that itself.
-        lanes: lanes the type takes on its own.
+        lanes: lanes the type takes on its own; None for work that only waits and holds none at all.
         reserve: budget for one try, by kind.
     """
 
     input: Mapping[str, Any]
     work: Callable[[int], Awaitable[Outcome]]
     timeout: float | None = None
-    lanes: tuple[str, ...] = ()
+    lanes: tuple[str, ...] | None = ()
     reserve: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -53,7 +53,7 @@ async def _do(place: Place) -> Record:
         step.type,
         leaf.work,
         key=place.key(leaf.input),
-        lanes=(*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
+        lanes=None if leaf.lanes is None else (*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,
         absorb=step.continue_on_error,
