@@ -44,7 +44,7 @@ check: $(READY)
 	$(BIN)/python .ci/audit.py
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --check
 
 soak: $(READY)
 	BAKEOFF_SOAK=1 BAKEOFF_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m soak -x tests
