@@ -150,9 +150,8 @@ async def test_an_exception_of_an_item_cancels_the_others_and_is_raised() -> Non
         finally:
             ended.append(item)
 
-    with pytest.raises(BaseExceptionGroup) as caught:
+    with pytest.raises(KeyError, match="mine"):
         await fan_out([0, 1, 2], body, bound=3)
-    assert caught.group_contains(KeyError)
     assert sorted(ended) == [0, 1, 2]
 
 
@@ -169,9 +168,8 @@ async def test_an_exception_of_an_entrant_ends_the_race() -> None:
             ended.append(entrant)
         return entrant
 
-    with pytest.raises(BaseExceptionGroup) as caught:
+    with pytest.raises(KeyError):
         await race(3, run, bool, bound=3)
-    assert caught.group_contains(KeyError)
     assert sorted(ended) == [0, 1, 2]
 
 

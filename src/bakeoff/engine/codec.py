@@ -9,6 +9,7 @@ from bakeoff.engine.errors import BakeoffError
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 _SCALARS = frozenset({str, int, bool, float, type(None)})
+_PLAIN_BITS = 2000  # whole numbers that every setting of Python can write; it refuses very long ones
 
 
 class Codec(Protocol):
@@ -31,7 +32,11 @@ class JsonCodec:
 
         Passes on TypeError: it is not JSON.
         """
-        return value if type(value) in _SCALARS else json.loads(strict_json(value))
+        if type(value) in _SCALARS:
+            if type(value) is int and value.bit_length() > _PLAIN_BITS:
+                strict_json(value)
+            return value
+        return json.loads(strict_json(value))
 
     def decode(self, data: Any) -> Any:
         """The value as it is."""

@@ -8,6 +8,9 @@ from typing import Generic, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from bakeoff.engine.failures import WorkGroup, is_stray, named, work_group
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,7 +33,7 @@ async def fan_out(
 
     Args:
         items: pulled one by one as places fall free.
-        body: must turn failures into results; an exception cancels every item and is raised.
+        body: must turn failures into results; an exception cancels every item and is raised, as one of `items` is.
         bound: most items open at once, at least 1.
         halts: whether a result halts the fan-out.
         on_halt: `finish` or `cancel`.
@@ -72,31 +75,40 @@ class _FanOut(Generic[Item, Result]):
         self.working = 0
         self.idle = anyio.Event()
         self.exhausted = False
+        self.pulled = 0
         self.workers = 0
         self.coming = 0  # workers that have not chosen their first item yet
 
     async def run_alone(self) -> list[Result]:
         """The same with one place: no tasks, no halts to attribute, nobody to revive for."""
         results: list[Result] = []
-        for index, item in self.pending:
-            results.append(await self.body(index, item))
-            if self.halts(results[-1]):
-                break
+        try:
+            for index, item in self.pending:
+                results.append(await self.body(index, item))
+                if self.halts(results[-1]):
+                    break
+        except BaseException as failure:
+            if not is_stray(failure):
+                raise
+            raise named(failure) from failure
         return results
 
     async def run(self, bound: int) -> list[Result]:
-        async with anyio.create_task_group() as group:
+        async with work_group() as group:
             self.hire(group, bound)
         last = min(self.halted, default=None)
-        count = len(self.results) if last is None else last + 1
+        count = self.pulled if last is None else last + 1
+        if len(self.results) < count:
+            await checkpoint_if_cancelled()
+        assert last is not None or (self.exhausted and len(self.results) == count), "items are missing"
         return [self.results[index] for index in range(count)]
 
-    def hire(self, group: TaskGroup, bound: int) -> None:
+    def hire(self, group: WorkGroup, bound: int) -> None:
         """Start workers, as many as there are items for, up to the bound."""
         while self.workers < bound and not self.halted and self.fetch():
             self.workers += 1
             self.coming += 1
-            group.start_soon(self.work, group, bound)
+            group.start(self.work, group, bound)
 
     def fetch(self) -> bool:
         """See to it that one more worker will find an item."""
@@ -110,6 +122,7 @@ class _FanOut(Generic[Item, Result]):
     def pull(self) -> tuple[int, Item] | None:
         found = None if self.exhausted else next(self.pending, None)
         self.exhausted = found is None
+        self.pulled += found is not None
         return found
 
     def next_item(self) -> tuple[int, Item] | None:
@@ -119,14 +132,14 @@ class _FanOut(Generic[Item, Result]):
             return heapq.heappop(self.ready)
         return self.pull() if lowest_halt is None else None
 
-    async def work(self, group: TaskGroup, bound: int) -> None:
+    async def work(self, group: WorkGroup, bound: int) -> None:
         # Chosen here and not by `hire`: tasks may start in any order, items do not.
         self.coming -= 1
         while (current := self.next_item()) is not None:
             await self.open(group, bound, *current)
         self.workers -= 1
 
-    async def open(self, group: TaskGroup, bound: int, index: int, item: Item) -> None:
+    async def open(self, group: WorkGroup, bound: int, index: int, item: Item) -> None:
         """One item, from its start to the result that stands."""
         self.begin()
         try:

@@ -8,6 +8,8 @@ from typing import Generic, Literal, TypeVar
 
 import anyio
 
+from bakeoff.engine.failures import work_group
+
 Result = TypeVar("Result")
 
 
@@ -46,8 +48,14 @@ async def race(
         mode: see above.
 
     Raises:
-        ValueError: `bound` is less than 1, or the mode is unknown.
+        ValueError: `bound` is less than 1, `entrants` negative, or the mode is unknown.
+        TypeError: one of them is no whole number.
     """
+    for name, number in (("bound", bound), ("number of entrants", entrants)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"the {name} of a race must be a whole number, not {number!r}")
+    if entrants < 0:
+        raise ValueError(f"a race has 0 entrants or more, not {entrants}")
     if bound < 1:
         raise ValueError(f"the bound of a race must be at least 1, not {bound}")
     if mode not in ("deterministic", "fastest"):
@@ -78,7 +86,7 @@ async def race(
                 if accept(result):
                     won(entrant)
 
-    async with anyio.create_task_group() as group:
+    async with work_group() as group:
         for _ in range(min(bound, entrants)):
-            group.start_soon(work)
+            group.start(work)
     return ended

@@ -16,6 +16,7 @@ from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
+from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, decode_record, encode, encode_record
 from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
@@ -313,16 +314,29 @@ async def _guarded(work: Work, attempt: int, timeout: float | None) -> Outcome:
     Raises:
         BakeoffError: the work met something only a person can mend.
     """
+    scope: anyio.CancelScope | None = None
+    facts: dict[str, Any] | None = None
     try:
         if timeout is None:
             return await work(attempt)
         with anyio.move_on_after(timeout) as scope:
-            return await work(attempt)
-        assert scope.cancelled_caught
-        return Outcome(Status.FAILED, {"timed_out": True}, f"timed out after {timeout:g} s", "timeout")
+            outcome = await work(attempt)
+        # Called on the very tick of the deadline, the cancel did not reach work that ended then.
+        if not scope.cancel_called or anyio.current_time() <= scope.deadline:
+            return outcome
     except BakeoffError:
         raise
-    except Exception as failure:
-        text = "".join(traceback.format_exception(failure))
-        error = f"{type(failure).__name__}: {failure}"
-        return Outcome(Status.FAILED, error=error, kind="error", facts={"traceback": text})
+    except BaseException as failure:
+        if not isinstance(failure, Exception) and not is_stray(failure):
+            raise
+        facts = {"traceback": "".join(traceback.format_exception(failure))}
+        if scope is None or not scope.cancel_called:
+            return Outcome(Status.FAILED, error=_said(failure), kind="error", facts=facts)
+    # Whatever the work made of being cancelled: its time was up.
+    return Outcome(Status.FAILED, {"timed_out": True}, f"timed out after {timeout:g} s", "timeout", facts=facts)
+
+
+def _said(failure: BaseException) -> str:
+    if is_stray(failure):
+        return f"{type(failure).__name__}: something that the work waited for was cancelled, the work was not"
+    return f"{type(failure).__name__}: {failure}"
