@@ -93,6 +93,15 @@ class Budget:
             await tight._changed.wait()
         return self._held(Reservation(amounts))
 
+    def count(self, amounts: Mapping[str, float], sign: int) -> None:
+        """Count what an open reservation holds as spent already (`sign` 1), or as reserved again (-1)."""
+        for budget in self._chain() if amounts else ():
+            for kind, amount in amounts.items():
+                budget._reserved[kind] -= sign * amount
+                budget.spent[kind] += sign * amount
+            budget._changed.set()
+            budget._changed = anyio.Event()
+
     def left(self, kind: str) -> float:
         """What is neither spent nor reserved of one kind; infinite without a ceiling."""
         if kind not in self.ceilings:

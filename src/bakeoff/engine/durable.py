@@ -5,23 +5,31 @@ The same bound, order, halt, resume and cancel as in workflows, without YAML.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 
+from bakeoff.engine.arguments import CallOptions, amounts, check_name, project_folder, whole
 from bakeoff.engine.blocking import call_blocking
+from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.codec import JSON, Codec, argument_json
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError, RunBusyError, the_failure
 from bakeoff.engine.events import Events
+from bakeoff.engine.failures import is_cancel
 from bakeoff.engine.fan_out import fan_out as fan_out_items
 from bakeoff.engine.journal import Backlog, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.nesting import CURRENT, HeldLeaf, waiting
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import DEFAULT_MAX_PARALLEL, Run
@@ -66,6 +74,9 @@ class DurableRun:
     """A run that is open: everything done through it shares its bound, lanes, budget and journal."""
 
     run: Run
+    closed: bool = False
+    _calls: set[anyio.CancelScope] = field(default_factory=set)
+    _numbers: Iterator[int] = field(default_factory=count)
 
     async def fan_out(
         self,
@@ -82,11 +93,13 @@ class DurableRun:
         lanes: Iterable[str] = (),
         isolate: bool = False,
         codec: Codec = JSON,
+        reserve: Mapping[str, float] | None = None,
     ) -> list[Any]:
         """The results of `function(item)` for every item, in item order, at most `max_concurrency` at once.
 
         A result that an earlier session of the run committed is taken from there: it is found by `name`, the
-        item's JSON and `version`. A failed item is tried again when the run is resumed.
+        item's JSON and `version`. A failed item is tried again when the run is resumed. Called from inside an
+        item of the same run, that item holds no place while it waits for this.
 
         Args:
             function: async, or plain: then it runs in a thread, or with `isolate` in a process that can be killed.
@@ -102,33 +115,56 @@ class DurableRun:
             lanes: lanes that each item holds.
             isolate: see `function`.
             codec: for results that are not JSON.
+            reserve: what one try uses of the run's budget at most, by kind; it counts in full. One call where the
+                run has a ceiling on calls.
 
-        Cancelled, running items are cancelled and nothing that has ended is lost.
+        Cancelled, running items are cancelled and nothing that has ended is lost. An exception that is no failure
+        of an item (`items` raised it, or SystemExit and its like) cancels the items and is raised as it is.
 
-        Raises:
-            FanOutError: an item failed, or fewer than `min_success` succeeded.
-            ValueError: a bound of less than 1, or an unknown `on_halt`.
+        Passes on FanOutError: an item failed, or fewer than `min_success` succeeded.
+        Passes on ValueError and TypeError: an option is out of its range, or of the wrong kind.
+        Passes on BakeoffError: the run is over, or has no such lane.
         """
-        if on_halt not in ("finish", "cancel"):
-            raise ValueError(f"on_halt is finish or cancel, not {on_halt!r}")
-        title = str(name or getattr(function, "__qualname__", type(function).__name__))
-        call = _Call(self.run, function, title, version, max_concurrency, timeout, retry, tuple(lanes), isolate, codec)
+        options = CallOptions(
+            max_concurrency, name, version, on_halt, min_success, timeout, retry,
+            lanes if isinstance(lanes, (str, Mapping)) else tuple(lanes), isolate, codec, reserve,
+        )  # fmt: skip
+        self._check_open()
+        options.check(
+            function, items, durable=_keeps(self.run), lanes=self.run.lanes.sizes, ceilings=self.run.budget.ceilings
+        )
+        call = _Call(self.run, function, options, next(self._numbers))
+        ends: list[Any] | None = None
+        with anyio.CancelScope() as scope:
+            self._calls.add(scope)
+            try:
+                async with waiting(self.run):
+                    ends = await self._ends(call, items)
+            finally:
+                self._calls.discard(scope)
+        if ends is None:
+            self._check_open()
+        assert ends is not None
+        return ends
+
+    async def _ends(self, call: _Call, items: Iterable[Any]) -> list[Any]:
+        least, title = call.options.min_success, call.name
         try:
             ends = await fan_out_items(
                 items,
                 call.item,
-                bound=max_concurrency,
-                halts=(lambda end: isinstance(end, ItemError)) if min_success is None else (lambda _: False),
-                on_halt=on_halt,
+                bound=call.options.max_concurrency,
+                halts=(lambda end: isinstance(end, ItemError)) if least is None else (lambda _: False),
+                on_halt=call.options.on_halt,
             )
         except ExceptionGroup as group:
             raise the_failure(group) or group from group
         await call.backlog.drained()
-        if min_success is None:
+        if least is None:
             if ends and isinstance(ends[-1], ItemError):
                 raise FanOutError(f"{title}: {ends[-1]}", ends) from call.raised.get(ends[-1].index)
-        elif (good := sum(not isinstance(end, ItemError) for end in ends)) < min_success:
-            raise FanOutError(f"{title}: {good} of {len(ends)} items succeeded, {min_success} were asked for", ends)
+        elif (good := sum(not isinstance(end, ItemError) for end in ends)) < least:
+            raise FanOutError(f"{title}: {good} of {len(ends)} items succeeded, {least} were asked for", ends)
         return ends
 
     async def call(self, function: Callable[[Any], Any], item: Any = None, **options: Any) -> Any:
@@ -138,74 +174,94 @@ class DurableRun:
         """
         return (await self.fan_out(function, [item], max_concurrency=1, **options))[0]
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise BakeoffError("this run is over: `durable` has returned; call it again with the run's name")
+
+    def _close(self) -> None:
+        """What is still waiting in a task of its own would wait for ever."""
+        self.closed = True
+        for scope in tuple(self._calls):
+            scope.cancel()
+
+
+def _keeps(run: Run) -> bool:
+    return not isinstance(run.journal, NoJournal)
+
 
 class _Call:
     """One function being fanned out."""
 
-    def __init__(
-        self,
-        run: Run,
-        function: Callable[[Any], Any],
-        name: str,
-        version: str,
-        bound: int,
-        timeout: float | None,
-        retry: Retry,
-        lanes: tuple[str, ...],
-        isolate: bool,
-        codec: Codec,
-    ) -> None:
-        self.run, self.function, self.name, self.version = run, function, name, version
-        self.timeout, self.retry, self.lanes, self.isolate, self.codec = timeout, retry, lanes, isolate, codec
-        self.backlog = Backlog(max(1, bound))
-        self.durable = not isinstance(run.journal, NoJournal)
+    def __init__(self, run: Run, function: Callable[[Any], Any], options: CallOptions, number: int) -> None:
+        self.run, self.function, self.options = run, function, options
+        self.name = options.title(function)
+        # Where nothing is kept there is nothing to find again: every call of the run is another.
+        self.place = f"{self.name}~{number}" if number else self.name
+        self.lanes = tuple(options.lanes)
+        self.amounts = options.amounts(run.budget.ceilings)
+        self.backlog = Backlog(options.max_concurrency)
+        self.durable = _keeps(run)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
         )
-        self.limiter = anyio.CapacityLimiter(max(1, bound))
+        self.limiter = anyio.CapacityLimiter(options.max_concurrency)
         self.seen: dict[str, int] = {}
         self.raised: dict[int, BaseException] = {}
-        self.prefix = hashlib.blake2b(f"{name}\0{version}\0".encode(), digest_size=12)
+        self.prefix = hashlib.blake2b(f"{self.name}\0{options.version}\0".encode(), digest_size=12)
 
     async def item(self, index: int, item: Any) -> Any:
         """The item's result, or an `ItemError`."""
-        path = self._path(index, item) if self.durable else f"{self.name}:{index}"
+        path = self._path(index, item) if self.durable else f"{self.place}:{index}"
         fresh: list[Any] = []
 
         async def work(_: int) -> Outcome:
+            leaf = HeldLeaf(self.run, self.lanes, self.amounts)
+            token = CURRENT.set(leaf)
             try:
                 value = await self._apply(item)
-                data = self.codec.encode(value)
-            except Exception as failure:
+                if not self.durable:
+                    fresh.append(value)
+                    return _DONE
+                data = self._encoded(value)
+                fresh.append(value if data is value else self.options.codec.decode(data))
+                return Outcome(output={"value": data})
+            except BaseException as failure:
                 self.raised[index] = failure
                 raise
-            fresh.append(value if data is value else self.codec.decode(data))
-            return Outcome(output={"value": data})
-
-        async def plain(_: int) -> Outcome:
-            fresh.append(await self._apply(item))
-            return _DONE
+            finally:
+                CURRENT.reset(token)
+                leaf.end()
 
         record = await self.run.leaf(
             path,
             "call",
-            work if self.durable else plain,
+            work,
             lanes=self.lanes,
-            retry=self.retry,
-            timeout=self.timeout,
+            retry=self.options.retry,
+            timeout=self.options.timeout,
+            reserve=self.amounts,
             backlog=self.backlog,
         )
         if record.status is not Status.COMPLETED:
             return ItemError(index, record)
-        return fresh[-1] if fresh else self.codec.decode(record.output["value"])
+        return fresh[-1] if fresh else self.options.codec.decode(record.output["value"])
 
     async def _apply(self, item: Any) -> Any:
         if self.is_async:
             return await self.function(item)
         result = await call_blocking(
-            self.function, item, isolate=self.isolate, limiter=self.limiter, events=self.run.events
+            self.function,
+            item,
+            isolate=self.options.isolate,
+            limiter=self.limiter,
+            events=self.run.events,
+            token=str(self.run.root) if self.durable else None,
         )
         return await result if inspect.isawaitable(result) else result
+
+    def _encoded(self, value: Any) -> Any:
+        codec = self.options.codec
+        return codec.encode(value) if codec is JSON else JSON.encode(codec.encode(value))
 
     def _path(self, index: int, item: Any) -> str:
         """Where the item stands: by what it is, not by where it stood; equal items are told apart by ordinal."""
@@ -250,60 +306,102 @@ async def durable(
     Cancelled, what has ended stays committed and the run is paused. What `main` raises is raised, and the run has
     failed; it can be resumed.
 
-    Raises:
-        BakeoffError: the run is owned by another process, was made by another job, or was cancelled from outside.
+    Passes on RunBusyError: the run is owned by another caller.
+    Passes on BakeoffError: it was made by another job, or was cancelled from outside, or there is no such project.
+    Passes on ValueError and TypeError: an argument is out of its range, or of the wrong kind.
     """
+    check_name(run)
+    whole("max_parallel", max_parallel, 1)
+    amounts("budget", budget)
     sizes = Lanes({**(lanes or {}), LEAVES: max_parallel})
     stream = events or Events()
     if run is None:
-        return await main(DurableRun(Run(journal=NoJournal(), lanes=sizes, events=stream)))
-    store = RunStore(Path(project or ".").absolute())
-    folder, meta = _open(store, run)
-    found: list[Value] = []
+        open_run = Run(journal=NoJournal(), lanes=sizes, budget=Budget(budget or {}), events=stream)
+        return await _Main(main)(open_run)
+    terms = Terms(sizes, budget or {}, None, stream, catch_signals=catch_signals)
+    with _opened(RunStore(project_folder(project)), run) as (folder, meta):
+        return await _session(_Main(main), folder, meta, terms)
 
-    async def job(open_run: Run) -> Ending:
-        found.append(await main(DurableRun(open_run)))
+
+class _Main(Generic[Value]):
+    """The user's main function, and how it ended."""
+
+    def __init__(self, function: Callable[[DurableRun], Awaitable[Value]]) -> None:
+        self.function = function
+        self.found: list[Value] = []
+        self.raised: list[BaseException] = []
+
+    async def __call__(self, run: Run) -> Value:
+        handle = DurableRun(run)
+        try:
+            return await self.function(handle)
+        finally:
+            handle._close()
+
+    async def job(self, run: Run) -> Ending:
+        """The same as the job of a session."""
+        try:
+            self.found.append(await self(run))
+        except BaseException as failure:
+            if is_cancel(failure):
+                raise
+            self.raised.append(failure)
+            if isinstance(failure, Exception):
+                raise
+            # What would end the program ends the session in order first.
+            status = RunStatus.PAUSED if isinstance(failure, KeyboardInterrupt) else RunStatus.FAILED
+            return Ending(status, f"{type(failure).__name__}: {failure}".rstrip(": "))
         return Ending(RunStatus.COMPLETED)
 
-    terms = Terms(sizes, budget or {}, None, stream, catch_signals=catch_signals)
-    raised: list[Exception] = []
 
-    async def guarded(open_run: Run) -> Ending:
-        try:
-            return await job(open_run)
-        except Exception as failure:
-            raised.append(failure)
-            raise
-
+async def _session(main: _Main[Value], folder: RunFolder, meta: dict[str, Any] | None, terms: Terms) -> Value:
     try:
-        ending = await run_session(folder, guarded, terms, meta=meta)
+        ending = await run_session(folder, main.job, terms, meta=meta)
     except Exception:
-        if raised:  # as `main` raised it, not wrapped by the tasks around it
-            raise raised[0] from None
+        if main.raised:  # as `main` raised it, not wrapped by the tasks around it
+            raise main.raised[0] from main.raised[0].__cause__
         raise
-    if raised:
-        raise raised[0]
-    if not found:
-        raise BakeoffError(f"run {run}: {ending.error}")
-    return found[0]
+    if main.raised:
+        raise main.raised[0]
+    if not main.found:
+        raise BakeoffError(f"run {folder.id}: {ending.error}")
+    return main.found[0]
 
 
-def _open(store: RunStore, name: str) -> tuple[RunFolder, dict[str, Any] | None]:
-    """The run's folder, and what it is where it is new.
+@contextmanager
+def _opened(store: RunStore, name: str) -> Iterator[tuple[RunFolder, dict[str, Any] | None]]:
+    """The run's folder, and what it is where it is new. Until the end nobody else can open it here.
 
     Raises:
-        BakeoffError: another job made a run of that name.
+        RunBusyError: somebody else has it.
+        BakeoffError: another job made a run of that name, or the name is malformed.
     """
     folder = RunFolder(store.runs / name)
-    if not folder.journal.exists():
-        if folder.root.is_dir():  # its making was cut short before anything was done
-            folder.delete()
-        folder = store.create(name)
-        return folder, {"run_id": name, "job": JOB, "created_at": SystemClock().wall()}
-    meta = folder.history().meta
-    if meta.get("job") != JOB:
-        raise BakeoffError(f"run {name} was made by another job ({meta.get('job')}); choose another name")
-    return folder, None
+    try:
+        store.create(name)
+    except BakeoffError:
+        if folder not in list(store.all()):
+            raise
+    # The run's own lock is taken by its session; by then it must be settled whether the run is new.
+    descriptor = os.open(folder.root / "opening", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder, _meta(folder)
+    except BlockingIOError:
+        raise RunBusyError(f"run {name} is being run by {folder.owner() or 'another caller'}") from None
+    finally:
+        os.close(descriptor)
+
+
+def _meta(folder: RunFolder) -> dict[str, Any] | None:
+    if folder.journal.exists():
+        history = folder.history()
+        job = history.meta.get("job")
+        if job == JOB:
+            return None
+        if job or history.records or history.damaged:
+            raise BakeoffError(f"run {folder.id} was made by another job ({job}); choose another name")
+    return {"run_id": folder.id, "job": JOB, "created_at": SystemClock().wall()}
 
 
 async def fan_out(
@@ -312,6 +410,7 @@ async def fan_out(
     *,
     run: str | DurableRun | None = None,
     project: Path | str | None = None,
+    events: Events | None = None,
     **options: Any,
 ) -> list[Any]:
     """The results of `function(item)` for every item, in item order; options as for `DurableRun.fan_out`.
@@ -322,13 +421,27 @@ async def fan_out(
         run: a name makes it durable: calling again with it takes finished results from the run. An open run shares
             its bound and journal.
         project: folder that holds `.bakeoff`; this one if left out.
+        events: the stream of what happens.
         options: see `DurableRun.fan_out`.
 
     Passes on FanOutError (an item failed) and what `durable` raises.
+
+    Passes on ValueError: an option is out of its range.
+
+    Raises:
+        TypeError: an option is unknown or of the wrong kind.
     """
     if isinstance(run, DurableRun):
+        if project is not None or events is not None:
+            raise TypeError("an open run has its project and events already: give them to `durable`")
         return await run.fan_out(function, items, **options)
-    limit = max(DEFAULT_MAX_PARALLEL, options.get("max_concurrency", 1))
+    check_name(run)
+    checked = CallOptions.of(options)
+    checked.check(function, items, durable=run is not None, lanes=(LEAVES,), ceilings=())
     return await durable(
-        lambda handle: handle.fan_out(function, items, **options), run=run, project=project, max_parallel=limit
+        lambda handle: handle.fan_out(function, items, **options),
+        run=run,
+        project=project,
+        max_parallel=max(DEFAULT_MAX_PARALLEL, checked.max_concurrency),
+        events=events,
     )

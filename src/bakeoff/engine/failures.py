@@ -57,11 +57,7 @@ class WorkGroup:
         self.tasks.start_soon(self._run, function, *args)
 
     def fail(self, failure: BaseException) -> None:
-        """Remember a failure, and cancel all tasks.
-
-        Raises:
-            BaseException: `failure` itself, where it is a cancellation from around the group.
-        """
+        """Remember a failure, and cancel all tasks; a cancellation from around the group is raised on."""
         if is_cancel(failure):
             raise failure
         self.failures.append(named(failure))
@@ -86,11 +82,7 @@ class WorkGroup:
 
 @asynccontextmanager
 async def work_group() -> AsyncIterator[WorkGroup]:
-    """Like a task group, but a failure is raised as it is, and not as a group of one.
-
-    Raises:
-        BaseException: what a task or the body raised.
-    """
+    """Like a task group, but a failure of a task or the body is raised as it is, and not as a group of one."""
     tasks = anyio.create_task_group()
     group = WorkGroup(tasks)
     try:

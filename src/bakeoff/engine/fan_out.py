@@ -88,9 +88,10 @@ class _FanOut(Generic[Item, Result]):
                 if self.halts(results[-1]):
                     break
         except BaseException as failure:
-            if not is_stray(failure):
-                raise
-            raise named(failure) from failure
+            if is_stray(failure):
+                told = named(failure)
+                raise told from failure
+            raise
         return results
 
     async def run(self, bound: int) -> list[Result]:
