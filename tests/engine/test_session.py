@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -17,6 +18,7 @@ from bakeoff.engine import control
 from bakeoff.engine.control import control_server, send
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
 from bakeoff.engine.events import Events, RunChanged, Warned
+from bakeoff.engine.journal import create
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import Outcome, RunStatus, Status
 from bakeoff.engine.run import Run
@@ -337,3 +339,31 @@ async def test_leaves_that_fail_in_every_way_keep_their_names() -> None:
     assert run.lanes.in_use["leaves"] == 0
     record = await run.leaf("d", "t", bug, absorb=True)
     assert record.final
+
+
+@pytest.mark.parametrize("how", ["gone", "emptied", "replaced"])
+async def test_a_run_whose_folder_is_taken_from_under_it_stops(folder: RunFolder, how: str) -> None:
+    store = RunStore(folder.root.parents[2])
+    other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    async def job(run: Run) -> Ending:
+        if how == "emptied":
+            for part in folder.root.iterdir():
+                part.unlink()
+            return Ending(RunStatus.COMPLETED)
+        shutil.rmtree(folder.root)
+        if how == "replaced":
+            lock = store.create("r").lock()
+            create(folder.journal)
+            other.bind(str(folder.root / "control"))
+            other.listen(1)
+            lock.release()
+        await done(run)
+        raise AssertionError
+
+    with pytest.raises(JournalError, match="removed, moved or replaced"):
+        await run_session(folder, job, terms(), meta=META)
+    if how == "replaced":
+        assert folder.alive(), "the other's channel was removed"
+        assert folder.history().records == {}
+    other.close()

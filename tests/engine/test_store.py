@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from bakeoff.engine import store as store_module
-from bakeoff.engine.errors import BakeoffError, RunBusyError, RunNotFoundError
+from bakeoff.engine.control import is_answered
+from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
-from bakeoff.engine.journal import create
+from bakeoff.engine.journal import LONGEST_PATH, create
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 
@@ -133,3 +134,153 @@ def test_the_project_is_the_nearest_folder_with_runs(tmp_path: Path) -> None:
     assert find_project(inner) == inner
     RunStore(tmp_path).create("x")
     assert find_project(inner) == tmp_path
+
+
+def test_a_run_whose_lock_was_removed_is_busy_as_long_as_it_answers(store: RunStore) -> None:
+    folder = made(store, "a")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(folder.root / "control"))
+        assert not is_answered(folder.root)
+        assert not folder.alive()
+        listener.listen(1)
+        assert folder.alive()
+        with pytest.raises(RunBusyError, match="though its lock was removed"):
+            folder.lock()
+        assert folder.alive()
+        assert folder.owner() == "another process"
+        for _ in range(4):  # so many that nobody else is let in
+            assert folder.alive()
+    assert not folder.alive()
+    folder.lock().release()
+
+
+def test_a_lock_that_is_replaced_while_it_is_taken_is_taken_again(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(store, "a")
+    path, taken = folder.root / "lock", []
+
+    def replaced(descriptor: int, how: int) -> None:
+        taken.append(descriptor)
+        if len(taken) == 1:
+            path.unlink()
+        if len(taken) == 2:
+            path.unlink()
+            path.touch()
+
+    monkeypatch.setattr(store_module.fcntl, "flock", replaced)
+    lock = folder.lock()
+    assert len(taken) == 3
+    assert os.fstat(lock.descriptor).st_ino == path.stat().st_ino
+    lock.release()
+
+
+@pytest.mark.parametrize("what", ["fifo", "folder", "link"])
+def test_what_is_no_lock_is_not_waited_for_nor_followed(store: RunStore, tmp_path: Path, what: str) -> None:
+    folder = made(store, "a")
+    lock = folder.root / "lock"
+    {"fifo": lambda: os.mkfifo(lock), "folder": lock.mkdir, "link": lambda: lock.symlink_to(tmp_path / "x")}[what]()
+    assert not folder.alive()
+    with pytest.raises(BakeoffError, match="cannot be written"):
+        folder.lock()
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_link_is_no_run(store: RunStore, tmp_path: Path) -> None:
+    made(store, "a")
+    (tmp_path / "far").mkdir()
+    create(tmp_path / "far" / "journal.db")
+    link = store.runs / "b"
+    link.symlink_to(tmp_path / "far")
+    with pytest.raises(JournalError, match="symbolic link, not a run"):
+        store.open("b")
+    with pytest.raises(BakeoffError, match="symbolic link"):
+        RunFolder(link).lock()
+    assert not (tmp_path / "far" / "lock").exists()
+    assert {folder.id for folder in store.all()} == {"a", "b"}
+
+
+@pytest.mark.parametrize("part", ["journal.db", "journal.db-wal"])
+@pytest.mark.parametrize("what", ["fifo", "folder", "link"])
+def test_what_is_no_journal_is_said(store: RunStore, tmp_path: Path, part: str, what: str) -> None:
+    folder = made(store, "a")
+    path = folder.root / part
+    path.unlink(missing_ok=True)
+    {"fifo": lambda: os.mkfifo(path), "folder": path.mkdir, "link": lambda: path.symlink_to(tmp_path / "x")}[what]()
+    assert store.open("a").begun()
+    with pytest.raises(JournalError, match=f"{part} is not a regular file"):
+        folder.history()
+
+
+@pytest.mark.parametrize("path", [".bakeoff", ".bakeoff/runs"])
+@pytest.mark.parametrize("what", ["file", "dangling"])
+def test_a_home_that_cannot_be_is_not_called_a_run(store: RunStore, tmp_path: Path, path: str, what: str) -> None:
+    place = tmp_path / path
+    place.parent.mkdir(exist_ok=True)
+    if what == "file":
+        place.touch()
+    else:
+        place.symlink_to(tmp_path / "nowhere")
+    words = "is not a folder" if what == "file" else "leads nowhere"
+    with pytest.raises(BakeoffError, match=f"{place} .*{words}"):
+        store.create("a")
+    assert list(store.all()) == []
+
+
+def test_a_path_too_long_for_a_journal_is_said_before_anything_is_made(tmp_path: Path) -> None:
+    room = LONGEST_PATH - len(str(tmp_path)) - len("/.bakeoff/runs/a/journal.db") - 1
+    project = tmp_path
+    while room > 200:
+        project /= "x" * 199
+        room -= 200
+    project /= "x" * room
+    project.mkdir(parents=True)
+    store = RunStore(project)
+    with pytest.raises(BakeoffError, match="shorter path"):
+        store.create("ab")
+    assert not store.home.exists()
+    folder = made(store, "a")
+    assert len(str(folder.journal)) == LONGEST_PATH
+    from bakeoff.engine.salvage import rebuild
+
+    assert rebuild(folder.journal) is None
+    long = project / "y"
+    long.mkdir()
+    create_at = long / "journal.db"
+    (project / ".bakeoff" / "runs" / "a" / "journal.db").rename(create_at)
+    if len(str(create_at)) > LONGEST_PATH:
+        with pytest.raises(JournalError, match="its path has"):
+            RunFolder(long).history()
+
+
+AS_NOBODY = """
+import os, sys
+sys.path[:0] = {paths!r}
+from bakeoff.engine.store import RunStore
+from bakeoff.report.overview import overviews
+from pathlib import Path
+os.setgid(65534)
+os.setuid(65534)
+for run in overviews(RunStore(Path({project!r}))):
+    print(run.folder.id, run.status, run.error)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_runs_of_another_user_do_not_hide_ones_own(store: RunStore, tmp_path: Path) -> None:
+    for name in ("mine", "folder", "file"):
+        made(store, name)
+    for path in (tmp_path, *tmp_path.parents):
+        if not path.stat().st_mode & 0o001:
+            path.chmod(0o711)
+    (store.runs / "mine").chmod(0o777)
+    (store.runs / "mine" / "journal.db").chmod(0o666)
+    (store.runs / "file").chmod(0o755)
+    source = str(Path(store_module.__file__).parents[2])
+    code = AS_NOBODY.format(paths=[source, *sys.path], project=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "cannot be read" not in said["mine"]
+    assert "cannot be read: permission denied" in said["folder"]
+    assert "cannot be read: permission denied" in said["file"]

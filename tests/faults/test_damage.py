@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bakeoff.engine.errors import BakeoffError
@@ -17,6 +17,7 @@ from bakeoff.engine.events import Event, NodeEnded, Warned
 from bakeoff.engine.history import History, encode_record
 from bakeoff.engine.salvage import read_whole, rebuild
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.report.overview import overview
 from flows import NOTE, Flow
 
 TEXT = f"""
@@ -219,3 +220,67 @@ def test_output_whose_file_is_lost_while_the_run_is_alive_is_one_clear_message(t
     assert "step use" in str(ending.error)
     assert "logs/big.out" in str(ending.error)
     assert "No such file" in str(ending.error)
+
+
+FORMAT = 60
+"""Where the header says the format; a changed last byte may be a newer bakeoff's."""
+
+
+@settings(max_examples=100, derandomize=True, **COMMON)
+@example(at=18, value=1)
+@example(at=20, value=4)
+@example(at=31, value=128)
+@example(at=36, value=1)
+@example(at=52, value=1)
+@example(at=61, value=1)
+@example(at=933, value=1)
+@example(at=940, value=128)
+@example(at=965, value=1)
+@example(at=967, value=2)
+@given(at=st.integers(0, 1023), value=st.integers(1, 255))
+def test_a_byte_changed_in_the_first_page_costs_nothing(sample: Sample, at: int, value: int) -> None:
+    if at == FORMAT + 3:
+        return
+    with tempfile.TemporaryDirectory() as home:
+        run = Path(home) / ".bakeoff" / "runs" / "it"
+        shutil.copytree(sample.folder, run)
+        data = bytearray((run / "journal.db").read_bytes())
+        data[at] ^= value
+        (run / "journal.db").write_bytes(data)
+        folder = RunFolder(run)
+        assert overview(folder).status == "paused"
+        assert folder.history().records.keys() == sample.whole.records.keys()
+        assert folder.history().damaged == []
+        rebuild(folder.journal)
+        assert rebuild(folder.journal) is None
+        assert folder.history().records.keys() == sample.whole.records.keys()
+
+
+@pytest.mark.parametrize("at", [18, 20, 36, 38, 53, 55, 62, 966])
+def test_damage_that_shows_only_when_written_is_mended_before_anything_runs(
+    sample: Sample, tmp_path: Path, at: int
+) -> None:
+    run = tmp_path / ".bakeoff" / "runs" / "it"
+    shutil.copytree(sample.folder, run)
+    data = bytearray((run / "journal.db").read_bytes())
+    data[at] ^= 4
+    (run / "journal.db").write_bytes(data)
+    flow = Flow(tmp_path)
+    flow.folder = RunFolder(run)
+    assert flow.resume().status == "completed"
+    assert flow.trace() == ["end"]
+    warnings = [event.text for event in flow.events if isinstance(event, Warned)]
+    assert any("rebuilt" in text for text in warnings), warnings
+
+
+def test_a_number_out_of_all_order_is_not_counted_up_to(tmp_path: Path) -> None:
+    import sqlite3
+
+    flow = Flow(tmp_path)
+    flow.start("steps:\n  - {id: g, type: gate, message: go}\n")
+    assert flow.folder is not None
+    with sqlite3.connect(flow.folder.journal) as db:
+        db.execute("UPDATE entry SET seq = 4000000000000 WHERE seq = (SELECT max(seq) FROM entry)")
+    db.close()
+    assert flow.folder.history().meta["run_id"] == flow.folder.id
+    assert flow.resume().status == "paused"

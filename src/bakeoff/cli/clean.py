@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -91,7 +92,7 @@ def _named(store: RunStore, names: tuple[str, ...]) -> Choice:
     chosen = Choice()
     for name in dict.fromkeys(names):
         folder = RunFolder(store.runs / name)
-        if "/" in name or name in ("", ".", "..") or not folder.root.is_dir():
+        if "/" in name or name in ("", ".", "..") or not os.path.isdir(folder.root):
             raise RunNotFoundError(f"there is no run {name!r} under {store.runs}; nothing was removed")
         _sort(chosen, overview(folder))
     return chosen
@@ -102,14 +103,14 @@ def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...
 
     chosen = Choice()
     for run in overviews(store):
-        old = time.time() - (run.updated_at or run.folder.root.stat().st_mtime)
+        old = time.time() - (run.updated_at or _changed(run.folder))
         if statuses and (run.status or "unreadable") not in statuses:
             continue
         if older_than is not None and old < older_than:
             continue
-        begun = run.folder.journal.exists()
+        begun = run.folder.begun()
         if run.status is None and not (everything if begun else old >= _JUST_MADE):
-            chosen.stay.append((run.folder.id, "its journal cannot be read; --all takes it too"))
+            chosen.stay.append((run.folder.id, f"{run.error}; --all takes it too"))
         elif run.resumable and not everything and not run.folder.alive():
             chosen.stay.append((run.folder.id, f"it is {run.status} and can be resumed; --all takes it too"))
         else:
@@ -117,8 +118,18 @@ def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...
     return chosen
 
 
+def _changed(folder: RunFolder) -> float:
+    """When the folder changed last; long ago where it cannot be seen."""
+    try:
+        return folder.root.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _sort(chosen: Choice, run: Overview) -> None:
-    if run.folder.alive():
+    if run.folder.root.is_symlink():
+        chosen.stay.append((run.folder.id, "it is a symbolic link, not a run's folder; remove the link yourself"))
+    elif run.folder.alive():
         chosen.stay.append((run.folder.id, f"it is being run by {run.folder.owner() or 'another process'}"))
     else:
         chosen.go.append((run, _bytes(run.folder)))
@@ -137,12 +148,12 @@ def _bytes(folder: RunFolder) -> int:
 
 def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
     """Remove what is to go; yields what is gone. Nobody can take a run up while it is removed."""
-    from bakeoff.engine.errors import RunBusyError
+    from bakeoff.engine.errors import BakeoffError
 
     for run, size in chosen.go:
         try:
             lock = run.folder.lock()
-        except (RunBusyError, OSError) as failure:
+        except BakeoffError as failure:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:

@@ -77,6 +77,13 @@ def run_command_line() -> int:
 
             stdout_is_gone()
             return 1
+        if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            from bakeoff.cli.say import stdout_is_gone
+
+            stdout_is_gone()
+            where = fault.filename or "what this command prints"
+            click.echo(f"error: {where} cannot be written: {str(fault.strerror).lower()}", err=True)
+            return 1
         return _fault(fault)
     return status if isinstance(status, int) else 0
 

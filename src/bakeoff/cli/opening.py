@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -41,7 +42,7 @@ def sweep_dead_runs() -> None:
 
     def is_dead(token: str) -> bool:
         folder = RunFolder(Path(token))
-        return folder.root.parent == runs and folder.root.is_dir() and not folder.alive()
+        return folder.root.parent == runs and os.path.isdir(folder.root) and not folder.alive()
 
     killed = sweep(is_dead)
     for token in sorted({survivor.token for survivor in killed}):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,12 @@ async def control_server(folder: Path, handle: Handler) -> AsyncIterator[None]:
     path = folder / "control"
     path.unlink(missing_ok=True)
     raw = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    ours: os.stat_result | None = None
     try:
         with _short(path) as name:
             raw.bind(name)
         path.chmod(0o600)
+        ours = path.lstat()
         raw.listen(8)
         raw.setblocking(False)
         async with anyio.create_task_group() as group:
@@ -43,8 +46,11 @@ async def control_server(folder: Path, handle: Handler) -> AsyncIterator[None]:
             finally:
                 group.cancel_scope.cancel()
     finally:
+        with suppress(OSError):
+            # The folder may have been replaced by another run's meanwhile; the open socket pins the number.
+            if ours is not None and os.path.samestat(path.lstat(), ours):
+                path.unlink()
         raw.close()
-        path.unlink(missing_ok=True)
 
 
 async def _accept(raw: socket.socket, handle: Handler) -> None:
@@ -108,6 +114,21 @@ def send(folder: Path, message: Mapping[str, Any], timeout: float = 30.0) -> dic
     if "error" in reply:
         raise BakeoffError(reply["error"])
     return reply
+
+
+def is_answered(folder: Path) -> bool:
+    """Whether a live process listens on the channel in `folder`; nothing is asked of it."""
+    try:
+        if not stat.S_ISSOCK((folder / "control").lstat().st_mode):
+            return False
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, _short(folder / "control") as name:
+            client.setblocking(False)
+            client.connect(name)
+    except BlockingIOError:  # so many callers wait that there is no room for one more
+        return True
+    except OSError:
+        return False
+    return True
 
 
 class _short:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import threading
 import zlib
 from collections import deque
@@ -22,6 +23,15 @@ from bakeoff.engine.errors import JournalError
 from bakeoff.engine.loop import loop_caller
 
 SCHEMA_VERSION = 1
+
+_PLAUSIBLE = 100
+"""Formats above this are not a newer bakeoff's but damage."""
+
+LONGEST_PATH = 500
+"""Bytes of a journal's path: SQLite takes 512, and makes files beside it with longer names."""
+
+_WIDEST_GAP = 1_000_000
+"""Missing numbers in a row above which a number is damaged rather than the entries before it lost."""
 
 PAGE_SIZE = 1024
 """Small: a commit writes whole pages, and a group is often a single row of some 300 bytes."""
@@ -169,6 +179,7 @@ class SqliteJournal:
         try:
             create(path)
             self._db = _connect(path)
+            self._file = _identity(path)  # the open file keeps its number from being given to another
         except (sqlite3.Error, OSError) as failure:
             raise JournalError(f"the journal {path} cannot be opened for writing: {failure}") from failure
         self._thread = threading.Thread(target=self._write, name="bakeoff-journal", daemon=True)
@@ -226,33 +237,39 @@ class SqliteJournal:
             self._db.executemany(_INSERT, batch.rows)
             self._db.execute("COMMIT")
         except Exception as failure:  # whatever it is: a writer that died silently would leave everybody waiting
-            return JournalError(
+            return self._lost() or JournalError(
                 f"the journal {self._path} cannot be written: {failure}. "
                 "What was committed before is safe; mend the cause, then resume the run."
             )
-        return None
+        return self._lost()
+
+    def _lost(self) -> JournalError | None:
+        """Why nothing that is committed counts any more, if so: what stands at the path is not what is written to."""
+        try:
+            if _identity(self._path) == self._file:
+                return None
+        except OSError:
+            pass
+        return JournalError(
+            f"the run's folder {self._path.parent} was removed, moved or replaced while the run was alive: "
+            "the run is stopped, and what it did since is not on record"
+        )
 
 
 def read_entries(path: Path) -> Iterator[Entry | int]:
     """Every entry in order; for one that is damaged, its number instead.
 
     Raises:
-        JournalError: the file is missing, or written by a newer bakeoff.
+        sqlite3.DatabaseError: the file itself is damaged, see `salvage`; also when a number is out of all order.
 
-    Passes on sqlite3.DatabaseError: the file itself is damaged; see `salvage`.
+    Passes on JournalError: there is no such file, or it cannot be a journal.
     """
-    if not path.exists():
-        raise JournalError(f"there is no journal at {path}")
-    db = sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)
+    db = open_to_read(path)
     try:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > SCHEMA_VERSION:
-            raise JournalError(
-                f"the journal {path} was written by a newer bakeoff (format {version}, this one reads up to "
-                f"{SCHEMA_VERSION}); use that version"
-            )
         expected = 1
         for seq, kind, entry_path, body, stored in db.execute("SELECT seq, kind, path, body, sum FROM entry"):
+            if not 0 <= seq - expected < _WIDEST_GAP:
+                raise sqlite3.DatabaseError(f"entry {seq} stands where {expected} should")
             yield from range(expected, seq)  # numbers have no gaps, so a missing one is a lost entry
             expected = seq + 1
             if intact(kind, entry_path, body, stored):
@@ -261,6 +278,56 @@ def read_entries(path: Path) -> Iterator[Entry | int]:
                 yield seq
     finally:
         db.close()
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection to read a journal by.
+
+    Raises:
+        JournalError: there is no such file, it may not be read, it is no file, or a newer bakeoff wrote it.
+        sqlite3.DatabaseError: the file is damaged: its format or its table is not what is always written.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        raise JournalError(f"there is no journal at {path}") from None
+    except OSError as failure:
+        raise JournalError(f"the journal {path} cannot be read: {str(failure.strerror).lower()}") from None
+    for name, kind in ((path, mode), *_beside(path)):
+        if not stat.S_ISREG(kind):  # a pipe would be waited for, for ever
+            raise JournalError(f"the journal {path} cannot be read: {name.name} is not a regular file")
+        if not os.access(name, os.R_OK):
+            raise JournalError(f"the journal {path} cannot be read: permission denied for {name.name}")
+    if (size := len(os.fsencode(path.absolute()))) > LONGEST_PATH:
+        raise JournalError(f"the journal {path} cannot be read: its path has {size} bytes, more than {LONGEST_PATH}")
+    db = sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        tables = db.execute("SELECT sql, rootpage FROM sqlite_master").fetchall()
+        if SCHEMA_VERSION < version <= _PLAUSIBLE:
+            raise JournalError(
+                f"the journal {path} was written by a newer bakeoff (format {version}, this one reads up to "
+                f"{SCHEMA_VERSION}); use that version"
+            )
+        if version != SCHEMA_VERSION or tables != [(_TABLE, 2)]:
+            raise sqlite3.DatabaseError("its format or its table is not a journal's")
+    except UnicodeDecodeError as failure:  # SQLite's own message, which quotes the damage
+        db.close()
+        raise sqlite3.DatabaseError("its table is not a journal's") from failure
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _beside(path: Path) -> Iterator[tuple[Path, int]]:
+    """The files that SQLite keeps beside a journal, where they exist, with their modes."""
+    for suffix in ("-wal", "-shm"):
+        try:
+            part = Path(f"{path}{suffix}")
+            yield part, part.lstat().st_mode
+        except OSError:
+            continue
 
 
 def intact(kind: object, path: object, body: object, stored: object) -> bool:
@@ -292,6 +359,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     for pragma in _PRAGMAS:
         db.execute(pragma)
     return db
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _new_batch(previous: Batch) -> Batch:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import struct
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 
 from bakeoff.engine.errors import JournalError
-from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, read_entries
+from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, open_to_read, read_entries
 
 _SPARE = 2000
 """Numbers tried beyond the last readable entry before the rest is given up."""
@@ -23,13 +25,24 @@ def read_whole(path: Path) -> Iterator[Entry | int]:
     Raises:
         JournalError: the file is missing, from a newer bakeoff, or damaged beyond reading.
     """
-    try:
-        entries: list[Entry | int] = list(read_entries(path))
-    except sqlite3.DatabaseError as failure:
-        entries = _salvaged(path)
-        if not any(isinstance(entry, Entry) for entry in entries):
+    entries, failure = _read_as_it_is(path)
+    if failure is not None or not _first_page_is_sound(path):
+        # Which of the two ways gets at more depends on what is damaged.
+        entries = max(entries, _salvaged(path), key=_readable)
+        if not _readable(entries):
             raise JournalError(f"the journal {path} is damaged beyond reading: {failure}") from failure
     yield from entries
+
+
+def _read_as_it_is(path: Path) -> tuple[list[Entry | int], sqlite3.DatabaseError | None]:
+    try:
+        return list(read_entries(path)), None
+    except sqlite3.DatabaseError as failure:
+        return [], failure
+
+
+def _readable(entries: list[Entry | int]) -> int:
+    return sum(isinstance(entry, Entry) for entry in entries)
 
 
 def rebuild(path: Path) -> Path | None:
@@ -38,24 +51,58 @@ def rebuild(path: Path) -> Path | None:
     Returns where the damaged one was put, or None when the journal was sound. Entries that are lost stay gaps in
     the numbering.
 
-    Passes on JournalError: nothing of it can be read.
+    Raises:
+        JournalError: nothing of it can be read, or it cannot be replaced.
     """
+    if _is_sound(path):
+        return None
+    entries = [entry for entry in read_whole(path) if isinstance(entry, Entry)]
+    kept, new = path.with_name(path.name + ".damaged"), path.with_name(path.name + ".rebuilt")
+    try:
+        new.unlink(missing_ok=True)
+        create(new)
+        with closing(sqlite3.connect(new)) as db, db:
+            rows = [(e.seq, e.kind, e.path, e.body, checksum(e.kind, e.path, e.body)) for e in entries]
+            db.executemany("INSERT INTO entry (seq, kind, path, body, sum) VALUES (?, ?, ?, ?, ?)", rows)
+        for suffix in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.rename(f"{path}{suffix}", f"{kept}{suffix}")
+        shutil.copyfile(path, kept)
+        new.replace(path)  # at no moment is there no journal
+    except (OSError, sqlite3.Error) as failure:
+        raise JournalError(f"the journal {path} is damaged and cannot be rebuilt: {failure}") from failure
+    return kept
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether the journal can be read whole, and written too. Call this while nobody else uses it."""
     try:
         for _ in read_entries(path):
             pass
-        return None
+        with closing(open_to_read(path)) as db:
+            return _first_page_is_sound(path) and db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     except sqlite3.DatabaseError:
-        entries = [entry for entry in read_whole(path) if isinstance(entry, Entry)]
-    kept = path.with_name(path.name + ".damaged")
-    for suffix in ("", "-wal", "-shm"):
-        part = Path(f"{path}{suffix}")
-        if part.exists():
-            part.rename(f"{kept}{suffix}")
-    create(path)
-    with closing(sqlite3.connect(path)) as db, db:
-        rows = [(e.seq, e.kind, e.path, e.body, checksum(e.kind, e.path, e.body)) for e in entries]
-        db.executemany("INSERT INTO entry (seq, kind, path, body, sum) VALUES (?, ?, ?, ?, ?)", rows)
-    return kept
+        return False
+
+
+def _first_page_is_sound(path: Path) -> bool:
+    """Whether the first page says what every journal's says, but for the counters in its header."""
+    with path.open("rb") as file:
+        page = file.read(PAGE_SIZE)
+    return _without_counters(page) == _without_counters(_sound_page())
+
+
+def _without_counters(page: bytes) -> bytes:
+    """The page without changes counted, size in pages, the change they are valid for, SQLite's version."""
+    return page[:24] + page[32:92] + page[100:]
+
+
+@cache
+def _sound_page() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        sound = Path(folder) / "sound"
+        create(sound)
+        return sound.read_bytes()[:PAGE_SIZE]
 
 
 def lost_tail(path: Path) -> bool:
@@ -72,7 +119,7 @@ def lost_tail(path: Path) -> bool:
         try:
             with closing(sqlite3.connect(copy)) as db:
                 valid = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
             return False  # the main file is damaged too, and `rebuild` says so
     return _commits_beyond(log.read_bytes(), valid)
 
@@ -91,14 +138,13 @@ def _commits_beyond(log: bytes, valid: int) -> bool:
 def _salvaged(path: Path) -> list[Entry | int]:
     with tempfile.TemporaryDirectory() as folder:
         copy = _copy(path, Path(folder))
-        for _ in range(2):
-            try:
-                with closing(sqlite3.connect(copy)) as db:
-                    db.execute("SELECT seq FROM entry WHERE seq = -1")
-                    return _probe(db)
-            except sqlite3.DatabaseError:
-                _graft_first_page(copy, Path(folder))
-    return []
+        _graft_first_page(copy)
+        try:
+            with closing(sqlite3.connect(copy)) as db:
+                db.execute("SELECT seq FROM entry WHERE seq = -1")
+                return _probe(db)
+        except sqlite3.DatabaseError:
+            return []
 
 
 def _copy(path: Path, folder: Path) -> Path:
@@ -109,17 +155,14 @@ def _copy(path: Path, folder: Path) -> Path:
     return folder / "journal"
 
 
-def _graft_first_page(copy: Path, folder: Path) -> None:
+def _graft_first_page(copy: Path) -> None:
     """Every journal's first page says the same (format and table), so a lost one can be replaced."""
-    sound = folder / "sound"
-    create(sound)
     with copy.open("r+b") as file:
         size = max(file.seek(0, 2) // PAGE_SIZE, 2)
-        page = bytearray(sound.read_bytes()[:PAGE_SIZE])
+        page = bytearray(_sound_page())
         struct.pack_into(">I", page, 28, size)
         file.seek(0)
         file.write(page)
-    sound.unlink()
 
 
 def _probe(db: sqlite3.Connection) -> list[Entry | int]:

@@ -10,14 +10,16 @@ import secrets
 import shutil
 import socket
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError, RunBusyError, RunNotFoundError
+from bakeoff.engine.control import is_answered
+from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
-from bakeoff.engine.journal import read_entries
+from bakeoff.engine.journal import LONGEST_PATH, read_entries
 from bakeoff.engine.machine import network_file_system
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.salvage import read_whole
@@ -66,60 +68,120 @@ class RunFolder:
         """Own the run.
 
         Raises:
-            RunBusyError: another live process owns it; the message names it.
-            BakeoffError: the run's folder cannot be written.
+            BakeoffError: the run's folder is no folder of a run, or cannot be written.
+
+        Passes on RunBusyError: another live process owns it; the message names it.
         """
         try:
-            descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            while True:
+                if self.root.is_symlink():
+                    raise BakeoffError(f"{self.root} is a symbolic link, not a run's folder; look at where it leads")
+                descriptor = self._open_lock(os.O_RDWR | os.O_CREAT)
+                try:
+                    if self._taken(descriptor):
+                        break
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+                os.close(descriptor)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
         except OSError as failure:
             raise BakeoffError(
                 f"run {self.id} cannot go on: its folder {self.root} cannot be written: {failure.strerror}"
             ) from failure
+        return Lock(descriptor)
+
+    def _open_lock(self, flags: int) -> int:
+        # Neither a link nor a pipe that stands there leads elsewhere or is waited for.
+        return os.open(self.root / "lock", flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+
+    def _taken(self, descriptor: int) -> bool:
+        """Whether the lock is ours now; False when another file stands at its path since it was opened.
+
+        Raises:
+            RunBusyError: another live process owns the run; also one whose lock was removed, but which still answers.
+        """
+        busy = (
+            f"run {self.id} is being run by {{}}; "
+            f"watch it with `bakeoff watch {self.id}`, stop it with `bakeoff cancel {self.id}`"
+        )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as failure:
-            os.close(descriptor)
-            raise RunBusyError(
-                f"run {self.id} is being run by {self.owner() or 'another process'}; "
-                f"watch it with `bakeoff watch {self.id}`, stop it with `bakeoff cancel {self.id}`"
-            ) from failure
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-        return Lock(descriptor)
+        except BlockingIOError as failure:
+            raise RunBusyError(busy.format(self.owner() or "another process")) from failure
+        if is_answered(self.root):
+            raise RunBusyError(busy.format("another process, though its lock was removed"))
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.lstat(self.root / "lock"))
+        except FileNotFoundError:
+            return False
 
     def owner(self) -> str | None:
         """Who owns the run now, for a message; None when nobody does."""
         if not self.alive():
             return None
         try:
-            holder: dict[str, Any] = json.loads((self.root / "lock").read_text())
-        except (OSError, ValueError):
+            descriptor = self._open_lock(os.O_RDONLY)
+            with open(descriptor, encoding="utf-8") as file:
+                holder: dict[str, Any] = json.load(file)
+            return f"process {holder['pid']} on {holder['host']}"
+        except (OSError, ValueError, TypeError, KeyError):
             return "another process"
-        return f"process {holder.get('pid')} on {holder.get('host')}"
 
     def alive(self) -> bool:
         """Whether a live process owns the run."""
         try:
-            descriptor = os.open(self.root / "lock", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = self._open_lock(os.O_RDONLY)
         except OSError:
-            return False
+            return is_answered(self.root)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return True
         finally:
             os.close(descriptor)
-        return False
+        return is_answered(self.root)  # its lock may have been removed, and this be another's
 
     def history(self) -> History:
         """Everything the journal says now; the journal of a live run may be read too.
 
         Passes on JournalError: there is no journal, or it cannot be read at all.
         """
+        self.check()
         try:
-            return History(self.root).read(read_entries(self.journal))
+            history = History(self.root).read(read_entries(self.journal))
+            if not history.damaged:
+                return history
         except sqlite3.DatabaseError:
-            return History(self.root).read(read_whole(self.journal))
+            pass
+        return History(self.root).read(read_whole(self.journal))
+
+    def begun(self) -> bool:
+        """Whether there is a journal, of whatever sort; also where that cannot be seen."""
+        try:
+            self.journal.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    def check(self) -> None:
+        """See that this is a folder of a run, which may be read.
+
+        Raises:
+            JournalError: it is not, or may not.
+        """
+        try:
+            mode = self.root.lstat().st_mode
+        except OSError as failure:
+            raise JournalError(f"{self.root} cannot be read: {str(failure.strerror).lower()}") from None
+        if not stat.S_ISDIR(mode):
+            what = "a symbolic link" if stat.S_ISLNK(mode) else "a file"
+            raise JournalError(f"{self.root} is {what}, not a run's folder")
+        if not os.access(self.root, os.R_OK | os.X_OK):
+            raise JournalError(f"{self.root} cannot be read: permission denied")
 
     def standing(self, history: History) -> tuple[RunStatus, str | None]:
         """The run's status and error as they are: a run that its owner left without a word is paused."""
@@ -164,11 +226,14 @@ class RunStore:
                 "work in a local folder"
             )
         folder = RunFolder(self.runs / run_id)
+        size = len(os.fsencode(folder.journal.absolute()))
+        if size > LONGEST_PATH:
+            raise BakeoffError(
+                f"the path of the run's journal, {folder.journal}, would have {size} bytes, and {LONGEST_PATH} is the "
+                "most: work in a folder with a shorter path, or choose a shorter --run-id"
+            )
+        self._make_home()
         try:
-            self.runs.mkdir(parents=True, exist_ok=True)
-            ignore = self.home / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("*\n")
             folder.root.mkdir(mode=0o700)
         except FileExistsError:
             raise BakeoffError(
@@ -179,34 +244,67 @@ class RunStore:
             raise BakeoffError(f"the run's folder {folder.root} cannot be made: {failure.strerror}") from failure
         return folder
 
+    def _make_home(self) -> None:
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            ignore = self.home / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n")
+        except OSError as failure:
+            reason = str(failure.strerror).lower()
+            for place in (self.runs, self.home):
+                if place.is_symlink() and not os.path.exists(place):
+                    reason = f"{place} is a symbolic link that leads nowhere; remove it, or make what it names"
+                elif os.path.lexists(place) and not os.path.isdir(place):
+                    reason = f"{place} is not a folder; move it out of the way"
+            raise BakeoffError(f"the folder for runs {self.runs} cannot be made: {reason}") from failure
+
     def open(self, run_id: str) -> RunFolder:
         """The folder of a run that exists.
 
         Raises:
             RunNotFoundError: there is none of that id here.
+
+        Passes on JournalError: what stands there is no folder of a run, or may not be read.
         """
         folder = RunFolder(self.runs / run_id)
-        if not _ID.fullmatch(run_id) or not folder.journal.exists():
+        if _ID.fullmatch(run_id) and os.path.lexists(folder.root):
+            folder.check()
+        if not _ID.fullmatch(run_id) or not folder.begun():
             known = ", ".join(folder.id for folder in self.latest(5)) or "none yet"
             raise RunNotFoundError(f"there is no run {run_id!r} under {self.runs}; the latest are: {known}")
         return folder
 
     def all(self) -> Iterator[RunFolder]:
-        """Every run here, in no particular order; also those whose creation was cut short."""
-        if self.runs.is_dir():
-            for entry in os.scandir(self.runs):
-                if entry.is_dir(follow_symlinks=False):
-                    yield RunFolder(Path(entry.path))
+        """Every run here, in no particular order; also those whose creation was cut short, and symbolic links.
+
+        Raises:
+            BakeoffError: the folder of all runs cannot be read.
+        """
+        try:
+            entries = list(os.scandir(self.runs)) if os.path.isdir(self.runs) else []
+        except OSError as failure:
+            raise BakeoffError(f"the runs under {self.runs} cannot be read: {failure.strerror}") from failure
+        for entry in entries:
+            if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
+                yield RunFolder(Path(entry.path))
 
     def latest(self, count: int) -> list[RunFolder]:
         """The runs that were created last, newest first."""
-        by_age = sorted(self.all(), key=lambda folder: folder.root.stat().st_ctime, reverse=True)
-        return [folder for folder in by_age if folder.journal.exists()][:count]
+        by_age = sorted(self.all(), key=_changed, reverse=True)
+        return [folder for folder in by_age if folder.begun()][:count]
+
+
+def _changed(folder: RunFolder) -> float:
+    try:
+        return folder.root.lstat().st_ctime
+    except OSError:  # it went away
+        return 0.0
 
 
 def find_project(start: Path) -> Path:
     """The nearest folder from `start` upwards that holds `.bakeoff`; `start` itself when none does."""
     for folder in (start, *start.parents):
-        if (folder / ".bakeoff" / "runs").is_dir():
+        if os.path.isdir(folder / ".bakeoff" / "runs"):
             return folder
     return start

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.engine.errors import JournalError
 from bakeoff.engine.history import History
-from bakeoff.engine.journal import SCHEMA_VERSION, Entry, intact
+from bakeoff.engine.journal import Entry, intact, open_to_read
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore
 
@@ -58,6 +58,8 @@ def overview(folder: RunFolder) -> Overview:
         status, error = folder.standing(history)
     except JournalError as failure:
         return Overview(folder, None, None, str(failure), 0.0, 0.0, {})
+    except OSError as failure:
+        return Overview(folder, None, None, f"{folder.root} cannot be read: {failure.strerror}", 0.0, 0.0, {})
     created = history.meta.get("created_at", 0.0)
     facts = history.ending if status is history.status else {}
     return Overview(folder, history.meta.get("workflow_id"), status, error, created, history.updated_at, facts)
@@ -75,20 +77,20 @@ def _brief(folder: RunFolder) -> History:
     Raises:
         JournalError: there is no journal, or it cannot be read at all.
     """
-    if not folder.journal.exists():
+    folder.check()
+    if not folder.begun():
         raise JournalError(f"there is no journal at {folder.journal}: its creation was cut short")
     try:
-        with closing(sqlite3.connect(f"{folder.journal.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            rows = db.execute("SELECT seq, kind, path, body, sum FROM entry WHERE kind IN ('meta', 'run', 'inputs')")
-            entries = [
-                Entry(seq, kind, path, body) for seq, kind, path, body, sum_ in rows if intact(kind, path, body, sum_)
-            ]
+        with closing(open_to_read(folder.journal)) as db:
+            rows = db.execute(
+                "SELECT seq, kind, path, body, sum FROM entry WHERE kind IN ('meta', 'run', 'inputs')"
+            ).fetchall()
+            if not all(intact(*row[1:]) for row in rows):
+                return folder.history()
+            entries = [Entry(*row[:4]) for row in rows]
             last = db.execute("SELECT kind, body FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
     except sqlite3.DatabaseError:
         return folder.history()
-    if version > SCHEMA_VERSION:
-        raise JournalError(f"the journal {folder.journal} was written by a newer bakeoff (format {version})")
     history = History(folder.root).read(entries)
     if last is not None:
         history.updated_at = max(history.updated_at, _time(*last))
