@@ -99,7 +99,7 @@ def _line(node: Node) -> str:
         parts.append(node.status)
     if node.seconds is not None and node.status != "skipped":
         parts.append(duration(node.seconds))
-    if node.attempts > 1:
+    if node.attempts > 1 and node.type != "gate":
         parts.append(f"try {node.attempts}")
     if node.error:
         parts.append(click.style(one_line(node.error), fg="red"))
