@@ -58,13 +58,75 @@ def test_a_fan_out_is_counted_by_item() -> None:
         1,
         1,
         2,
-        1,
+        2,
     )
     assert (counted.reused, counted.seconds) == (1, 4.0)
     board(started("fan:it:4"))
     board(ended("fan:it:4"))
     assert (counted.paused, counted.done) == (0, 4)
     assert list(board.lines) == ["fan"]
+
+
+@pytest.mark.parametrize("template", ["if", "gate", "while", "parallel"])
+def test_items_that_wait_at_gates_are_not_done(template: str) -> None:
+    board = Board()
+    board(started("fan", "fan-out"))
+    board(fan("fan", 3))
+    counted = board.lines["fan"].fan
+    assert counted is not None
+    gates = []
+    for item in ("fan:it:0", "fan:it:1", "fan:it:2"):
+        gates.append(item if template == "gate" else f"{item}/ask")
+        if template != "gate":
+            board(started(item, template))
+        if template == "if":
+            board(ended(item, type_="if"))
+        board(started(gates[-1], "gate"))
+        board(GateOpened(0.0, gates[-1], "sure?", ("yes", "no")))
+    assert plain.progress(counted, counted.opened) == "0 of 3 done, 3 waiting"
+    board(ended(gates[0], type_="gate"))
+    if template in ("while", "parallel"):
+        board(ended("fan:it:0", type_=template))
+    assert plain.progress(counted, counted.opened) == "1 of 3 done, 2 waiting"
+    board(ended(gates[1], Status.PAUSED, type_="gate"))
+    board(ended(gates[2], Status.FAILED, type_="gate"))
+    assert plain.progress(counted, counted.opened) == "1 of 3 done, 1 failed, 1 waiting"
+    assert counted.seconds == 0.0
+
+
+def test_a_fan_out_that_was_halted_is_shown_so(capsys: pytest.CaptureFixture[str]) -> None:
+    display = PlainDisplay(lambda text: text)
+    short = {"type_": "fan-out", "output": {"item_count": 3}}
+    branches = {"type_": "parallel", "output": {"branches": {"a": "completed", "b": "halted"}}}
+    for event in (
+        started("f", "fan-out"), fan("f", 3), ended("f:it:0"),
+        ended("f", facts={"template": "it", "collected": 1}, **short), ended("p", **branches),
+        ended("g", facts={"template": "it", "collected": 3, "halted": True}, **short),
+        ended("h", facts={"template": "it", "collected": 3, "halted": False}, **short),
+    ):  # fmt: skip
+        display(event)
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "‖ f (fan-out) halted: 1.00 s", "‖ p (parallel) halted: 1.00 s", "‖ g (fan-out) halted: 1.00 s",
+        "✓ h (fan-out): 1.00 s",
+    ]  # fmt: skip
+    assert display.board.lines["f"].halted
+    console = Console(file=io.StringIO(), width=100)
+    live = LiveDisplay(lambda text: text, console)
+    live.board = display.board
+    live._finish()
+    assert "‖ f" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_fan_out_whose_items_were_all_kept_was_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    display = PlainDisplay(lambda text: text)
+    for event in (started("f", "fan-out"), fan("f", 1), ended("f:it:0", reused=True), ended("f", type_="fan-out")):
+        display(event)
+    assert "✓ f: kept from before" in capsys.readouterr().err
+
+
+def test_gates_have_no_tries() -> None:
+    record = Record("g", "gate", Status.FAILED, error="rejected", attempts=4)
+    assert plain.failure(record) == "✗ g failed: rejected"
 
 
 def test_time_saved_is_never_negative() -> None:
@@ -219,7 +281,9 @@ def test_progress_in_words() -> None:
     board(fan("fan", 20))
     counted = board.lines["fan"].fan
     assert counted is not None
-    counted.ended = {Status.COMPLETED: 3, Status.FAILED: 2, Status.PAUSED: 1}
+    counted.ended = {Status.COMPLETED: 3, Status.FAILED: 2}
+    counted.stopped = {"fan:it:9": Status.PAUSED}
+    counted.open = dict.fromkeys(("fan:it:5", "fan:it:6", "fan:it:7", "fan:it:8"), 1)
     counted.running, counted.seconds = 4, 100.0
     text = plain.progress(counted, counted.opened + 10)
     assert text == "3 of 20 done, 4 running, 2 failed, 1 waiting, 10 left, 1 m 30 s saved"

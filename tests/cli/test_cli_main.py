@@ -53,6 +53,17 @@ def test_a_command_line_that_is_not_understood(command: Command) -> None:
         assert "Usage: " in result.err
 
 
+def test_what_the_machine_refuses_is_no_fault_of_ours(command: Command, monkeypatch, tmp_path) -> None:
+    def full(self):
+        raise ExceptionGroup("one", [OSError(28, "No space left on device", "/x/logs")])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bakeoff.engine.store.RunStore.all", full)
+    result = command("runs")
+    assert (result.status, result.out) == (1, "")
+    assert result.err == "error: /x/logs: No space left on device\n"
+
+
 def test_a_fault_of_our_own_is_told_without_a_traceback(command: Command, monkeypatch, tmp_path) -> None:
     def broken(self):
         raise ExceptionGroup("two", [ValueError("odd \x1b[2J thing")])

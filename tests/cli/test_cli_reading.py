@@ -61,6 +61,32 @@ def test_show_names_the_error_of_a_failed_run(here: Project, command: Command) -
     assert "✗ second shell failed" in out
 
 
+def test_without_a_run_the_latest_is_looked_at(here: Project, command: Command, tmp_path, monkeypatch) -> None:
+    for args in (("show",), ("logs",), ("watch",), ("report", "-o", str(tmp_path / "r.html"))):
+        result = command(*args)
+        assert result.status == 0
+        assert result.err.startswith("run quick, the latest\n")
+    assert checked("show", command("show", "--json").out)["run_id"] == "quick"
+    monkeypatch.chdir(tmp_path)
+    result = command("show")
+    assert (result.status, result.out) == (1, "")
+    assert "there are no runs yet" in result.err
+
+
+def test_the_advice_for_a_run_that_only_its_program_can_resume(tmp_path, monkeypatch, command: Command) -> None:
+    import bakeoff
+
+    def odd(number: int) -> int:
+        return number // (number % 2)
+
+    with pytest.raises(bakeoff.FanOutError):
+        bakeoff.fan_out_sync(odd, [1, 2], run="mine", project=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for text in (command("show", "mine").out, command("watch", "mine").err):
+        assert "go on with: the program that made it, called again for run mine" in text
+        assert "bakeoff resume" not in text
+
+
 def test_show_json(here: Project, command: Command) -> None:
     for run in ("gated", "failing", "quick"):
         found = checked("show", command("show", run, "--json").out)

@@ -97,6 +97,28 @@ def test_a_node_that_runs_again_is_running() -> None:
     assert (node.status, node.error, node.attempts, node.record) == ("running", None, 2, None)
 
 
+def test_what_an_item_halted_is_shown_so_until_it_runs_again() -> None:
+    facts = {"template": "it", "collected": 2}
+    halting = (
+        META, run("running"), start("f:it:0", 10), end("f:it:0", begun=10), start("f:it:1", 11),
+        end("f:it:1", Status.FAILED, 11, error="x"),
+        end("f", begun=10, type_="fan-out", output={"item_count": 2}, facts=facts), run("failed"),
+    )  # fmt: skip
+    (node,) = outline(history(*halting), RunStatus.FAILED)
+    assert node.status == "halted"
+    (node,) = outline(history(*halting, run("running"), start("f:it:1", 50)), RunStatus.RUNNING)
+    assert (node.status, node.seconds) == ("running", None)
+
+
+def test_items_are_listed_by_number_and_their_holder_takes_their_time() -> None:
+    facts = {"template": "it", "collected": 11, "halted": False}
+    entries = [end(f"f:it:{number}", begun=50.0 - number) for number in range(11)]
+    found = history(META, *entries, end("f", begun=99.0, seconds=0.0, type_="fan-out", facts=facts))
+    (node,) = outline(found, RunStatus.COMPLETED)
+    assert [child.name for child in node.children] == [f"it:{number}" for number in range(11)]
+    assert (node.status, node.started_at, node.seconds) == ("completed", 40.0, 11.0)
+
+
 class Checker(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

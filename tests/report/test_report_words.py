@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bakeoff.engine.record import RunStatus
 from bakeoff.report.escape import markup, one_line, visible
-from bakeoff.report.words import counted, duration, moment, size
+from bakeoff.report.words import counted, duration, how_to_go_on, moment, size
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.text(
     "\x1b[]0;m<>&\"'\r\n\t\x07\u202e\u200f\x9b\ud800", max_size=40
@@ -76,3 +77,15 @@ def test_counts_and_moments() -> None:
     assert [counted(1, "item"), counted(2000, "item"), counted(2, "branch")] == ["1 item", "2,000 items", "2 branches"]
     assert moment(None) == "-"
     assert len(moment(1e9)) == 19
+
+
+def test_how_a_stopped_run_is_taken_up_again() -> None:
+    assert how_to_go_on("r", RunStatus.FAILED, "workflow") == "bakeoff resume r"
+    spent = how_to_go_on("r", RunStatus.BUDGET_SPENT, "workflow")
+    assert spent is not None
+    assert spent.startswith("bakeoff resume r --edit FILE")
+    assert "called again for run 'r r', with a higher budget" in str(
+        how_to_go_on("r r", RunStatus.BUDGET_SPENT, "python")
+    )
+    for status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
+        assert how_to_go_on("r", status, "workflow") is None

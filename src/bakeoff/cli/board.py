@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 
 from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus, Status
-from bakeoff.report.outline import name_of, parent_of
+from bakeoff.report.outline import halted, name_of, parent_of
 
 MOST_LINES = 300
 """Lines kept; of more, the oldest that have ended are only counted."""
+
+EARLY = ("if", "switch")
+"""Types whose record says what was chosen, and is there before the work."""
+
+HOLDERS = (*EARLY, "while", "do-while", "fan-out", "parallel", "workflow")
+"""Types that hold others and do no work themselves."""
 
 
 @dataclass(slots=True)
@@ -22,8 +28,12 @@ class Fan:
         total: how many there are.
         bound: how many may run at once; 0 where nobody said.
         ended: items that ended, by status.
+        early: its items' own records come before their work (`if`, `switch`).
         running: leaves in it that run now.
-        seconds: what its items took, added up.
+        waiting: gates in it that wait, each with the item it is in.
+        open: items that are being worked on, with the number of their leaves under way.
+        stopped: items that did not get through although they have no record that says so.
+        seconds: what the work in it took, added up; waiting for a person is no work.
         reused: items that an earlier session had done.
         opened: when it began, and `last` when its newest item ended; monotonic seconds.
     """
@@ -33,29 +43,41 @@ class Fan:
     opened: float
     last: float
     ended: dict[Status, int] = field(default_factory=dict)
+    early: bool = False
     running: int = 0
+    waiting: dict[str, str] = field(default_factory=dict)
+    open: dict[str, int] = field(default_factory=dict)
+    stopped: dict[str, Status] = field(default_factory=dict)
     seconds: float = 0.0
     reused: int = 0
 
     @property
     def done(self) -> int:
         """Items that ended well, or were left out."""
-        return self.ended.get(Status.COMPLETED, 0) + self.ended.get(Status.SKIPPED, 0)
+        ended = self.ended.get(Status.COMPLETED, 0) + self.ended.get(Status.SKIPPED, 0)
+        return ended - self._undone if self.early else ended
 
     @property
     def failed(self) -> int:
         """Items that failed."""
-        return self.ended.get(Status.FAILED, 0)
+        return self.ended.get(Status.FAILED, 0) + sum(status is Status.FAILED for status in self.stopped.values())
 
     @property
     def paused(self) -> int:
         """Items that wait for an answer."""
-        return self.ended.get(Status.PAUSED, 0)
+        paused = [item for item, status in self.stopped.items() if status is Status.PAUSED]
+        return len({*paused, *self.waiting.values()})
 
     @property
     def left(self) -> int:
         """Items that neither ended nor run."""
-        return max(0, self.total - sum(self.ended.values()) - self.running)
+        ended = sum(self.ended.values())
+        return max(0, self.total - ended - (0 if self.early else self._undone))
+
+    @property
+    def _undone(self) -> int:
+        """Items under way, waiting or stopped."""
+        return len(self.open.keys() | self.stopped.keys())
 
     def saved(self, now: float) -> float:
         """Seconds won against running the items one by one; never less than nothing."""
@@ -82,6 +104,7 @@ class Line:
     attempt: int = 1
     reused: bool = False
     fan: Fan | None = None
+    halted: bool = False
 
 
 @dataclass(slots=True)
@@ -106,7 +129,6 @@ class Board:
         self.gates: dict[str, Gate] = {}
         self._inside: tuple[str, ...] = ()
         self._fans: dict[str, Fan] = {}
-        self._waiting: set[str] = set()
 
     def __call__(self, event: Event) -> None:
         """Take in an event."""
@@ -121,6 +143,10 @@ class Board:
                 self._opened(event)
             case GateOpened():
                 self.gates[event.path] = Gate(event.path, event.message, event.options)
+                fan = self.fan_of(event.path)
+                if fan is not None and event.path not in fan.waiting:
+                    fan.waiting[event.path] = self.item_of(event.path)
+                    fan.running = max(0, fan.running - 1)
             case RunChanged():
                 self.run_id, self.status, self.error = event.run_id, event.status, event.error
 
@@ -130,11 +156,11 @@ class Board:
             return None
         return next(fan for prefix, fan in self._fans.items() if path.startswith(prefix))
 
-    def is_item(self, path: str) -> bool:
-        """Whether the node is an item itself, of the outermost fan-out it is inside of."""
+    def item_of(self, path: str) -> str:
+        """The item that the node is or stands in, of the outermost fan-out it is inside of."""
         prefix = next(prefix for prefix in self._inside if path.startswith(prefix))
-        rest = path[len(prefix) :]
-        return rest.count(":") == 1 and "/" not in rest
+        template, _, rest = path[len(prefix) :].partition(":")
+        return f"{prefix}{template}:{rest.partition('/')[0].partition(':')[0]}"
 
     def is_parallel(self, path: str) -> bool:
         """Whether the node opens named branches, whose steps have lines of their own."""
@@ -144,47 +170,73 @@ class Board:
     def _started(self, event: NodeStarted) -> None:
         fan = self.fan_of(event.path)
         if fan is not None:
-            fan.running += 1
-            if event.path in self._waiting:
-                self._waiting.discard(event.path)
-                fan.ended[Status.PAUSED] -= 1
+            item = self.item_of(event.path)
+            fan.stopped.pop(item, None)
+            if event.type not in HOLDERS:
+                fan.open[item] = fan.open.get(item, 0) + 1
+                fan.running += 1
+            elif not fan.early and event.type not in EARLY:
+                fan.open.setdefault(item, 0)
             return
         line = self._line(event.path, event.type)
         line.status, line.attempt, line.error, line.seconds = Status.RUNNING, event.attempt, None, None
-        line.began = time.monotonic()
+        line.began, line.halted = time.monotonic(), False
 
     def _ended(self, event: NodeEnded) -> None:
         record = event.record
         if record.status is not Status.PAUSED:
             self.gates.pop(record.path, None)
         fan = self.fan_of(record.path)
-        if fan is None:
-            line = self._line(record.path, record.type)
-            line.status, line.error, line.reused, line.attempt = (
-                record.status,
-                record.error,
-                event.reused,
-                record.attempts,
-            )
-            line.seconds = record.ended_at - record.started_at
-            self._shorten()
+        if fan is not None:
+            self._ended_inside(fan, event)
             return
-        if not event.reused and record.status is not Status.SKIPPED:
-            fan.running = max(0, fan.running - 1)
-        if self.is_item(record.path):
-            fan.ended[record.status] = fan.ended.get(record.status, 0) + 1
-            fan.last = time.monotonic()
-            if record.status is Status.PAUSED:
-                self._waiting.add(record.path)
-            if event.reused:
-                fan.reused += 1
-            else:
+        line = self._line(record.path, record.type)
+        line.status, line.error, line.attempt = record.status, record.error, record.attempts
+        line.halted = halted(record)
+        line.reused = event.reused or (line.fan is not None and 0 < line.fan.total == line.fan.reused)
+        line.seconds = record.ended_at - record.started_at
+        self._shorten()
+
+    def _ended_inside(self, fan: Fan, event: NodeEnded) -> None:
+        """A node inside a fan-out has ended: an item, or part of one."""
+        record, item = event.record, self.item_of(event.record.path)
+        leaf = record.type not in HOLDERS
+        if leaf and not event.reused and record.status is not Status.SKIPPED:
+            self._rest(fan, record.path, item)
+            if record.type != "gate":
                 fan.seconds += record.ended_at - record.started_at
+        stops = record.status in (Status.FAILED, Status.PAUSED) and not record.absorbed
+        if record.path != item:
+            if stops:
+                fan.stopped[item] = record.status
+            return
+        fan.last = time.monotonic()
+        fan.early = record.type in EARLY
+        if not fan.early:
+            fan.open.pop(item, None)
+        if record.status is Status.PAUSED or halted(record):
+            fan.stopped.setdefault(item, record.status if record.status is Status.PAUSED else Status.FAILED)
+            return
+        fan.stopped.pop(item, None)
+        fan.ended[record.status] = fan.ended.get(record.status, 0) + 1
+        fan.reused += event.reused
+
+    def _rest(self, fan: Fan, path: str, item: str) -> None:
+        """A leaf in a fan-out works no more."""
+        if fan.waiting.pop(path, None) is None:
+            fan.running = max(0, fan.running - 1)
+        left = fan.open.get(item, 0) - 1
+        if left > 0 or (item in fan.open and not fan.early):
+            fan.open[item] = max(0, left)
+        else:
+            fan.open.pop(item, None)
 
     def _retried(self, event: NodeRetried) -> None:
         fan = self.fan_of(event.path)
         if fan is not None:
             fan.running = max(0, fan.running - 1)
+            item = self.item_of(event.path)
+            fan.open[item] = max(0, fan.open.get(item, 0) - 1)  # it stands open while it waits for its next try
         else:
             self._line(event.path, "").error = event.error
 

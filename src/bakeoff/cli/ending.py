@@ -18,7 +18,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
-from bakeoff.report.words import duration
+from bakeoff.report.words import duration, how_to_go_on
 
 if TYPE_CHECKING:
     from bakeoff.workflow.job import Conditions
@@ -124,9 +124,9 @@ def say_ending(run: Overview, *, as_json: bool = False, quiet: bool = False) -> 
     gate = run.facts.get("gate") if run.status is RunStatus.PAUSED else None
     if gate:
         lines += _about_gate(name, gate)
-    elif run.resumable:
+    elif (way := how_to_go_on(name, run.status, run.job)) is not None:
         more = " (what has ended is kept)" if run.status is RunStatus.PAUSED else ""
-        lines.append(f"  go on with: bakeoff resume {name}{more}")
+        lines.append(f"  go on with: {way}{more}")
     if run.status in (RunStatus.FAILED, RunStatus.ABORTED):
         lines.append(f"  look with:  bakeoff logs {name}, bakeoff report {name}")
     for key, value in (run.facts.get("outputs") or {}).items():

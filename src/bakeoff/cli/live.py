@@ -139,7 +139,7 @@ class LiveDisplay:
         return text
 
     def _line(self, text: Text, line: Line, now: float) -> None:
-        sign, colour = MARKS[line.status.value]
+        sign, colour = MARKS["halted" if line.halted else line.status.value]
         text.append(f"{'  ' * (line.depth + 1)}{sign} ", colour).append(one_line(line.name, 60), "bold")
         if line.fan is not None:
             self._fan(text, line.fan, line.fan.last if line.seconds is not None else now)
@@ -147,7 +147,7 @@ class LiveDisplay:
             text.append(f" {line.type}", "bright_black")
         seconds = line.seconds if line.seconds is not None else now - line.began
         text.append("  kept from before" if line.reused else f"  {duration(seconds)}", "bright_black")
-        if line.attempt > 1:
+        if line.attempt > 1 and line.type != "gate":
             text.append(f"  try {line.attempt}", "yellow")
         if line.error:
             text.append(f"  {one_line(self.mask(line.error), 120)}", "red")

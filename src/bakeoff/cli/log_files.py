@@ -60,7 +60,8 @@ def pieces_of(folder: RunFolder, record: Record, retries: list[str]) -> Iterator
             else:
                 yield Piece(record.path, record.attempts, stream, value.encode("utf-8", "replace"))
     if record.error:
-        yield Piece(record.path, record.attempts, "error", record.error.encode("utf-8", "replace"))
+        attempt = 1 if record.type == "gate" else record.attempts  # being asked again is no other try
+        yield Piece(record.path, attempt, "error", record.error.encode("utf-8", "replace"))
 
 
 def _files(folder: RunFolder, path: str, attempt: int) -> Iterator[Piece]:

@@ -23,13 +23,16 @@ EVERY = 0.1
 
 
 @click.command("logs")
-@click.argument("run", type=RUN)
+@click.argument("run", required=False, type=RUN)
 @click.argument("step", required=False, type=STEP)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
 @click.option("--raw", is_flag=True, help="Print the bytes as they were printed, without heads and escapes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON Lines.")
-def command(run: str, step: str | None, follow: bool, raw: bool, as_json: bool) -> None:
-    """Print what the steps of RUN printed, or STEP and what is inside it; errors and retries are named."""
+def command(run: str | None, step: str | None, follow: bool, raw: bool, as_json: bool) -> None:
+    """Print what the steps of RUN printed, or STEP and what is inside it; errors and retries are named.
+
+    Without RUN it is the latest run.
+    """
     from bakeoff.cli.opening import misused, open_run
 
     if raw and as_json:

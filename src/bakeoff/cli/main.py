@@ -84,8 +84,24 @@ def run_command_line() -> int:
             where = fault.filename or "what this command prints"
             click.echo(f"error: {where} cannot be written: {str(fault.strerror).lower()}", err=True)
             return 1
+        refused = _refused(fault)
+        if refused is not None:
+            from bakeoff.report.escape import one_line
+
+            click.echo(f"error: {one_line(refused, 1000)}", err=True)
+            return 1
         return _fault(fault)
     return status if isinstance(status, int) else 0
+
+
+def _refused(fault: BaseException) -> str | None:
+    """What the machine refused (no permission, no space, ...); None where the fault is another."""
+    if isinstance(fault, BaseExceptionGroup):
+        found = [_refused(part) for part in fault.exceptions]
+        return None if None in found else found[0]
+    if not isinstance(fault, OSError) or fault.strerror is None:
+        return None
+    return f"{fault.filename}: {fault.strerror}" if fault.filename is not None else fault.strerror
 
 
 def _fault(fault: BaseException) -> int:

@@ -50,11 +50,18 @@ def sweep_dead_runs() -> None:
         say(f"ended {count} process(es) that run {Path(token).name} had left behind")
 
 
-def open_run(run_id: str) -> RunFolder:
-    """The run of that id; where there is none, say so and leave."""
+def open_run(run_id: str | None) -> RunFolder:
+    """The run of that id, or without one the run last worked on; where there is none, say so and leave."""
     sweep_dead_runs()
+    runs = store()
     try:
-        return store().open(run_id)
+        if run_id is not None:
+            return runs.open(run_id)
+        latest = runs.latest(1)
+        if not latest:
+            refuse(f"there are no runs yet under {runs.runs}")
+        say(f"run {latest[0].id}, the latest")
+        return latest[0]
     except BakeoffError as failure:
         fail(failure)
 

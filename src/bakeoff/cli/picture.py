@@ -14,7 +14,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line
 from bakeoff.report.outline import Node, outline, tally
-from bakeoff.report.words import counted, duration, moment
+from bakeoff.report.words import counted, duration, how_to_go_on, moment
 
 MOST_CHILDREN = 12
 """Items or passes that are listed each; of more, those that ended well are only counted."""
@@ -65,8 +65,8 @@ def _foot(folder: RunFolder, history: History, status: RunStatus) -> Iterator[st
     if history.damaged:
         numbers = ", ".join(map(str, history.damaged[:10])) + (", ..." if len(history.damaged) > 10 else "")
         yield f"  journal entries that cannot be read and count as not done: {numbers}"
-    if status not in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING):
-        yield f"  go on with: bakeoff resume {folder.id}"
+    if (way := how_to_go_on(folder.id, status, history.meta.get("job"))) is not None:
+        yield f"  go on with: {way}"
 
 
 def tree(tops: list[Node], everything: bool) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _line(node: Node) -> str:
         parts.append(node.status)
     if node.seconds is not None and node.status != "skipped":
         parts.append(duration(node.seconds))
-    if node.attempts > 1:
+    if node.attempts > 1 and node.type != "gate":
         parts.append(f"try {node.attempts}")
     if node.error:
         parts.append(click.style(one_line(node.error), fg="red"))

@@ -10,6 +10,7 @@ from bakeoff.cli.say import say
 from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, RunChanged, Warned
 from bakeoff.engine.record import Record, Status, Stored
 from bakeoff.report.escape import one_line, visible
+from bakeoff.report.outline import halted
 from bakeoff.report.words import counted, duration
 
 BETWEEN = 5.0
@@ -65,13 +66,22 @@ class PlainDisplay:
                 for line in last_words(record):
                     self._say(f"    {line}")
         elif fan is None and ":" not in record.path and "/" not in record.path and record.status is not Status.PAUSED:
-            self._say(_line(event))
+            self._say(self._line(record))
         if fan is not None:
             now = time.monotonic()
-            if now >= self._next and fan.left + fan.running:
+            if now >= self._next and fan.left + fan.running + fan.paused:
                 if self._next:
                     self._say(f"  {record.path.partition(':')[0]}: {progress(fan, now)}")
                 self._next = now + BETWEEN
+
+    def _line(self, record: Record) -> str:
+        line = self.board.lines.get(record.path)
+        if line is not None and line.reused:
+            return f"✓ {record.path}: kept from before"
+        if record.status is Status.SKIPPED:
+            return f"- {record.path}: skipped"
+        sign, how = ("‖", " halted") if halted(record) else ("✓", "")
+        return f"{sign} {record.path} ({record.type}){how}: {duration(record.ended_at - record.started_at)}"
 
     def _may_tell(self) -> bool:
         self._failures += 1
@@ -83,18 +93,9 @@ class PlainDisplay:
         say(one_line(self.mask(text), 400) if not text.startswith("    ") else visible(self.mask(text)))
 
 
-def _line(event: NodeEnded) -> str:
-    record = event.record
-    if event.reused:
-        return f"✓ {record.path}: kept from before"
-    if record.status is Status.SKIPPED:
-        return f"- {record.path}: skipped"
-    return f"✓ {record.path} ({record.type}): {duration(record.ended_at - record.started_at)}"
-
-
 def failure(record: Record) -> str:
     """One line on a node that failed."""
-    tries = f" after {record.attempts} tries" if record.attempts > 1 else ""
+    tries = f" after {record.attempts} tries" if record.attempts > 1 and record.type != "gate" else ""
     more = "; the run goes on" if record.absorbed else ""
     return f"✗ {record.path} failed{tries}: {record.error}{more}"
 

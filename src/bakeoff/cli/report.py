@@ -11,7 +11,7 @@ from bakeoff.cli.completing import RUN
 
 
 @click.command("report")
-@click.argument("run", type=RUN)
+@click.argument("run", required=False, type=RUN)
 @click.option(
     "-o",
     "--output",
@@ -20,8 +20,11 @@ from bakeoff.cli.completing import RUN
     help="Where to write it; bakeoff-RUN.html if left out, - for standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the file.")
-def command(run: str, file: Path | None, as_json: bool) -> None:
-    """Write RUN as one HTML file: timeline, table of steps, logs and errors. It needs nothing but a browser."""
+def command(run: str | None, file: Path | None, as_json: bool) -> None:
+    """Write RUN, or the latest run, as one HTML file: timeline, table of steps, logs and errors.
+
+    It needs nothing but a browser.
+    """
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import print_json, tell
     from bakeoff.report.page import report_page
@@ -33,10 +36,10 @@ def command(run: str, file: Path | None, as_json: bool) -> None:
         for piece in report_page(folder):
             sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
         return
-    place = file or Path(f"bakeoff-{run}.html")
+    place = file or Path(f"bakeoff-{folder.id}.html")
     size = _write(place, "".join(report_page(folder)).encode("utf-8", "replace"))
     if as_json:
-        print_json({"run_id": run, "file": str(place.absolute()), "bytes": size})
+        print_json({"run_id": folder.id, "file": str(place.absolute()), "bytes": size})
     else:
         tell(f"{place}")
 

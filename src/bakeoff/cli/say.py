@@ -20,11 +20,12 @@ MARKS = {
     "budget_spent": ("✗", "red"),
     "skipped": ("-", "bright_black"),
     "paused": ("?", "yellow"),
+    "halted": ("‖", "yellow"),
     "running": ("▶", "cyan"),
     "created": ("·", "cyan"),
     "pending": ("·", "bright_black"),
 }
-"""The sign and colour of each status of a run or node."""
+"""The sign and colour of each status of a run or node, and of a node that an item or branch of it halted."""
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:

@@ -18,11 +18,11 @@ EVERY = 0.1
 
 
 @click.command("watch")
-@click.argument("run", type=RUN)
+@click.argument("run", required=False, type=RUN)
 @click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON Lines.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def command(run: str, as_json: bool, quiet: bool) -> None:
-    """Follow RUN until it ends, as its own terminal shows it.
+def command(run: str | None, as_json: bool, quiet: bool) -> None:
+    """Follow RUN, or the latest run, until it ends, as its own terminal shows it.
 
     Exit status: as for `run`. Ctrl-C ends the watching, not the run.
     """

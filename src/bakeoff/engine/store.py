@@ -186,10 +186,7 @@ class RunFolder:
     def standing(self, history: History) -> tuple[RunStatus, str | None]:
         """The run's status and error as they are: a run that its owner left without a word is paused."""
         if history.status in (RunStatus.RUNNING, RunStatus.CREATED) and not self.alive():
-            return (
-                RunStatus.PAUSED,
-                f"interrupted: the process that ran it is gone; `bakeoff resume {self.id}` goes on",
-            )
+            return RunStatus.PAUSED, "interrupted: the process that ran it is gone"
         return history.status, history.error
 
     def delete(self) -> None:

@@ -9,6 +9,7 @@ _COLOUR_OF = {
     "blocked": "failed",
     "budget_spent": "failed",
     "paused": "paused",
+    "halted": "paused",
     "running": "running",
     "created": "running",
     "skipped": "skipped",

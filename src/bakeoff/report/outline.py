@@ -8,6 +8,26 @@ from dataclasses import dataclass, field
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, RunStatus, Status
 
+HALTED = "halted"
+"""Shown in place of the status of a node whose record is complete although what it holds did not get through."""
+
+
+def halted(record: Record, records: Mapping[str, Record] | None = None) -> bool:
+    """Whether a fan-out or parallel ended early, because an item or branch failed, paused or met the budget's end."""
+    facts = record.facts or {}
+    if record.status is not Status.COMPLETED:
+        return False
+    if "halted" in facts:
+        return bool(facts["halted"])
+    if record.type == "parallel":
+        return HALTED in (record.output.get("branches") or {}).values()
+    if record.type != "fan-out" or "collected" not in facts or facts.get("quorum"):
+        return False
+    if facts["collected"] < record.output.get("item_count", 0):
+        return True
+    last = (records or {}).get(f"{record.path}:{facts['template']}:{facts['collected'] - 1}")
+    return last is not None and not last.final
+
 
 @dataclass(slots=True)
 class Node:
@@ -15,8 +35,10 @@ class Node:
 
     Attributes:
         name: what it is called among its siblings.
-        status: its status; `running` for a node that holds running ones.
-        seconds: how long it took, None when it has not ended.
+        status: its status; `running` for a node that holds running ones; `halted` for one that has ended because
+            an item or branch of it failed or paused.
+        seconds: how long it took, None when it has not ended; of one that was gone through again by a resumed run,
+            from the first start to the last end of what it holds.
         record: its record, None when it has not ended.
         children: the nodes that stand inside it.
     """
@@ -66,11 +88,15 @@ def outline(history: History, status: RunStatus) -> list[Node]:
     for path, start in history.open.items():
         node = nodes[path]
         node.status, node.error, node.attempts, node.record = standing, cut_off, start.attempt, None
+    if live:
+        _wake(nodes, history)
     return _grown(nodes, standing)
 
 
 def _fill(node: Node, record: Record, history: History) -> None:
     node.type, node.status, node.record = record.type, record.status.value, record
+    if halted(record, history.records):
+        node.status = HALTED
     node.seconds = record.ended_at - record.started_at
     node.attempts, node.error = record.attempts, record.error
     node.retries = history.retries.get(record.path, [])
@@ -90,11 +116,38 @@ def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
             parent = nodes[holder] = Node(holder, name_of(holder), status=standing, started_at=node.started_at)
             parent.children.append(node)
             node = parent
+    for _, node in reversed(list(walk(tops))):
+        if node.children:
+            _span(node)
+    tops.sort(key=lambda node: node.started_at)
     for node in nodes.values():
-        node.started_at = min([node.started_at, *(child.started_at for child in node.children)])
-    for siblings in (tops, *(node.children for node in nodes.values())):
-        siblings.sort(key=lambda node: node.started_at)
+        node.children.sort(key=_place)
     return tops
+
+
+def _wake(nodes: dict[str, Node], history: History) -> None:
+    """What halted in an earlier session and holds running nodes runs again."""
+    for path in history.open:
+        holder = parent_of(path)
+        while holder is not None:
+            node = nodes.get(holder)
+            if node is not None and node.status == HALTED:
+                node.status, node.seconds = Status.RUNNING.value, None
+            holder = parent_of(holder)
+
+
+def _span(node: Node) -> None:
+    """When a node that holds others began, and how long it took."""
+    first = min(child.started_at for child in node.children)
+    if first < node.started_at and node.seconds is not None:
+        node.seconds = max(child.started_at + (child.seconds or 0.0) for child in node.children) - first
+    node.started_at = min(node.started_at, first)
+
+
+def _place(node: Node) -> tuple[int, float]:
+    """Items and passes stand in the order of their numbers, other nodes in the order in which they began."""
+    number = node.name.rpartition(":")[2]
+    return int(number) if ":" in node.name and number.isdecimal() else 0, node.started_at
 
 
 def walk(tops: list[Node]) -> Iterator[tuple[int, Node]]:

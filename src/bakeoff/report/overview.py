@@ -23,6 +23,7 @@ class Overview:
         status: its status; None when its journal cannot be read.
         error: why, when it is not completed; or why it cannot be read.
         facts: what its last ending said besides (`outputs`, `gate`, ...).
+        job: what made it: `workflow`, or `python` for a program.
     """
 
     folder: RunFolder
@@ -32,10 +33,11 @@ class Overview:
     created_at: float
     updated_at: float
     facts: dict[str, Any]
+    job: str | None = None
 
     @property
     def resumable(self) -> bool:
-        """Whether `resume` could still do something with it."""
+        """Whether it could still be taken up again."""
         return self.status not in (RunStatus.COMPLETED, RunStatus.ABORTED, None)
 
     def shown(self) -> dict[str, Any]:
@@ -62,7 +64,8 @@ def overview(folder: RunFolder) -> Overview:
         return Overview(folder, None, None, f"{folder.root} cannot be read: {failure.strerror}", 0.0, 0.0, {})
     created = history.meta.get("created_at", 0.0)
     facts = history.ending if status is history.status else {}
-    return Overview(folder, history.meta.get("workflow_id"), status, error, created, history.updated_at, facts)
+    workflow_id, job = history.meta.get("workflow_id"), history.meta.get("job")
+    return Overview(folder, workflow_id, status, error, created, history.updated_at, facts, job)
 
 
 def overviews(store: RunStore) -> list[Overview]:

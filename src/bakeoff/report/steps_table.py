@@ -32,11 +32,12 @@ def steps_table(tops: list[Node], history: History, began: float) -> Iterator[st
         spent += len(details)
         took = duration(node.seconds) if node.seconds is not None else "-"
         started = f"+{duration(node.started_at - began)}" if node.started_at else "-"
+        tries = (node.attempts or "") if node.type != "gate" else ""
         yield (
             f'<tr id="n{number}" data-s="{markup(node.status)}"><td '
             f'class="d{min(depth, 9)}" title="{markup(node.path)}">{markup(one_line(node.name, 120))}'
             f'<td>{markup(node.type)}<td><span class="{markup(node.status)}">{markup(node.status)}</span>'
-            f'<td class="num">{started}<td class="num">{took}<td class="num">{node.attempts or ""}<td>{details}</tr>\n'
+            f'<td class="num">{started}<td class="num">{took}<td class="num">{tries}<td>{details}</tr>\n'
         )
     yield "</tbody></table>"
 

@@ -110,7 +110,9 @@ def timeline(history: History, status: RunStatus, rows: Mapping[str, int], now: 
         if not detailed:
             shapes.setdefault(kind, []).append(f"M{left:.1f} {y + 1}h{wide:.1f}v{height - 2}h-{wide:.1f}z")
             continue
-        title = f"{span.path}, {kind}, {duration(until - span.at)}" + (f", try {span.attempt}" * (span.attempt > 1))
+        record = history.records.get(span.path)
+        tries = span.attempt > 1 and (record is None or record.type != "gate")
+        title = f"{span.path}, {kind}, {duration(until - span.at)}" + f", try {span.attempt}" * tries
         rect = f'<rect class="{kind}" x="{left:.1f}" y="{y + 1}" width="{wide:.1f}" height="{max(1, height - 2)}">'
         number = rows.get(span.path)
         rect += f"<title>{markup(title)}</title></rect>"

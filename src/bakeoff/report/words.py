@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+
+from bakeoff.engine.record import RunStatus
 
 
 def duration(seconds: float | None) -> str:
@@ -38,3 +41,15 @@ def size(count: int) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 item`, `2 items`, `2 branches`."""
     return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"
+
+
+def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:
+    """What takes a stopped run up again; None where nothing does."""
+    if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
+        return None
+    if job not in (None, "workflow"):
+        higher = ", with a higher budget" if status is RunStatus.BUDGET_SPENT else ""
+        return f"the program that made it, called again for run {shlex.quote(run_id)}{higher}"
+    if status is RunStatus.BUDGET_SPENT:
+        return f"bakeoff resume {run_id} --edit FILE, with a higher budget in the file"
+    return f"bakeoff resume {run_id}"
