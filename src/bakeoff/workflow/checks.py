@@ -101,9 +101,9 @@ def _check_lanes(tree: Tree, entry: Entry, lanes: Collection[str]) -> None:
     for place, name in enumerate(written) if isinstance(written, list) else ((None, written),):
         if isinstance(name, str) and name not in lanes:
             path = (*entry.path, "lane") if place is None else (*entry.path, "lane", place)
-            hint = suggestion(name, lanes) or f"; there are {', '.join(sorted(lanes))}"
-            what = f"there is no lane `{name}`{hint}"
-            tree.error(path, f"{what}; add lanes under `lanes:` of the file that is run, or in the settings")
+            there = f"there are {', '.join(sorted(lanes))}; add it under `lanes:` of the file that is run"
+            hint = suggestion(name, lanes) or f"; {there}, or in the settings"
+            tree.error(path, f"there is no lane `{name}`{hint}")
 
 
 def _check_kinds(tree: Tree, entry: Entry) -> None:
