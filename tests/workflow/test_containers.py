@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from project import Project
 
+from bakeoff.cli.ending import parse_inputs
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import NodeRetried, Warned
+from bakeoff.workflow.find import require_workflow
 
 pytestmark = pytest.mark.anyio
 
@@ -54,9 +56,11 @@ steps:
 
 
 async def test_an_unknown_lane_is_named(project: Project) -> None:
+    with pytest.raises(BakeoffError, match="no lane `nowhere`; there are agents, bench, leaves, tests"):
+        await project.start('steps: [{id: a, type: shell, run: "true", lane: nowhere}]')
+    (project.folder / "bakeoff.toml").write_text("lanes = {nowhere = 1}")
     ending = await project.start('steps: [{id: a, type: shell, run: "true", lane: nowhere}]')
-    assert ending.status == "failed"
-    assert "there is no lane 'nowhere'; lanes here: agents, bench, leaves, tests" in (ending.error or "")
+    assert ending.status == "completed"
 
 
 async def test_timeout_covers_all_that_is_inside_and_keeps_what_had_ended(project: Project) -> None:
@@ -221,3 +225,58 @@ async def test_a_broken_step_type_file_is_named(project: Project) -> None:
     (project.folder / "types.py").write_text("raise RuntimeError('no')\n")
     with pytest.raises(BakeoffError, match=r"types\.py: RuntimeError: no"):
         await project.start('steps: [{id: a, type: shell, run: "true"}]')
+
+
+@pytest.mark.parametrize(("kind", "passes"), [("while", 3), ("do-while", 4)])
+@pytest.mark.parametrize("name", ["iteration", "iterations.w"])
+async def test_a_loop_can_count_its_own_passes(project: Project, kind: str, passes: int, name: str) -> None:
+    ending = await project.start(f"""
+steps:
+  - {{id: w, type: {kind}, condition: "{{{{ {name} < 3 }}}}", steps: [{{id: a, type: slot}}]}}
+""")
+    assert ending.status == "completed"
+    assert sorted(path for path in project.state()["steps"] if path.startswith("w:")) == [
+        f"w:a:{number}" for number in range(passes)
+    ]
+
+
+async def test_a_mistyped_input_is_said(project: Project) -> None:
+    text = "inputs: {branch: {default: main}}\nsteps: [{id: a, type: slot}]"
+    with pytest.raises(BakeoffError, match="did you mean `branch`"):
+        await project.start(text, {"brnch": "x"}, strict=True)
+    assert (await project.start(text, {"brnch": "x"})).status == "completed"
+    said = [event.text for event in project.events if isinstance(event, Warned)]
+    assert [text for text in said if "brnch" in text] == [
+        "there is no input `brnch`; its value is dropped; did you mean `branch`?"
+    ]
+
+
+async def test_a_secret_given_for_a_number_is_not_shown(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", "sk-abcdefghijkl")
+    with pytest.raises(BakeoffError) as caught:
+        await project.start(
+            "secrets: [API_TOKEN]\ninputs: {n: {type: number}}\nsteps: [{id: a, type: slot}]", {"n": "sk-abcdefghijkl"}
+        )
+    assert "sk-" not in str(caught.value)
+
+
+async def test_an_agent_of_the_project_that_nothing_names_is_said(project: Project) -> None:
+    ending = await project.start(
+        "inputs: {integration: {default: auto}}\n"
+        'steps: [{id: a, type: prompt, prompt: p, integration: "{{ inputs.integration }}"}]'
+    )
+    assert ".specify/integration.json" in (ending.error or "")
+    assert "-i integration=NAME" in (ending.error or "")
+
+
+def test_a_folder_is_no_workflow(tmp_path: Path) -> None:
+    with pytest.raises(BakeoffError, match="is a folder, not a workflow file"):
+        require_workflow(".", None, tmp_path)
+
+
+def test_a_file_of_inputs_that_is_wrong(tmp_path: Path) -> None:
+    for content, words in ((None, "cannot be read: No such file"), ("{", "is not JSON")):
+        if content is not None:
+            (tmp_path / "i.json").write_text(content)
+        with pytest.raises(BakeoffError, match=words):
+            parse_inputs((f"@{tmp_path / 'i.json'}",))

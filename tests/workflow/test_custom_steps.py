@@ -130,6 +130,7 @@ steps:
     [
         ("x = 1\n", "it defines no class with `name`, `model` and `run`"),
         ("import nowhere_at_all\n", "ModuleNotFoundError"),
+        ("raise SystemExit(0)\n", "types: SystemExit|SystemExit: 0"),
         (TYPES.replace('name = "plain"', 'name = "shell"'), "there is a step type `shell` already"),
     ],
 )

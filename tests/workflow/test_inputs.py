@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from bakeoff.engine.errors import BakeoffError
-from bakeoff.workflow.inputs import resolve_inputs
+from bakeoff.engine.mask import Masker
+from bakeoff.workflow.inputs import resolve_inputs, undeclared
 from bakeoff.workflow.models import InputDeclaration
 
 
@@ -72,6 +73,28 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert str(caught.value).split("\n") == [
         "required input `a` is not provided; give it with -i a=VALUE",
         'input `b` must be a number, not the text "x"',
+    ]
+
+
+def test_a_secret_is_not_shown_in_what_is_said_of_a_value() -> None:
+    secret = "sk-" + "a1" * 40
+    masker = Masker({"TOKEN": secret})
+    for declaration in (
+        InputDeclaration(type="number"),
+        InputDeclaration(enum=["a"]),
+        InputDeclaration(type="boolean"),
+    ):
+        with pytest.raises(BakeoffError) as caught:
+            resolve_inputs({"n": declaration}, {"n": secret}, None, masker)
+        assert "sk-" not in str(caught.value)
+        assert "input `n` must be" in str(caught.value)
+
+
+def test_names_that_nobody_declares() -> None:
+    declared = {"branch": InputDeclaration()}
+    assert undeclared(declared, {"branch": 1}) == []
+    assert undeclared(declared, ["brnch"]) == [
+        "there is no input `brnch`; its value is dropped; did you mean `branch`?"
     ]
 
 

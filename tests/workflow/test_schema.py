@@ -46,6 +46,8 @@ def test_the_schema_is_json_and_every_field_is_described() -> None:
     [
         ({"id": "s", "command": "x"}, False),
         ({"id": "s", "run": "x"}, True),
+        ({"id": "a b", "type": "slot"}, False),
+        *(({"id": name, "type": "slot"}, True) for name in ("", " ", "a ", ".", "..", "a:b", "a\n", "\x1b")),
         ({"id": "s", "type": "shell", "run": "x"}, False),
         ({"id": "s", "type": "shell", "argv": ["x"]}, False),
         ({"id": "s", "type": "shell", "argv": ["x"], "run": "x"}, True),

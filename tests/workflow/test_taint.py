@@ -28,6 +28,22 @@ def run(text: str) -> str:
     return f'  - {{id: use, type: shell, run: "{text}"}}\n'
 
 
+LOOP = """
+  - id: l
+    type: while
+    condition: true
+    steps:
+      - {id: p, type: prompt, prompt: p}
+      - {id: f2, type: fan-out, items: [1], step: {id: i2, type: prompt, prompt: p}}
+      - {id: build, type: shell, run: make}
+"""
+FAN = """
+  - {id: fan, type: fan-out, items: [1], step: {id: it, type: prompt, prompt: p}}
+  - id: fo
+    type: fan-out
+    items: [1]
+    step: {id: c, type: if, condition: true, then: [{id: deep, type: prompt, prompt: p}]}
+"""
 UNSAFE = {
     "its text": run("echo {{ steps.agent.output.stdout }}"),
     "between quotes": run("echo '{{ steps.agent.output.stdout }}'"),
@@ -106,6 +122,29 @@ UNSAFE = {
       - {id: ask, type: prompt, prompt: p}
 """,
     "one pass of a loop": run("echo {{ steps.agent:x:1.output.stdout }}"),
+    "by the number of its pass": LOOP + run("echo {{ steps.l:p:0.output.text }}"),
+    "of a fan-out by the number of its pass": LOOP + run("echo {{ steps.l:f2:1.output.results[0].text }}"),
+    "of an item by the number of its pass": LOOP + run("echo {{ steps.l:f2:1:i2:0.output.text }}"),
+    "of an item by its number": FAN + run("echo {{ steps.fan:it:0.output.text | json }}"),
+    "of a step inside an item": FAN + run("echo {{ steps.fo:c:0/deep.output.text }}"),
+    "numbered and fed to a shell step": LOOP
+    + "  - {id: s, type: shell, run: 'echo {{ steps.l:p:0.output.text | sh }}'}\n"
+    + run("echo {{ steps.s.output.stdout }}"),
+    "all steps of an item": FAN + run("echo {{ steps.fo.output.results[0].steps }}"),
+    "all steps of items": FAN + run("echo {{ steps.fo.output.results | map('steps') }}"),
+    "all steps of items as JSON": FAN + run("echo {{ steps.fo.output.results | map('steps') | json }}"),
+    "one step of items": FAN + run("echo {{ steps.fo.output.results | map('steps.deep.output.text') }}"),
+    "a numbered step of an item": """
+  - id: fo
+    type: fan-out
+    items: [1]
+    step: {id: w, type: while, condition: true, steps: [{id: p, type: prompt, prompt: p}]}
+  - {id: s, type: shell, run: "echo {{ steps.fo.output.results[0].steps.w:p:0.output.text }}"}
+""",
+    "a step around the items": """
+  - {id: fo, type: fan-out, items: [1], step: {id: w, type: shell, run: ls}}
+  - {id: s, type: shell, run: "echo {{ steps.fo.output.results[0].steps.agent.output.text }}"}
+""",
     "as an argument of sh -c": ""
     "  - {id: s, type: shell, argv: [/bin/sh, -ec, 'echo {{ steps.agent.output.stdout }}']}\n",
 }
@@ -120,6 +159,8 @@ def test_text_that_nobody_has_read_is_not_pasted_into_a_shell(steps: str) -> Non
 
 
 SAFE = {
+    "numbered, another step or what is fixed": LOOP
+    + run("echo {{ steps.l:build:1.output.stdout }} {{ steps.l:p:1.output.exit_code }} {{ steps.l:f2:0.status }}"),
     "quoted": run("echo {{ steps.agent.output.stdout | sh }} {{ steps.agent.output.lines | sh }}"),
     "its exit code": run("exit {{ steps.agent.output.exit_code }}"),
     "its status": run("echo {{ steps.agent.status }}"),
@@ -168,6 +209,99 @@ def test_what_is_quoted_or_fixed_is_let_through(steps: str) -> None:
     assert errors(steps) == []
 
 
+TEXT = "{{ steps.agent.output.text }}"
+QUOTED = "{{ steps.agent.output.text | sh }}"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "eval",
+        "set -e; eval",
+        "if eval",
+        "A=1 eval",
+        "sh -c",
+        "/bin/bash -o pipefail -ec",
+        "bash",
+        "'ba'sh -c",
+        "env A=1 sh -c",
+        "exec sh -c",
+        "sudo -u me bash -c",
+        "nohup zsh -c",
+        "timeout -s KILL 5 dash -c",
+        "timeout 5 \\\n  sh \\\n  -c",
+        f"timeout 5 env {'A=1 ' * 500} eval",
+        "echo a | xargs -n 1 sh -c",
+        "find . -name a -exec sh -c",
+        'echo "$(sh -c',
+        "(cd a && ksh -c",
+        "python3 -c",
+        "python3.11 -W ignore -c",
+        "perl -ne",
+        "ruby -e",
+        "node --eval",
+        "php -r",
+        "awk",
+        "ssh host",
+        "trap",
+        "env",
+        "timeout 5",
+        "",
+    ],
+)
+def test_a_program_that_executes_its_argument_is_not_given_text_that_nobody_has_read(before: str) -> None:
+    text = json.dumps(f"{before} {QUOTED}" + (')"' if '"' in before else ")" if "(" in before else ""))
+    step = f"  - {{id: s, type: shell, run: {text}}}\n"
+    (message,) = errors(step)
+    assert "env:" in message
+    assert errors(step, allow_unquoted=True) == errors(step, SAFE_HEAD) == []
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["env", "sh", "-c", TEXT],
+        ["env", "sh", "-c", QUOTED],
+        ["sudo", "/bin/bash", "-c", f"cat {TEXT}"],
+        ["sh", TEXT],
+        ["python3", "-c", TEXT],
+        ["python", f"-c{TEXT}"],
+        ["perl", "-e", f"print {QUOTED}"],
+        [TEXT],
+        [f"bin/{TEXT}", "a"],
+        ["nice", "-n", "5", TEXT],
+    ],
+)
+def test_nor_is_one_that_is_run_without_a_shell(argv: list[str]) -> None:
+    step = f"  - {{id: s, type: shell, argv: {json.dumps(argv)}}}\n"
+    (message,) = errors(step)
+    assert "env:" in message
+    assert errors(step, allow_unquoted=True) == errors(step, SAFE_HEAD) == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"argv": ["sh", "-c", 'echo "$1"', "sh", TEXT]},
+        {"argv": ["env", "A=1", "python3", "-m", "pytest", TEXT]},
+        {"argv": ["python3", "script.py", "-c", TEXT]},
+        {"argv": ["env", f"A={TEXT}", "make"]},
+        {"argv": ["bash", "-c", f"cat {QUOTED}"]},
+        {"argv": ["find", TEXT, "-exec", "cat", "{}", ";"]},
+        {"run": f"eval x; echo {QUOTED}"},
+        {"run": f"timeout 5 grep -e {QUOTED} eval"},
+        {"run": f"echo eval {QUOTED} | sh -c 'cat'"},
+        {"run": f"A={QUOTED} make"},
+        {"run": f"bash -c 'echo \"$1\"' sh {QUOTED}"},
+        {"run": f"case a in eval) echo {QUOTED};; esac"},
+        {"run": f'echo "$(date)" sh -c {QUOTED}'},
+        {"run": f"awk -v a={QUOTED} '{{print a}}'"},
+    ],
+)
+def test_what_is_data_to_such_a_program_is_let_through(step: dict[str, Any]) -> None:
+    assert errors(f"  - {json.dumps({'id': 's', 'type': 'shell', **step})}\n") == []
+
+
 def test_custom_step_types_may_be_untrusted_or_fed() -> None:
     class Fields(StepModel):
         text: Text = ""
@@ -210,8 +344,12 @@ def test_custom_step_types_may_be_untrusted_or_fed() -> None:
         ("echo \\{{ x | sh }}", "after a backslash"),
         ('echo "$(cat {{ x | sh }})"', PLAIN),
         ('echo "$(cat "{{ x | sh }}")"', 'inside "..."'),
-        ('echo "`cat {{ x | sh }}` {{ y }}"', PLAIN),
+        ('echo "`cat {{ x | sh }}` {{ y }}"', "inside `...`"),
         ("echo `cat '{{ x | sh }}'`", "inside '...'"),
+        ("echo `echo {{ x | sh }}`", "inside `...`"),
+        ("echo `echo $(ls {{ x | sh }})`", "inside `...`"),
+        ("echo `ls` {{ x | sh }}", PLAIN),
+        ("echo $(({{ x | sh }} + 1))", "inside $((...))"),
         ("(cd a; ls {{ x | sh }})", PLAIN),
         ("echo a # it's {{ x | sh }}", "inside a comment"),
         ("echo a # it's\necho {{ x | sh }}", PLAIN),
@@ -232,7 +370,7 @@ def test_custom_step_types_may_be_untrusted_or_fed() -> None:
     ],
 )
 def test_where_a_block_stands(text: str, where: str) -> None:
-    block, found = surroundings(compile_template(text))[0]
+    block, found, _ = surroundings(compile_template(text))[0]
     assert (block.text, found) == ("x | sh", where)
     message = errors(f"  - {{id: s, type: shell, run: {json.dumps(text)}}}\n")
     assert bool(message) == (where != PLAIN)
@@ -253,7 +391,7 @@ def test_a_block_that_counts_as_plain_is_one_whole_word_to_a_real_shell(pieces: 
     template = compile_template("".join(pieces))
     places = surroundings(template)
     assert len(places) == len(template.blocks)
-    if not places or any(where != PLAIN for _, where in places):
+    if not places or any(where != PLAIN for _, where, _ in places):
         return
 
     class Hostile:

@@ -126,6 +126,16 @@ SHELL = "{id: s, type: shell, run: x"
         ("{id: x, type: fan-in, wait_for: [5]}", "takes ids of steps, not the number 5"),
         ("{id: x, type: fan-in, wait_for: [nope]}", "there is no such step before this one"),
         ("{id: x, type: shell, run: 'echo {{ a == }}'}", "something is missing here"),
+        ("{id: x, type: shell, run: ls, lane: agnts}", "no lane `agnts`; did you mean `agents`?"),
+        ("{id: x, type: shell, run: ls, lane: [bench, qqqqq]}", "there are agents, bench, leaves, tests"),
+        ('{id: " ", type: slot}', "begins or ends with a blank"),
+        ('{id: "a ", type: slot}', "begins or ends with a blank"),
+        ('{id: "..", type: slot}', "the name of a folder"),
+        ('{id: ".", type: slot}', "the name of a folder"),
+        ('{id: "a\\nb", type: slot}', "invisible character U+000A"),
+        ('{id: "a\\e[1m", type: slot}', "invisible character U+001B"),
+        ('{id: "a\\u202eb", type: slot}', "invisible character U+202E"),
+        ('{id: "", type: slot}', "must not be empty"),
     ],
 )
 def test_errors_in_one_step(step: str, words: str) -> None:
@@ -153,12 +163,25 @@ def test_errors_in_one_step(step: str, words: str) -> None:
             '`max_concurrency` is the text "x" and counts as 1',
         ),
         ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 0}", "counts as 1"),
+        (SHELL + ", retry: {on: [exit, timout]}}", "kind `timout`; did you mean `timeout`?"),
+        (SHELL + ", retry: {'on': [qqqqqqq]}}", "kind `qqqqqqq`; there are exit"),
+        ("{id: a.b, type: slot}", "expressions cannot name it"),
     ],
 )
 def test_warnings_in_one_step(step: str, words: str) -> None:
     messages = warnings_of_step(step)
     assert len(messages) == 1
     assert words in messages[0]
+
+
+def test_lanes_are_those_of_the_file_and_of_the_settings() -> None:
+    text = "workflow: {id: a, name: A}\nlanes: {db: 1}\nsteps: [{id: s, type: slot, lane: [db, gpu, tests]}]\n"
+    assert [problem.path for problem in validate(parse_document(text))] == ["steps[0].lane[1]"]
+    assert validate(parse_document(text), lanes={"gpu"}) == []
+
+
+def test_an_unknown_type_is_said_in_one_sentence() -> None:
+    assert errors_of_step("{id: x, type: shel, run: ls}") == ["unknown step type `shel`; did you mean `shell`?"]
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,11 @@ def _unknown(name: str, settings: Settings) -> str:
     from difflib import get_close_matches
 
     known = agent_names(settings)
+    if name == "auto":
+        return (
+            "`integration: auto` is the agent that .specify/integration.json names, and that file names none. Name one "
+            f"with -i integration=NAME, or there; known are {', '.join(known)}"
+        )
     close = get_close_matches(name, known, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return (

@@ -54,8 +54,10 @@ def parse_inputs(pairs: tuple[str, ...]) -> dict[str, Any]:
 def _inputs_of_file(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as failure:
-        raise BakeoffError(f"-i @{path}: {failure}") from failure
+    except OSError as failure:
+        raise BakeoffError(f"-i @{path}: the file cannot be read: {failure.strerror}") from failure
+    except (ValueError, RecursionError) as failure:
+        raise BakeoffError(f"-i @{path}: it is not JSON: {failure}") from failure
     if not isinstance(found, dict):
         raise BakeoffError(f"-i @{path}: it must hold one JSON object, name to value")
     return found

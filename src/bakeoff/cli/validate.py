@@ -29,13 +29,15 @@ def command(file: Path, strict: bool, allow_unquoted: bool, as_json: bool) -> No
 
     here = Path.cwd()
     path = require_workflow(str(file), None, here)
+    settings = load_settings(here)
     problems: list[Problem] | tuple[Problem, ...]
     try:
         problems = validate(
             load_document(path),
             strict=strict,
             allow_unquoted=allow_unquoted,
-            step_types=step_types(load_settings(here)),
+            step_types=step_types(settings),
+            lanes=settings.lanes,
             find_workflow=lambda name, caller: find_workflow(name, caller, here),
         )
     except InvalidWorkflowError as failure:

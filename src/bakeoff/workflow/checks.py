@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path as FilePath
 from typing import Any
 
+from bakeoff.engine.lanes import LEAVES
 from bakeoff.workflow.inputs import coerce
 from bakeoff.workflow.messages import shown
-from bakeoff.workflow.models import InputDeclaration
+from bakeoff.workflow.models import FAILURE_KINDS, InputDeclaration
 from bakeoff.workflow.problems import Path, suggestion
+from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.tree import Entry, Tree
 from bakeoff.workflow.values import concurrency
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUTPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+BUILT_IN_LANES = frozenset({"agents", "tests", "bench", LEAVES})
+"""Lanes that every run has."""
+
 _RESERVED_OUTPUTS = frozenset({"workflow", "status", "error", "aborted", "integration", "model", "options", "input"})
 
 
@@ -80,13 +85,39 @@ def _check_env_name(tree: Tree, path: Path, name: str, *, key: bool = True) -> N
         tree.error(path, f"`{name}` {what}", key=key)
 
 
-def check_steps(tree: Tree) -> None:
-    """Rules of single steps, by type."""
+def check_steps(tree: Tree, lanes: Collection[str] = BUILT_IN_LANES) -> None:
+    """Rules of single steps, by type; `lanes` are those that the run has."""
     for entry in tree.entries:
+        _check_lanes(tree, entry, lanes)
+        _check_kinds(tree, entry)
         _check_env(tree, (*entry.path, "env"), entry.raw.get("env"))
         check = _BY_TYPE.get(entry.type_name)
         if check is not None and entry.model is not None:
             check(tree, entry)
+
+
+def _check_lanes(tree: Tree, entry: Entry, lanes: Collection[str]) -> None:
+    written = entry.raw.get("lane")
+    for place, name in enumerate(written) if isinstance(written, list) else ((None, written),):
+        if isinstance(name, str) and name not in lanes:
+            path = (*entry.path, "lane") if place is None else (*entry.path, "lane", place)
+            there = f"there are {', '.join(sorted(lanes))}; add it under `lanes:` of the file that is run"
+            hint = suggestion(name, lanes) or f"; {there}, or in the settings"
+            tree.error(path, f"there is no lane `{name}`{hint}")
+
+
+def _check_kinds(tree: Tree, entry: Entry) -> None:
+    """Warn of kinds of failure that no built-in step has; a custom step may have its own, unless it looks mistyped."""
+    retry = entry.raw.get("retry")
+    key: Any = "on" if isinstance(retry, dict) and "on" in retry else True  # as YAML 1.1 reads a bare `on`
+    kinds = retry.get(key) if isinstance(retry, dict) else None
+    for place, kind in enumerate(kinds if isinstance(kinds, list) else ()):
+        if not isinstance(kind, str) or kind in FAILURE_KINDS:
+            continue
+        hint = suggestion(kind, FAILURE_KINDS)
+        if hint or entry.type_name in BUILT_IN:
+            there = hint or f"; there are {', '.join(FAILURE_KINDS)}"
+            tree.warn((*entry.path, "retry", key, place), f"no built-in step fails with the kind `{kind}`{there}")
 
 
 def _check_shell(tree: Tree, entry: Entry) -> None:

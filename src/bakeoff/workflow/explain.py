@@ -16,7 +16,7 @@ from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Place, Setting
-from bakeoff.workflow.job import Conditions, load, resumable, workflow_setting
+from bakeoff.workflow.job import Conditions, input_values, load, resumable, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.steps import CONTAINERS
@@ -52,7 +52,7 @@ def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], conditions:
     """
     settings = load_settings(store.project)
     workflow = load(path, store.project, settings, conditions)
-    values = resolve_inputs(workflow.inputs, inputs, store.project)
+    values = input_values(workflow, inputs, store.project, conditions)
     run = Run(root=store.runs / "new")
     return _plan(workflow, workflow_setting(run, workflow, settings, store.project, path.absolute().parent, values))
 

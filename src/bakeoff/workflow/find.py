@@ -41,6 +41,9 @@ def require_workflow(name: str, caller: Path | None, project: Path) -> Path:
     """
     found = find_workflow(name, caller, project)
     if found is None:
+        for place in candidates(name, caller, project):
+            if place.is_dir():
+                raise BakeoffError(f"{place} is a folder, not a workflow file; name the file in it")
         looked = ", ".join(str(place) for place in candidates(name, caller, project))
         raise BakeoffError(f"there is no workflow {name!r}; looked for {looked}")
     return found

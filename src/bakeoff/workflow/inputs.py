@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.mask import Masker
 from bakeoff.workflow.messages import shown
 from bakeoff.workflow.models import InputDeclaration
+from bakeoff.workflow.problems import suggestion
 
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 
@@ -67,14 +69,18 @@ _COERCIONS: dict[str, Callable[[Any], Any]] = {"string": _string, "number": _num
 
 
 def resolve_inputs(
-    declarations: Mapping[str, InputDeclaration], given: Mapping[str, Any], project: Path | None = None
+    declarations: Mapping[str, InputDeclaration],
+    given: Mapping[str, Any],
+    project: Path | None = None,
+    masker: Masker | None = None,
 ) -> dict[str, Any]:
     """The value of every input: what is given, else its default; an input with neither is left out.
 
     Args:
         declarations: the inputs of the workflow.
-        given: values from outside; those that are not declared are dropped.
+        given: values from outside; those that are not declared are dropped; `undeclared` names them.
         project: the project's directory, for `integration: auto`.
+        masker: the secrets, whose values no message may show.
 
     Raises:
         BakeoffError: values are missing or wrong; the text lists all of them.
@@ -98,10 +104,25 @@ def resolve_inputs(
         try:
             values[name] = coerce(declaration, value)
         except ValueError as failure:
-            wrong.append(f"input `{name}` {failure}")
+            secret = masker is not None and masker.text(str(value)) != str(value)
+            wrong.append(f"input `{name}` {_unshown(declaration) if secret else failure}")
     if wrong:
         raise BakeoffError("\n".join(wrong))
     return values
+
+
+def _unshown(declaration: InputDeclaration) -> str:
+    wanted = "one of the values allowed" if declaration.enum is not None else f"a {declaration.type}"
+    return f"must be {wanted}; what is given holds a secret and is not shown"
+
+
+def undeclared(declarations: Mapping[str, InputDeclaration], given: Iterable[str]) -> list[str]:
+    """What to say of each name that is given and that the workflow does not declare."""
+    return [
+        f"there is no input `{name}`; its value is dropped{suggestion(name, declarations)}"
+        for name in given
+        if name not in declarations
+    ]
 
 
 def project_integration(project: Path | None) -> str | None:

@@ -27,7 +27,7 @@ from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
-from bakeoff.workflow.inputs import resolve_inputs
+from bakeoff.workflow.inputs import resolve_inputs, undeclared
 from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.step_type import StepTypes
@@ -77,11 +77,34 @@ def load(path: Path, project: Path, settings: Settings, conditions: Conditions) 
         allow_unquoted=conditions.allow_unquoted,
         step_types=step_types(settings),
         find_workflow=finder(project),
+        lanes=settings.lanes,
     )
     now = SystemClock().wall()
     for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):
         conditions.events.emit(Warned(now, text))
     return workflow
+
+
+def input_values(
+    workflow: Workflow,
+    given: Mapping[str, Any],
+    project: Path,
+    conditions: Conditions,
+    earlier: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The value of every input, from what is given now or was given earlier; names that nobody declares are events.
+
+    Raises:
+        BakeoffError: values are missing or wrong, or under `strict` names are not declared.
+    """
+    unknown = undeclared(workflow.inputs, given)
+    if unknown and conditions.strict:
+        raise BakeoffError("\n".join(unknown))
+    masker = Masker({name: os.environ.get(name, "") for name in workflow.secrets})
+    values = resolve_inputs(workflow.inputs, {**(earlier or {}), **given}, project, masker)
+    for text in unknown:
+        conditions.events.emit(Warned(SystemClock().wall(), text))
+    return values
 
 
 async def start(
@@ -94,7 +117,7 @@ async def start(
     project = store.project
     settings = load_settings(project)
     workflow = load(path, project, settings, conditions)
-    values = resolve_inputs(workflow.inputs, inputs, project)
+    values = input_values(workflow, inputs, project, conditions)
     called = copies(workflow, project, step_types(settings))
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
@@ -165,7 +188,7 @@ def resumable(
     if hidden:
         again = " ".join(f"-i {name}=VALUE" for name in hidden)
         raise BakeoffError(f"run {run_id} was given a secret as input, which is not kept: give it again with {again}")
-    values = resolve_inputs(workflow.inputs, {**history.inputs, **inputs}, store.project)
+    values = input_values(workflow, inputs, store.project, conditions, history.inputs)
     return Resumable(folder, history, settings, workflow, values, source)
 
 
@@ -375,12 +398,15 @@ def _load_types(file: Path, types: StepTypes) -> None:
 
     Raises:
         BakeoffError: it cannot be run, or defines none.
+        KeyboardInterrupt: somebody pressed Ctrl-C meanwhile.
     """
     import runpy
 
     try:
         names = runpy.run_path(str(file))
-    except Exception as failure:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # also SystemExit, which would end the command as if all were well
         raise BakeoffError(f"step types {file}: {type(failure).__name__}: {failure}") from failure
     found = [
         value

@@ -22,6 +22,12 @@ from bakeoff.workflow.expressions import Template, compile_template
 
 TEXT_OR_NUMBER = {"type": ["string", "number", "boolean", "null"]}
 
+FAILURE_KINDS = (
+    *("exit", "timeout", "spawn", "empty", "output", "output-limit", "rate-limit", "overload", "auth", "refusal"),
+    *("cut-stream", "budget", "turns", "agent", "missing", "quorum", "items", "workflow", "error"),
+)
+"""What `retry: {on: ...}` may name: the kinds of failure that built-in steps have. Custom steps may have their own."""
+
 
 class Interpolated:
     """Marks a field in whose text (or the texts of whose list or mapping) `{{ }}` is evaluated."""

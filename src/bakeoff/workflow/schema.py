@@ -12,6 +12,7 @@ from bakeoff.workflow.step_type import StepTypes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _STEP = "step"
+_ID = r"^(?!\s|\.{1,2}$|[\s\S]*\s$)[^:/\u0000-\u001f\u007f-\u009f]+$"
 
 
 def json_schema(step_types: StepTypes | None = None) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _step(names: dict[str, str], models: dict[str, Any]) -> dict[str, Any]:
         "description": "One step of a workflow.",
         "type": "object",
         "required": ["id"],
-        "properties": {"type": kinds, "id": {"type": "string", "minLength": 1, "pattern": "^[^:/]+$"}},
+        "properties": {"type": kinds, "id": {"type": "string", "minLength": 1, "pattern": _ID}},
         "allOf": branches,
     }
 

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from bakeoff.workflow.expressions import Block, Template
+from bakeoff.workflow.programs import executor
 
 PLAIN = "plain"
-_BLOCK = "\ue000"
+BLOCK = "\ue000"
+"""What stands for a `{{ }}` in a text."""
+
 _HEREDOC = re.compile(r"""<<(-?)[ \t]*((?:'[^']*'|"[^"]*"|\\.|[^\s;&|()<>'"\\])+)""")
 # The bracket that ends arithmetic, in which `<<` shifts.
 _ARITHMETIC = ")arithmetic"
 _WORD_START = " \t\n;&|("
+_COMMAND_END = ";&|\n)"
+_WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
+_NEAR = 1024
+"""Characters after the beginning of a command that are split into words; more would make a long text slow."""
+Found = list[tuple[Block, str, str | None]]
 
 
-def surroundings(template: Template) -> list[tuple[Block, str]]:
-    """Each block with what it stands in: `plain`, or words such as `inside "..."` that say why quoting fails there."""
+def surroundings(template: Template) -> Found:
+    """Each block with what it stands in, and the program that would execute it, if one would.
+
+    What it stands in is `plain`, or words such as `inside "..."` that say why quoting fails there.
+    """
     parts = template.parts
-    text = "".join(part if isinstance(part, str) else _BLOCK for part in parts)
+    text = with_marks(template)
     places: dict[int, Block] = {}
     offset = 0
     for part in parts:
@@ -27,16 +40,26 @@ def surroundings(template: Template) -> list[tuple[Block, str]]:
     return _Reader(text, places).read()
 
 
+def with_marks(template: Template) -> str:
+    """The text with `BLOCK` for each `{{ }}`."""
+    return "".join(part if isinstance(part, str) else BLOCK for part in template.parts)
+
+
 class _Reader:
-    """Walks the text once; `modes` is the stack of what is open: a quote, or the bracket that ends a command."""
+    """Walks the text once; `modes` is the stack of what is open: a quote, or the bracket that ends a command.
+
+    `starts` has, for each, where the present command begins.
+    """
 
     def __init__(self, text: str, places: dict[int, Block]) -> None:
         self.text, self.places = text, places
         self.modes: list[str] = [""]
+        self.starts: list[int] = [0]
         self.heredocs: list[tuple[str, bool]] = []
-        self.found: list[tuple[Block, str]] = []
+        self.words: tuple[int, list[int], list[str]] = (-1, [], [])
+        self.found: Found = []
 
-    def read(self) -> list[tuple[Block, str]]:
+    def read(self) -> Found:
         place = 0
         while place < len(self.text):
             place = self._step(place, self.text[place])
@@ -44,13 +67,40 @@ class _Reader:
 
     def _note(self, place: int, where: str) -> None:
         if place in self.places:
-            self.found.append((self.places[place], where))
+            self.found.append((self.places[place], where, self._executor(place) if where == PLAIN else None))
+
+    def _executor(self, place: int) -> str | None:
+        """The program that would execute the word at `place`, by the words of its command before it."""
+        start = self.starts[-1]
+        if self.words[0] != start:
+            text = self.text[start : start + _NEAR].replace("\\\n", "  ")
+            matches = list(_WORD.finditer(text))
+            words = [_QUOTED.sub(lambda quoted: "".join(quoted.groups("")), match[0]) for match in matches]
+            self.words = (start, [start + match.start() for match in matches], [*words, BLOCK])
+        _, offsets, words = self.words
+        near = place < start + _NEAR
+        return executor(words, bisect_right(offsets, place) - 1 if near else len(offsets))
+
+    def _open(self, *modes: str, start: int | None = None) -> None:
+        for mode in modes:
+            self.modes.append(mode)
+            self.starts.append(self.starts[-1] if start is None else start)
+
+    def _shut(self) -> None:
+        self.modes.pop()
+        self.starts.pop()
+
+    def _where(self) -> str:
+        """What a command stands in that `| sh` does not protect from."""
+        if "`" in self.modes:
+            return "inside `...`"
+        return "inside $((...))" if _ARITHMETIC in self.modes else PLAIN
 
     def _note_all(self, start: int, end: int, where: str) -> None:
-        at = self.text.find(_BLOCK, start, end)
+        at = self.text.find(BLOCK, start, end)
         while at >= 0:
             self._note(at, where)
-            at = self.text.find(_BLOCK, at + 1, end)
+            at = self.text.find(BLOCK, at + 1, end)
 
     def _step(self, place: int, sign: str) -> int:
         mode = self.modes[-1]
@@ -66,36 +116,36 @@ class _Reader:
     def _single(self, place: int) -> int:
         end = self.text.find("'", place)
         self._note_all(place, len(self.text) if end < 0 else end, "inside '...'")
-        self.modes.pop()
+        self._shut()
         return len(self.text) if end < 0 else end + 1
 
     def _double(self, place: int, sign: str) -> int:
         self._note(place, 'inside "..."')
         if sign == '"':
-            self.modes.pop()
+            self._shut()
         elif self.text.startswith("$(", place):
             return self._substitution(place)
         elif sign == "`":
-            self.modes.append("`")
+            self._open("`", start=place + 1)
         return place + 1
 
     def _substitution(self, place: int) -> int:
         if self.text.startswith("$((", place):
-            self.modes += [_ARITHMETIC, _ARITHMETIC]
+            self._open(_ARITHMETIC, _ARITHMETIC)
             return place + 3
-        self.modes.append(")")
+        self._open(")", start=place + 2)
         return place + 2
 
     def _command(self, place: int, sign: str) -> int:
-        self._note(place, PLAIN)
+        self._note(place, self._where())
         if sign in "'\"":
-            self.modes.append(sign)
+            self._open(sign)
         elif sign == self.modes[-1][:1]:
-            self.modes.pop()
+            self._shut()
         elif self.text.startswith("$(", place):
             return self._substitution(place)
         elif sign == "`" or sign == "(":
-            self.modes.append("`" if sign == "`" else ")")
+            self._open("`" if sign == "`" else ")", start=place + 1)
         elif sign == "#" and (place == 0 or self.text[place - 1] in _WORD_START):
             end = self.text.find("\n", place)
             end = len(self.text) if end < 0 else end
@@ -103,8 +153,10 @@ class _Reader:
             return end
         elif sign == "<":
             return self._redirection(place)
-        elif sign == "\n" and self.heredocs:
-            return self._bodies(place + 1)
+        elif sign in _COMMAND_END:
+            after = self._bodies(place + 1) if sign == "\n" and self.heredocs else place + 1
+            self.starts[-1] = after
+            return after
         return place + 1
 
     def _redirection(self, place: int) -> int:

@@ -106,7 +106,7 @@ class StepTypes:
         try:
             found = entry.load()
             self.register(found() if isinstance(found, type) else found)
-        except Exception as failure:
+        except (Exception, SystemExit) as failure:
             raise BakeoffError(f"the step type `{entry.name}` ({entry.value}) cannot be loaded: {failure}") from failure
         if entry.name not in self._custom:
             raise BakeoffError(f"the step type installed as `{entry.name}` ({entry.value}) calls itself something else")

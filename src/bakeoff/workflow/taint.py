@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable
 
@@ -9,7 +10,8 @@ from bakeoff.workflow.expression_nodes import Filtered, Items, Literal, Node, Pa
 from bakeoff.workflow.expressions import Block
 from bakeoff.workflow.names import Use
 from bakeoff.workflow.problems import Path as Place
-from bakeoff.workflow.shell_text import PLAIN, surroundings
+from bakeoff.workflow.programs import ITSELF, SHELLS, executor
+from bakeoff.workflow.shell_text import PLAIN, surroundings, with_marks
 from bakeoff.workflow.tree import Entry, Scope, Tree
 
 Steps = tuple[str | int, ...]
@@ -31,7 +33,8 @@ _FIXED_OUTPUT: dict[str, frozenset[str]] = {
 _NEVER = frozenset({"if", "while", "do-while", "parallel", "slot"})
 _CLEAN_FILTERS = frozenset({"length", "contains"})
 _NO_FLOW = frozenset({"max_concurrency", "show_file"})
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+# A record of one pass or item is called by ids and numbers, as in `loop:step:1` and `fan:template:0/inner`.
+_PARTS = re.compile("[:/]")
 _ADVICE = "quote it with `| sh`, or hand it over in `env:`, or use `argv:`"
 
 
@@ -49,6 +52,9 @@ class Taint:
         self.tree, self.inputs, self.call = tree, inputs, call
         self.steps: set[Entry] = set()
         self.items: set[Entry] = set()
+        self._named: dict[str, list[Entry]] = defaultdict(list)
+        for entry in tree.entries:
+            self._named[entry.id].append(entry)
         self.uses: dict[Entry, list[Use]] = defaultdict(list)
         self._readers: dict[Entry, list[Entry]] = defaultdict(list)
         for use in uses:
@@ -63,8 +69,22 @@ class Taint:
         found = [path for use in self.uses.get(entry, ()) for path in _paths(use)]
         names = [path.steps[0] for path in found if path.root == "steps" and path.steps]
         names += _waited(entry) if entry.type_name == "fan-in" else []
-        known = (entry.scope.find(name) for name in names if isinstance(name, str))
-        return list(dict.fromkeys(source for source in known if source is not None))
+        known = [source for name in names if isinstance(name, str) for source in self._meant(entry.scope, name)]
+        known += [source for path in found for name in _inner_names(path.steps) for source in self._any_scope(name)]
+        return list(dict.fromkeys(known))
+
+    def _meant(self, scope: Scope, name: str) -> list[Entry]:
+        """The steps of which one wrote the record called `name`: one of that id, or for a composed name maybe more."""
+        if _PARTS.search(name):
+            return self._any_scope(name)
+        source = scope.find(name)
+        return [] if source is None else [source]
+
+    def _any_scope(self, name: str) -> list[Entry]:
+        """The steps a name may mean, wherever they stand: those of its last id, else of any id in it."""
+        parts = _PARTS.split(name)
+        last = parts[-2] if len(parts) > 1 and parts[-1].isdecimal() else parts[-1]
+        return self._named.get(last) or [entry for part in parts for entry in self._named.get(part, ())]
 
     def _spread(self) -> None:
         queue = deque(self.tree.entries)
@@ -139,14 +159,22 @@ class Taint:
         if root == "parent_item":
             return scope.owner is not None and scope.owner.scope.owner in self.items
         if root == "fan_in" and entry is not None and entry.type_name == "fan-in":
-            return self._gathered(entry, steps[1:])
+            inner = any(self._inner(steps[place:]) for place in _inner_places(steps))
+            return inner or self._gathered(entry, steps[1:])
         return False
 
     def _of_steps(self, scope: Scope, steps: Steps) -> bool:
         if not steps or not isinstance(steps[0], str):
             return bool(self.steps)
-        source = scope.find(steps[0].split(":")[0])
-        return source is not None and self._record(source, steps[1:])
+        if any(self._inner(steps[place:]) for place in _inner_places(steps)):
+            return True
+        return any(self._record(source, steps[1:]) for source in self._meant(scope, steps[0]))
+
+    def _inner(self, steps: Steps) -> bool:
+        """Whether what stands at `steps` in the `steps` of an item's result is untrusted: also those around it."""
+        if not steps or not isinstance(steps[0], str):
+            return bool(self.steps)
+        return any(self._record(source, steps[1:]) for source in self._any_scope(steps[0]))
 
     def _record(self, source: Entry, steps: Steps) -> bool:
         if source not in self.steps or (steps and steps[0] in _FIXED_RECORD):
@@ -173,8 +201,7 @@ class Taint:
         if template is None:
             return True
         if steps[:1] == ("steps",) and len(steps) > 1:
-            inner = template.scope.ids.get(str(steps[1]))
-            return inner is not None and self._record(inner, steps[2:])
+            return self._inner(steps[1:])
         return self._output(template, steps) if steps else self._inside(fan)
 
     def _gathered(self, entry: Entry, steps: Steps) -> bool:
@@ -188,6 +215,16 @@ def _paths(use: Use) -> list[Path]:
     return [path for block in use.template.blocks if block.node for path in paths(block.node)]
 
 
+def _inner_places(steps: Steps) -> list[int]:
+    """Where, after a `results`, the names of an item's own steps begin: those behind `steps`."""
+    first = steps.index("results") if "results" in steps else len(steps)
+    return [place + 1 for place in range(first + 1, len(steps)) if steps[place] == "steps"]
+
+
+def _inner_names(steps: Steps) -> list[str]:
+    return [str(steps[place]) for place in _inner_places(steps) if place < len(steps)]
+
+
 def _waited(entry: Entry) -> list[str]:
     wait_for = entry.raw.get("wait_for")
     return [name for name in wait_for if isinstance(name, str)] if isinstance(wait_for, list) else []
@@ -199,35 +236,56 @@ def _waited_entries(entry: Entry) -> list[Entry]:
 
 
 def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[Place, str]]:
-    """Where a `run` quotes between quotes, or pastes untrusted text unquoted: place and message.
+    """Where untrusted text is executed, pasted unquoted or quoted where that does not help: place and message.
 
-    Without `taint`, only the former.
+    Without `taint`, only the last.
     """
     found: list[tuple[Place, str]] = []
     for use in uses:
-        if use.entry is None or use.entry.type_name != "shell" or not _is_shell_text(use):
+        if use.entry is None or use.entry.type_name != "shell" or use.field not in {"run", "argv"}:
             continue
-        for block, where in surroundings(use.template):
-            quoted = isinstance(block.node, Filtered) and block.node.name == "sh"
-            if quoted and where != PLAIN:
-                reason = f"`{_shown(block)}` stands {where}, where `| sh` does not protect"
-                found.append((use.path, f"{reason}; take it out of there: `| sh` brings its own quotes"))
-            elif not quoted and taint is not None and taint.untrusted(block.node, use.entry):
-                reason = f"`{_shown(block)}` pastes text that nobody has read (an agent's) into a shell command"
-                found.append((use.path, f"{reason}; {_ADVICE}"))
+        program = _executor(use) if use.field == "argv" else None
+        if use.field == "run" or program in SHELLS:
+            found += [(use.path, message) for message in _in_shell_text(use, taint)]
+        elif program is not None and taint is not None:
+            blocks = (block for block in use.template.blocks if taint.untrusted(block.node, use.entry))
+            found += [(use.path, _executed(block, program)) for block in blocks]
     return found
 
 
-def _is_shell_text(use: Use) -> bool:
-    """Whether a text is read by a shell: a `run`, or what `sh -c` is given in an `argv`."""
-    if use.field == "run":
-        return True
-    argv = use.entry.raw.get("argv") if use.entry and use.field == "argv" else None
-    place = use.path[-1]
-    if not isinstance(argv, list) or not isinstance(place, int) or place < 2:
-        return False
-    program = str(argv[0]).rsplit("/", 1)[-1]
-    return program in _SHELLS and str(argv[place - 1]).startswith("-") and str(argv[place - 1]).endswith("c")
+def _in_shell_text(use: Use, taint: Taint | None) -> list[str]:
+    found = []
+    for block, where, program in surroundings(use.template):
+        quoted = isinstance(block.node, Filtered) and block.node.name == "sh"
+        untrusted = taint is not None and taint.untrusted(block.node, use.entry)
+        if quoted and where != PLAIN:
+            reason = f"`{_shown(block)}` stands {where}, where `| sh` does not protect"
+            found.append(f"{reason}; take it out of there: `| sh` brings its own quotes")
+        elif not quoted and untrusted:
+            reason = f"`{_shown(block)}` pastes text that nobody has read (an agent's) into a shell command"
+            found.append(f"{reason}; {_ADVICE}")
+        elif untrusted and program is not None:
+            found.append(_executed(block, program))
+    return found
+
+
+def _executor(use: Use) -> str | None:
+    """The program that executes a text of an `argv`."""
+    argv, place = use.entry.raw.get("argv") if use.entry else None, use.path[-1]
+    if not isinstance(argv, list) or not isinstance(place, int):
+        return None
+    words = [str(word) for word in argv]
+    words[place] = with_marks(use.template)
+    return executor(words, place)
+
+
+def _executed(block: Block, program: str) -> str:
+    """What is wrong with untrusted text as code, or as the name of what runs."""
+    what = "is the name of the program" if program == ITSELF else f"is executed by `{program}`, however it is quoted"
+    return (
+        f"`{_shown(block)}` is text that nobody has read (an agent's) and {what}; "
+        "name the program yourself, and hand the text over as data, in `env:`"
+    )
 
 
 def _shown(block: Block) -> str:

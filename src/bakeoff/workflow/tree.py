@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from unicodedata import category
 
 from pydantic import ValidationError
 
@@ -17,6 +18,10 @@ _UNSUPPORTED = {
     "init": "set the project up before the run, for example with a shell step",
     "github": "use a shell step with `gh`",
 }
+# Control and formatting characters, such as ESC and the marks that turn the direction of text; what joins letters of
+# some scripts is no harm.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = "\u200c\u200d"
 MAX_PROBLEMS = 1000
 """Problems after which names are no longer looked at: a hostile file could make that take hours."""
 
@@ -145,9 +150,10 @@ class Tree:
         if kind is None and name in _UNSUPPORTED:
             self.error((*path, "type"), f"steps of type `{name}` are not supported; {_UNSUPPORTED[name]}")
         elif kind is None:
-            hint = suggestion(name, self.types.names()) or f"; there are {', '.join(self.types.names())}"
-            more = "; step packages of `.specify` are not supported: see custom step types"
-            self.error((*path, "type"), f"unknown step type `{name}`{hint}{more}")
+            there = f"; there are {', '.join(self.types.names())}"
+            more = " (step packages under `.specify` are not loaded; a type of your own is written in Python)"
+            hint = suggestion(name, self.types.names()) or there + more
+            self.error((*path, "type"), f"unknown step type `{name}`{hint}")
         return kind
 
     def _declare(self, entry: Entry) -> None:
@@ -161,12 +167,7 @@ class Tree:
             if entry.model is None:
                 self.error(path, f"`id` must be text, not {shown(name)}")
             return
-        for sign in ":/":
-            if sign in name:
-                self.error(
-                    path,
-                    f"the id `{name}` contains `{sign}`, which bakeoff uses to number steps; choose another",
-                )
+        self._check_id(path, name)
         if name in entry.scope.ids:
             line = self.document.position((*entry.scope.ids[name].path, "id"))[0]
             self.error(
@@ -175,6 +176,25 @@ class Tree:
             )
         else:
             entry.scope.ids[name] = entry
+
+    def _check_id(self, path: Path, name: str) -> None:
+        """What an id may not be, since people type it, terminals show it and paths are made of it."""
+        for sign in ":/":
+            if sign in name:
+                self.error(
+                    path,
+                    f"the id `{name}` contains `{sign}`, which bakeoff uses to number steps; choose another",
+                )
+        unseen = next((sign for sign in name if category(sign) in _UNSEEN and sign not in _JOINERS), None)
+        if unseen is not None:
+            self.error(path, f"the id {name!a} contains the invisible character U+{ord(unseen):04X}; take it out")
+        elif name != name.strip():
+            self.error(path, f"the id `{name}` begins or ends with a blank; take it out")
+        elif name in {".", ".."}:
+            self.error(path, f"the id `{name}` is the name of a folder; choose another")
+        elif "." in name or "[" in name:
+            sign = "." if "." in name else "["
+            self.warn(path, f"the id `{name}` contains `{sign}`: expressions cannot name it; choose another")
 
     def _nested(self, entry: Entry, kind: type[StepModel]) -> None:
         for attribute, key, shape in marked(kind, Nested):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_inputs, finder, literal_name
-from bakeoff.workflow.checks import check_steps, check_top_level
+from bakeoff.workflow.checks import BUILT_IN_LANES, check_steps, check_top_level
 from bakeoff.workflow.definition import Workflow, make_workflow
 from bakeoff.workflow.document import Document, load_document, parse_document
 from bakeoff.workflow.models import WorkflowFile
@@ -26,6 +27,7 @@ def validate(
     allow_unquoted: bool = False,
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
+    lanes: Collection[str] = (),
 ) -> list[Problem]:
     """Every problem of a workflow file, in the order of the file.
 
@@ -35,8 +37,9 @@ def validate(
         allow_unquoted: let text from agents be pasted into a `run` unquoted.
         step_types: the step types known; the built-in and installed ones if left out.
         find_workflow: finds called workflows; those of the current directory's project if left out.
+        lanes: names of the lanes that settings add to the built-in ones.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow).examine(document, ()).problems
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).examine(document, ()).problems
 
 
 def load_workflow(
@@ -46,12 +49,13 @@ def load_workflow(
     allow_unquoted: bool = False,
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
+    lanes: Collection[str] = (),
 ) -> Workflow:
     """Read and validate a workflow file; arguments as for `validate`.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow).make(load_document(path))
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).make(load_document(path))
 
 
 def parse_workflow(
@@ -63,12 +67,13 @@ def parse_workflow(
     allow_unquoted: bool = False,
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
+    lanes: Collection[str] = (),
 ) -> Workflow:
     """Validate a workflow given as text, such as a run's own copy of it; `name` and `path` say where it came from.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow).make(parse_document(text, name, path))
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).make(parse_document(text, name, path))
 
 
 def reread_workflow(text: str, name: str, path: FilePath | None, step_types: StepTypes | None = None) -> Workflow:
@@ -106,7 +111,15 @@ class _Examined:
 class _Examiner:
     """Examines a document and, once each, the workflows that it calls."""
 
-    def __init__(self, strict: bool, allow_unquoted: bool, types: StepTypes | None, find: FindWorkflow | None) -> None:
+    def __init__(
+        self,
+        strict: bool,
+        allow_unquoted: bool,
+        types: StepTypes | None,
+        find: FindWorkflow | None,
+        lanes: Collection[str],
+    ) -> None:
+        self.lanes = {*BUILT_IN_LANES, *lanes}
         self.strict, self.allow_unquoted = strict, allow_unquoted
         self.types = types or StepTypes()
         self.find = find or finder(FilePath.cwd())
@@ -130,7 +143,10 @@ class _Examiner:
         tree = Tree(document, self.types)
         found = uses(tree)
         check_top_level(tree)
-        check_steps(tree)
+        if not chain and isinstance(document.data.get("lanes"), dict):
+            # The lanes of a run are those of the file that is run, also in the workflows that it calls.
+            self.lanes |= {str(name) for name in document.data["lanes"]}
+        check_steps(tree, self.lanes)
         check_names(tree, found)
         chain = (*chain, document.path) if document.path else chain
         callees = {

@@ -1,0 +1,97 @@
+"""The programs that execute what they are given, so that quoting it protects nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+ITSELF = "the shell"
+"""What `executor` names when the word is the program's own name."""
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+
+# What each takes up to its first operand (a text of code, or the name of a script) is executed. With each stand the
+# letters of the options whose value is the next word.
+_INTERPRETERS = {
+    **dict.fromkeys(SHELLS, "oO"),
+    "python": "WX",
+    "pypy": "WX",
+    "perl": "I",
+    "ruby": "Ir",
+    "node": "r",
+    "nodejs": "r",
+    "php": "d",
+    "lua": "l",
+    "awk": "vF",
+    "gawk": "vF",
+    "mawk": "vF",
+}
+# Their first operand is a program; the number counts the operands before it.
+_PREFIXES = {
+    "env": ("uC", 0),
+    "exec": ("a", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "sudo": ("ughpCrtD", 0),
+    "doas": ("uC", 0),
+    "nohup": ("", 0),
+    "setsid": ("", 0),
+    "time": ("fo", 0),
+    "timeout": ("sk", 1),
+    "nice": ("n", 0),
+    "ionice": ("cn", 0),
+    "stdbuf": ("ioe", 0),
+    "xargs": ("InPdLsaE", 0),
+    "chroot": ("", 1),
+}
+# A shell reads all that follows.
+_READERS = frozenset({"eval", "source", ".", "trap", "ssh", "su", "watch"})
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
+_BEFORE_A_COMMAND = re.compile(r"[A-Za-z_]\w*\+?=|\d*[<>]")
+_VERSION = re.compile(r"[\d.]+$")
+
+
+def executor(words: Sequence[str], place: int) -> str | None:
+    """The program that would execute the word at `place` of a simple command; None where it is only data."""
+    at = 0
+    while at <= place:
+        if words[at] in _KEYWORDS or _BEFORE_A_COMMAND.match(words[at]):
+            at += 1
+            continue
+        if at == place:
+            return ITSELF
+        name = words[at].rsplit("/", 1)[-1]
+        name = _VERSION.sub("", name) or name
+        if name in _READERS:
+            return name
+        if name == "find":
+            at = _after_exec(words, at, place)
+        elif name in _PREFIXES:
+            at = _operand(words, at + 1, *_PREFIXES[name])
+        elif name in _INTERPRETERS:
+            operand = _operand(words, at + 1, _INTERPRETERS[name])
+            # `python -cCODE` is code too, so an option that holds the text counts.
+            glued = at < place < operand and words[place].startswith("-")
+            return name if place == operand or glued else None
+        else:
+            return None
+    return None
+
+
+def _operand(words: Sequence[str], at: int, valued: str, skipped: int = 0) -> int:
+    """Where the first operand stands, after options, their values and `skipped` other operands."""
+    while at < len(words):
+        word = words[at]
+        if word[:1] in ("-", "+") and len(word) > 1:
+            at += 2 if len(word) > 1 and word[1] != "-" and word[-1] in valued else 1
+        elif skipped:
+            skipped, at = skipped - 1, at + 1
+        else:
+            break
+    return at
+
+
+def _after_exec(words: Sequence[str], at: int, place: int) -> int:
+    """The program after the last `-exec` of a `find` before `place`."""
+    found = [other for other in range(at, place) if words[other] in {"-exec", "-execdir", "-ok", "-okdir"}]
+    return found[-1] + 1 if found else place + 1
