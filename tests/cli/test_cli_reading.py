@@ -87,6 +87,20 @@ def test_the_advice_for_a_run_that_only_its_program_can_resume(tmp_path, monkeyp
         assert "bakeoff resume" not in text
 
 
+def test_a_secret_that_stands_in_the_file_is_not_shown(project: Project, monkeypatch, command: Command) -> None:
+    monkeypatch.setenv("TOKEN", "top<secret>1")
+    monkeypatch.chdir(project.folder)
+    body = "secrets: [TOKEN]\nsteps:\n  - {id: top<secret>1, type: shell, run: 'echo \"top<secret>1\"; false'}\n"
+    project.write("s", body)
+    assert command("run", "s.yml", "--run-id", "s", "--quiet").status == 1
+    for args in ("show", "show --json", "logs", "logs --json", "watch", "watch --json", "report -o -",
+                 "resume s --explain", "run s.yml --dry-run", "run s.yml --dry-run --json"):  # fmt: skip
+        result = command(*args.split())
+        assert "***" in result.out + result.err
+        assert "secret>1" not in result.out + result.err
+        assert "secret&gt;1" not in result.out
+
+
 def test_show_json(here: Project, command: Command) -> None:
     for run in ("gated", "failing", "quick"):
         found = checked("show", command("show", run, "--json").out)
@@ -165,6 +179,7 @@ def test_watch_replays_a_run_that_has_ended(here: Project, command: Command) -> 
     events = [checked("watch", line) for line in result.out.splitlines()]
     assert {"fan_opened", "node_retried", "node_started", "node_ended", "run_changed"} == {e["event"] for e in events}
     assert events[-1]["status"] == "paused"
+    assert not any(event.get("type") == "" or event.get("at") == 0.0 for event in events)
 
 
 def test_validate(here: Project, command: Command, tmp_path) -> None:

@@ -15,6 +15,7 @@ from bakeoff.report import steps_table, timeline
 from bakeoff.report.outline import name_of, outline, parent_of, walk
 from bakeoff.report.overview import overview
 from bakeoff.report.page import MOST_ERRORS, report_page
+from bakeoff.report.state import run_state
 from bakeoff.report.timeline import Scale
 
 EVIL = "</script></pre><script>alert(1)</script>\"' onload=x \x1b[2J\u202e"
@@ -117,6 +118,18 @@ def test_items_are_listed_by_number_and_their_holder_takes_their_time() -> None:
     (node,) = outline(found, RunStatus.COMPLETED)
     assert [child.name for child in node.children] == [f"it:{number}" for number in range(11)]
     assert (node.status, node.started_at, node.seconds) == ("completed", 40.0, 11.0)
+
+
+def test_usage_counts_every_try_and_what_was_reserved_by_calls_that_were_cut_off(tmp_path: Path) -> None:
+    entries = (
+        META, run("running"), start("a"), ("retry", "a", {"error": "x", "at": 11.0, "usage": {"usd": 0.25}}),
+        start("a", 12, attempt=2), end("a", begun=12, usage={"usd": 0.5, "input_tokens": 1200, "model": "m"}),
+        ("start", "b", [1, 13.0, 0, {"usd": 1.0}]), run("paused", 14.0),
+    )  # fmt: skip
+    folder = folder_of(tmp_path / "r", *entries)
+    assert run_state(folder)["usage"] == {"usd": 1.75, "input_tokens": 1200}
+    assert folder.history().spent == {"usd": 1.0}
+    assert "1.75 usd, 1,200 input tokens" in "".join(report_page(folder))
 
 
 class Checker(HTMLParser):

@@ -70,6 +70,27 @@ async def test_a_changed_step_runs_again_with_all_that_follow_it(project: Projec
     assert sorted(project.trace()) == ["A", "d", "e", "x", "y", "z"]
 
 
+async def test_explain_of_an_edit_names_the_reason(project: Project) -> None:
+    await project.start(FLOW)
+
+    def reasons(edited: str) -> dict[str, str]:
+        return {row.path: row.reason for row in project.explain(edit=edited)}
+
+    found = reasons(FLOW.replace("[x, y, z]", "[x, w, z]"))
+    assert found["a"] == "same key as before the edit"
+    assert found["fan:it:1"] == "new, or what it is given has changed"
+    assert found["d"] == "follows fan, which runs"
+    assert reasons(FLOW)["d"] == "it failed: the command exited with status 3"
+    assert reasons(FLOW)["e"] == "follows d, which runs"
+    found = reasons(FLOW.replace("echo a >> trace; echo 1", "echo A; echo 1"))
+    assert found["a"] == "what it is given has changed"
+    assert found["fan:it:0"] == "follows a, which runs"
+    added = FLOW.replace("  - {id: fan", '  - {id: b, type: shell, run: "true"}\n  - {id: fan')
+    assert reasons(added)["b"] == "new, or it had not run yet"
+    without = "\n".join(line for line in FLOW.splitlines() if "id: fan" not in line)
+    assert reasons(without)["d"] == "what stands before it has changed"
+
+
 async def test_an_independent_step_is_kept_whatever_went_before(project: Project) -> None:
     flow = """
 steps:

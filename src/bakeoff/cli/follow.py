@@ -84,6 +84,8 @@ class Follower:
             case "retry":
                 retry = json.loads(body)
                 yield NodeRetried(retry["at"], path, self._open.pop(path, 1), 0.0, retry["error"])
+            case "void":
+                self._open.pop(path, None)
             case "decide" if path.endswith("#items"):
                 items = json.loads(body)
                 if isinstance(items, list):

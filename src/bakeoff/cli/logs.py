@@ -12,6 +12,7 @@ import click
 
 from bakeoff.cli.completing import RUN, STEP
 from bakeoff.cli.log_files import Growing, Piece, pieces_of
+from bakeoff.cli.say import covered
 from bakeoff.report.escape import one_line, visible
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class _Raw(_Show):
         if piece.stream in ("stdout", "stderr"):
             sys.stdout.buffer.write(piece.data)
         else:
-            click.echo(f"{one_line(piece.path)}: {_words(piece)}", err=True)
+            click.echo(covered(f"{one_line(piece.path)}: {_words(piece)}"), err=True)
 
 
 class _Decoded(_Show):
@@ -218,7 +219,7 @@ class _Readable(_Decoded):
             blank = "\n" if self._head else ""
             self._head = key[:2]
             text = f"{blank}==> {one_line(key[0])}{tries} <==\n{text}"
-        sys.stdout.write(text)
+        sys.stdout.write(covered(text))
 
 
 def _words(piece: Piece) -> str:

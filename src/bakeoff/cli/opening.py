@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from bakeoff.cli.say import say
+from bakeoff.cli.say import hide, say
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 from bakeoff.report.escape import visible
@@ -55,15 +55,44 @@ def open_run(run_id: str | None) -> RunFolder:
     sweep_dead_runs()
     runs = store()
     try:
-        if run_id is not None:
-            return runs.open(run_id)
-        latest = runs.latest(1)
-        if not latest:
-            refuse(f"there are no runs yet under {runs.runs}")
-        say(f"run {latest[0].id}, the latest")
-        return latest[0]
+        folder = runs.open(run_id) if run_id is not None else _latest(runs)
+        hide_secrets_of(folder.definition / "workflow.yml")
+        return folder
     except BakeoffError as failure:
         fail(failure)
+
+
+def _latest(runs: RunStore) -> RunFolder:
+    """The run last worked on.
+
+    Raises:
+        BakeoffError: there is none.
+    """
+    latest = runs.latest(1)
+    if not latest:
+        raise BakeoffError(f"there are no runs yet under {runs.runs}")
+    say(f"run {latest[0].id}, the latest")
+    return latest[0]
+
+
+def hide_secrets_of(file: Path) -> None:
+    """Keep the present values of the secrets that a workflow file names out of what is printed from now on."""
+    hide({})
+    try:
+        text = file.read_text("utf-8", "replace")
+    except OSError:  # a program's run has no such file
+        return
+    if "secrets" not in text:
+        return
+    import yaml
+
+    try:
+        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  (both are safe)
+    except (yaml.YAMLError, RecursionError):
+        return
+    names = found.get("secrets") if isinstance(found, dict) else None
+    if isinstance(names, list):
+        hide({name: os.environ.get(name, "") for name in names if isinstance(name, str)})
 
 
 def refuse(text: str) -> NoReturn:

@@ -14,7 +14,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line
 from bakeoff.report.outline import Node, outline, tally
-from bakeoff.report.words import counted, duration, how_to_go_on, moment
+from bakeoff.report.words import amounts, counted, duration, how_to_go_on, moment
 
 MOST_CHILDREN = 12
 """Items or passes that are listed each; of more, those that ended well are only counted."""
@@ -48,9 +48,8 @@ def _head(folder: RunFolder, history: History, status: RunStatus, error: str | N
     yield f"  created {moment(created)}, last change {moment(history.updated_at)} ({span})"
     for name, value in history.inputs.items():
         yield f"  input {one_line(str(name))}: {_value(value)}"
-    usage = ", ".join(f"{amount:g} {kind}" for kind, amount in history.spent.items() if amount)
-    if usage:
-        yield f"  used {usage}"
+    if history.usage:
+        yield f"  used {amounts(history.usage)}"
 
 
 def _foot(folder: RunFolder, history: History, status: RunStatus) -> Iterator[str]:

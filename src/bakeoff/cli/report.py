@@ -26,7 +26,7 @@ def command(run: str | None, file: Path | None, as_json: bool) -> None:
     It needs nothing but a browser.
     """
     from bakeoff.cli.opening import misused, open_run
-    from bakeoff.cli.say import print_json, tell
+    from bakeoff.cli.say import covered, print_json, tell
     from bakeoff.report.page import report_page
 
     folder = open_run(run)
@@ -34,10 +34,10 @@ def command(run: str | None, file: Path | None, as_json: bool) -> None:
         if as_json:
             misused("-o - and --json exclude each other")
         for piece in report_page(folder):
-            sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
+            sys.stdout.buffer.write(covered(piece).encode("utf-8", "replace"))
         return
     place = file or Path(f"bakeoff-{folder.id}.html")
-    size = _write(place, "".join(report_page(folder)).encode("utf-8", "replace"))
+    size = _write(place, covered("".join(report_page(folder))).encode("utf-8", "replace"))
     if as_json:
         print_json({"run_id": folder.id, "file": str(place.absolute()), "bytes": size})
     else:

@@ -31,7 +31,7 @@ def command(
     Exit status: as for `run`.
     """
     from bakeoff.cli.ending import parse_inputs, run_to_end
-    from bakeoff.cli.opening import store
+    from bakeoff.cli.opening import hide_secrets_of, store
     from bakeoff.workflow.job import Conditions, resume
 
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
@@ -41,6 +41,7 @@ def command(
         from bakeoff.cli.planning import print_plan
         from bakeoff.workflow.explain import plan_resume
 
+        hide_secrets_of(edit or runs.open(run).definition / "workflow.yml")
         print_plan(plan_resume(runs, run, inputs, conditions, edit), as_json=as_json)
         return
     run_to_end(

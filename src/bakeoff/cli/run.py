@@ -45,9 +45,11 @@ def command(
     inputs = parse_inputs(pairs)
     store = RunStore(here)
     if dry_run:
+        from bakeoff.cli.opening import hide_secrets_of
         from bakeoff.cli.planning import print_plan
         from bakeoff.workflow.explain import plan_run
 
+        hide_secrets_of(path)
         print_plan(plan_run(store, path, inputs, conditions), as_json=as_json)
         return
     run_to_end(lambda: start(store, path, inputs, run_id, conditions), conditions, here, as_json=as_json, quiet=quiet)

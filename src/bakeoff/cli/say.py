@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from bakeoff.report.escape import visible
+from bakeoff.engine.mask import Masker
+from bakeoff.report.escape import markup, visible
 
 MARKS = {
     "completed": ("✓", "green"),
@@ -28,16 +30,31 @@ MARKS = {
 """The sign and colour of each status of a run or node, and of a node that an item or branch of it halted."""
 
 
+_masker = Masker()
+
+
+def hide(secrets: Mapping[str, str]) -> None:
+    """Replace these values in all that is printed from now on; ids and names may hold them, too."""
+    global _masker
+    escaped = {f"{name} in HTML": markup(value) for name, value in secrets.items()}
+    _masker = Masker({**secrets, **escaped})
+
+
+def covered(text: str) -> str:
+    """`text` without secrets."""
+    return _masker.text(text)
+
+
 def print_json(value: Any, *, indent: int | None = None) -> None:
     """One JSON value and a line end on standard output; what UTF-8 cannot carry is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    text = covered(json.dumps(value, ensure_ascii=False, indent=indent, default=str))
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
 
 
 def tell(text: str) -> None:
     """A line of our own on standard output; what it quotes must have been made visible."""
-    click.echo(text, color=None if colours(sys.stdout) else False)
+    click.echo(covered(text), color=None if colours(sys.stdout) else False)
 
 
 def stdout_is_gone() -> None:
@@ -50,7 +67,7 @@ def stdout_is_gone() -> None:
 def say(text: str) -> None:
     """A line for the person, on standard error; where nobody reads that any more, nothing happens."""
     try:
-        click.echo(visible(text), err=True)
+        click.echo(visible(covered(text)), err=True)
     except OSError:
         pass
 

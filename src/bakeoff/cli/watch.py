@@ -82,19 +82,20 @@ def print_event(event: Event) -> None:
 
 
 def event_line(event: Event) -> dict[str, Any]:
-    """An event as `watch --json` prints it.
+    """An event as `watch --json` prints it, without what the journal does not tell (some times and types).
 
     Raises:
         AssertionError: the journal tells of no such event.
     """
     from bakeoff.engine.events import FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
 
+    shown: dict[str, Any]
     match event:
         case RunChanged(at, run_id, status, error):
             return {"event": "run_changed", "at": at, "run_id": run_id, "status": status, "error": error}
         case NodeStarted(at, path, type_, attempt, place):
-            shown = {"event": "node_started", "at": at, "path": path, "type": type_}
-            return shown | {"attempt": attempt, "place": place}
+            shown = {"event": "node_started", "at": at, "path": path, "attempt": attempt, "place": place}
+            return shown | ({"type": type_} if type_ else {})
         case NodeEnded(at, record, reused):
             shown = {"event": "node_ended", "at": at, "path": record.path, "type": record.type}
             shown |= {"status": record.status.value, "error": record.error, "attempts": record.attempts}
@@ -102,7 +103,7 @@ def event_line(event: Event) -> dict[str, Any]:
         case NodeRetried(at, path, attempt, _, error):
             return {"event": "node_retried", "at": at, "path": path, "attempt": attempt, "error": error}
         case FanOpened(at, path, total):
-            return {"event": "fan_opened", "at": at, "path": path, "total": total}
+            return {"event": "fan_opened", "path": path, "total": total} | ({"at": at} if at else {})
         case GateOpened(at, path, _, options):
-            return {"event": "gate_opened", "at": at, "path": path, "options": list(options)}
+            return {"event": "gate_opened", "path": path, "options": list(options)} | ({"at": at} if at else {})
     raise AssertionError(event)

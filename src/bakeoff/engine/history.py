@@ -121,6 +121,8 @@ class History:
         retries: what the failed tries of a node said, oldest first.
         pool: final records from before an edit that were not taken over yet, by key.
         damaged: numbers of entries that cannot be read, or whose files are lost.
+        spent: what counts against the budgets.
+        usage: what every try reported, by kind, and what was reserved where none was reported.
         settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
     """
 
@@ -143,6 +145,7 @@ class History:
     damaged: list[int] = field(default_factory=list)
     settled: tuple[str, ...] = ()
     spent: dict[str, float] = field(default_factory=dict)
+    usage: dict[str, float] = field(default_factory=dict)
     active_seconds: float = 0.0
     began: float | None = None
 
@@ -191,6 +194,7 @@ class History:
         """
         for start in self.open.values():
             self._spend(start.reserved)
+            _add(self.usage, start.reserved)
         self.open.clear()
         if self.began is not None:
             self.active_seconds += max(0.0, self.updated_at - self.began)
@@ -226,12 +230,13 @@ class History:
         start = self.open.pop(path, None)
         if start is not None:
             start.ended_at = at
-            self._spend({kind: used(kind, usage, amount) for kind, amount in start.reserved.items()})
+            spent = {kind: used(kind, usage, amount) for kind, amount in start.reserved.items()}
+            self._spend(spent)
+            _add(self.usage, {**(usage or {}), **spent})
             self.updated_at = at
 
     def _spend(self, amounts: Mapping[str, float]) -> None:
-        for kind, amount in amounts.items():
-            self.spent[kind] = self.spent.get(kind, 0.0) + amount
+        _add(self.spent, amounts)
 
     def _decide(self, entry: Entry) -> None:
         self.decisions[entry.path] = json.loads(entry.body)
@@ -261,6 +266,13 @@ class History:
         self.records, self.decisions, self.answers = {}, {}, {}
         self.starts, self.open = {}, {}
         self.called = {}
+
+
+def _add(totals: dict[str, float], amounts: Mapping[str, Any]) -> None:
+    """Add what is a number to the totals by kind."""
+    for kind, amount in amounts.items():
+        if isinstance(amount, int | float) and not isinstance(amount, bool):
+            totals[kind] = totals.get(kind, 0) + amount
 
 
 def used(kind: str, usage: Mapping[str, Any] | None, reserved: float) -> float:

@@ -17,7 +17,7 @@ from bakeoff.report.look import SCRIPT, STYLE
 from bakeoff.report.outline import Node, outline, tally, walk
 from bakeoff.report.steps_table import steps_table
 from bakeoff.report.timeline import timeline
-from bakeoff.report.words import duration, moment
+from bakeoff.report.words import amounts, duration, moment
 
 MOST_ERRORS = 100
 """Failed nodes that the list of errors names."""
@@ -80,8 +80,7 @@ def _facts(history: History, status: RunStatus, nodes: list[Node]) -> Iterator[t
         yield f"input {name}", _value(value)
     for name, value in (history.ending.get("outputs") or {}).items():
         yield f"output {name}", _value(value)
-    used = ", ".join(f"{amount:g} {kind}" for kind, amount in history.spent.items() if amount)
-    yield "used", used or "no budget was touched"
+    yield "used", amounts(history.usage) or "nothing that is paid for"
     gate = history.ending.get("gate")
     if gate and status is RunStatus.PAUSED:
         yield (

@@ -144,7 +144,7 @@ def _watch() -> dict[str, Any]:
     path = {**at, "path": _TEXT}
     events = {
         "run_changed": _object({**at, "run_id": _TEXT, "status": _RUN_STATUS, "error": _or_null(_TEXT)}),
-        "node_started": _object({**path, "type": _TEXT, "attempt": _WHOLE, "place": _WHOLE}),
+        "node_started": _object({**path, "attempt": _WHOLE, "place": _WHOLE}, {"type": _TEXT}),
         "node_ended": _object(
             {
                 **path,
@@ -157,8 +157,8 @@ def _watch() -> dict[str, Any]:
             }
         ),
         "node_retried": _object({**path, "attempt": _WHOLE, "error": _TEXT}),
-        "fan_opened": _object({**path, "total": _WHOLE}),
-        "gate_opened": _object({**path, "options": _list(_TEXT)}),
+        "fan_opened": _object({"path": _TEXT, "total": _WHOLE}, at),
+        "gate_opened": _object({"path": _TEXT, "options": _list(_TEXT)}, at),
     }
     for name, event in events.items():
         event["required"].append("event")

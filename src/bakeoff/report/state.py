@@ -24,7 +24,7 @@ def run_state(folder: RunFolder) -> dict[str, Any]:
         "error": error,
         "created_at": history.meta.get("created_at"),
         "updated_at": history.updated_at,
-        "usage": {kind: amount for kind, amount in history.spent.items() if amount},
+        "usage": {kind: round(amount, 9) for kind, amount in history.usage.items() if amount},
         "inputs": history.inputs,
         "current_step_id": history.ending.get("current_step_id"),
         "current_step_index": history.ending.get("current_step_index"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
 
 from bakeoff.engine.record import RunStatus
 
@@ -36,6 +37,11 @@ def size(count: int) -> str:
         amount /= 1000
         del units[0]
     return f"{amount:.0f} {units[0]}" if amount >= 10 or units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def amounts(usage: Mapping[str, float]) -> str:
+    """What was used, by kind: `0.25 usd, 12,000 input tokens`."""
+    return ", ".join(f"{round(amount, 6):,.12g} {kind.replace('_', ' ')}" for kind, amount in usage.items() if amount)
 
 
 def counted(count: int, noun: str) -> str:

@@ -65,28 +65,44 @@ def plan_resume(
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
     found = resumable(store, run_id, inputs, conditions, edit)
+    before = None
     if edit is not None:
+        before = _Before(dict(found.history.records), set(found.history.open))
         found.history.edited()
     run = Run(root=found.folder.root, history=found.history)
     folder = found.source.parent
-    return _plan(
-        found.workflow, workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs)
-    )
+    setting = workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs)
+    return _plan(found.workflow, setting, before)
 
 
-def _plan(workflow: Workflow, setting: Setting) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What there was before an edit: the last record of each node, and the nodes that were interrupted."""
+
+    records: Mapping[str, Record]
+    open: set[str]
+
+
+def _plan(workflow: Workflow, setting: Setting, before: _Before | None = None) -> list[Row]:
     context = {"run_id": setting.run.root.name, "workflow_dir": setting.workflow_dir}
     scope = Scope(None, {"inputs": setting.inputs, "context": context}, chain=digest("bakeoff"))
-    plan = _Plan()
+    plan = _Plan(before)
     plan.steps(setting, workflow.steps, scope, Naming(), frozenset())
     return plan.rows
 
 
 @dataclass(slots=True)
 class _Plan:
-    """Walks a definition as the interpreter would, with nothing run and nothing written."""
+    """Walks a definition as the interpreter would, with nothing run and nothing written.
 
+    Attributes:
+        before: what there was before an edit; None where nothing was edited.
+        running: by the identity of a scope, the first step in it that runs; the scope is held to keep it its own.
+    """
+
+    before: _Before | None = None
     rows: list[Row] = field(default_factory=list)
+    running: dict[int, tuple[Scope, str]] = field(default_factory=dict)
 
     def steps(
         self, setting: Setting, steps: Iterable[Any], scope: Scope, naming: Naming, unknown: frozenset[str]
@@ -112,7 +128,10 @@ class _Plan:
         before = place.scope.chain
         if step.independent and step.type in CONTAINERS:
             place.scope.chain = digest("independent")
+            earlier = self.running.pop(id(place.scope), None)
             unknown = plan(place, unknown)
+            if earlier is not None:
+                self.running[id(place.scope)] = earlier
             place.scope.chain = digest(before, place.scope.chain)
             return unknown
         return plan(place, unknown)
@@ -129,13 +148,15 @@ class _Plan:
         step = place.step
         found = place.run.find(place.path)
         waits = _waits(_templates(step), unknown) if found is None else None
-        reason, key = _why(place), f"? {place.path}"
-        if found is None and waits is None and place.run.history.pool:
-            key = place.key(prepare(place).input)
+        key, given = f"? {place.path}", None
+        if found is None and waits is None and (place.run.history.pool or self.before is not None):
+            given = prepare(place).input
+            key = place.key(given)
             found = place.run.find(place.path, key)
-            reason = "new, not finished, or changed: itself or something before it in its scope"
         if found is None:
+            reason = _why(place) if self.before is None else self.why_after_edit(place, self.before, key, given)
             self.add(place, "run", reason + (f"; what it is given hangs on {waits}" if waits else ""))
+            self.runs(place.scope, place.path)
             place.scope.follow(key)
             return unknown | {step.id}
         record, adopted = found
@@ -143,6 +164,30 @@ class _Plan:
         place.scope.follow(record.key)
         place.add(record)
         return unknown - {step.id}
+
+    def runs(self, scope: Scope, path: str) -> None:
+        """Note that a step in `scope` runs."""
+        self.running.setdefault(id(scope), (scope, path))
+
+    def inherit(self, scope: Scope, outer: Scope) -> None:
+        """What runs before `scope` opens runs before all that is in it."""
+        if id(outer) in self.running:
+            self.runs(scope, self.running[id(outer)][1])
+
+    def why_after_edit(self, place: Place, before: _Before, key: str, given: Mapping[str, Any] | None) -> str:
+        """Why a step whose key nothing on record has runs."""
+        if not place.step.independent and id(place.scope) in self.running:
+            return f"follows {self.running[id(place.scope)][1]}, which runs"
+        record = before.records.get(place.path)
+        if place.path in before.open:
+            return "it was interrupted"
+        if record is None or record.type != place.step.type:
+            return "new, or it had not run yet"
+        if record.key == key:
+            return "it asks again" if record.status is Status.PAUSED else f"it failed: {record.error}"
+        if ":" in place.path:  # the number says where it stands, not what it is
+            return "new, or what it is given has changed"
+        return "what stands before it has changed" if record.input == given else "what it is given has changed"
 
     def _if(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
         def choose() -> bool:
@@ -216,14 +261,18 @@ class _Plan:
             self.add(place, "run", "fails: `items` is no list")
             return unknown | {place.step.id}
         self.add(place, "run", f"{len(items)} items")
-        chains, left = [], False
+        chains, left, ran = [], False, False
         for index, item in enumerate(items):
             path = f"{place.path}:{place.step.step.id}:{index}"
             names = {"item": item, "index": index, "parent_item": place.scope.lookup("item")}
             scope = Scope(place.scope, names, chain=digest(place.scope.chain, "item", item))
+            self.inherit(scope, place.scope)
             inner = Place(place.setting, place.step.step, path, scope, Naming.inside(path))
             left |= bool(self.step(inner, unknown) - unknown)
             chains.append(scope.chain)
+            ran |= id(scope) in self.running
+        if ran:
+            self.runs(place.scope, place.path)
         place.scope.follow("fan-out", *chains)
         found = place.run.find(place.path)
         if found is not None and not left:
@@ -237,13 +286,17 @@ class _Plan:
 
     def _parallel(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
         self.add(place, "run", f"{len(place.step.branches)} branches")
-        ends, chains = unknown, []
+        ends, chains, ran = unknown, [], False
         for name, steps in place.step.branches.items():
             scope = Scope(place.scope)
             scope.follow("branch", name)
+            self.inherit(scope, place.scope)
             ends |= self.steps(place.setting, steps, scope, place.naming, unknown)
             place.scope.merge(scope)
             chains.append(scope.chain)
+            ran |= id(scope) in self.running
+        if ran:
+            self.runs(place.scope, place.path)
         place.scope.follow("parallel", *chains)
         return ends
 
@@ -262,9 +315,12 @@ class _Plan:
         inputs = resolve_inputs(inner.inputs, plain(place.values("input")) if place.step.input else {})
         scope = Scope(None, {"inputs": inputs, "context": place.scope.lookup("context")}, chain=place.scope.chain)
         place.scope.follow("workflow", inner.text)
+        self.inherit(scope, place.scope)
         setting = replace(place.setting, workflow_dir=str(inner.directory or ""), depth=place.setting.depth + 1)
         self.steps(setting, inner.steps, scope, Naming.inside(place.path), frozenset())
         place.scope.follow(scope.chain)
+        if id(scope) in self.running:
+            self.runs(place.scope, place.path)
         return unknown | {place.step.id}
 
 
