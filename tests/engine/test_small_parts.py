@@ -135,7 +135,8 @@ async def test_items_are_pulled_as_places_fall_free(bound: int) -> None:
 
     results = await fan_out(endless(), body, bound=bound, halts=lambda result: result == 10)
     assert results == list(range(1, 11))
-    assert pulled <= 10 + bound
+    # While item 10 takes its one step, each other place may end an item and pull the next.
+    assert pulled <= 10 + 2 * bound
 
 
 @anyio_test
