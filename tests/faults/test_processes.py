@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from bakeoff.engine import spawner
+from bakeoff.engine.proctable import process_table
 from bakeoff.engine.store import RunFolder
+from bakeoff.engine.sweep import token_of
 from crash.laboratory import alive, wait_until_gone
 from flows import HEAD, Flow
 
@@ -206,3 +208,67 @@ def test_a_full_process_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         ending = flow.resume()
     assert ending.status == "completed"
     assert flow.output("a")["stdout"] == "fine\n"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_stopped_supervisor_holds_no_interrupt_up(command: Command, times: int) -> None:
+    """Interrupted once the run ends a bounded time after the grace time, interrupted again at once."""
+    command.write("steps:\n  - {id: a, type: shell, run: 'setsid env -i sleep 300 & touch ready; sleep 300'}\n")
+    (command.root / "bakeoff.toml").write_text("grace = 0.2\n" if times == 1 else "grace = 60\n")
+    process = command.spawn("run", "flow.yml", "--run-id", "it", "--quiet")
+    command.wait_for("ready")
+    below = [pid for pid, (parent, _) in process_table().items() if parent == process.pid]
+    (supervisor,) = [pid for pid in below if token_of(pid) == str(command.folder.root)]
+    os.kill(supervisor, signal.SIGSTOP)
+    since = time.monotonic()
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    process.communicate(timeout=30)
+    assert time.monotonic() - since < 20
+    assert process.returncode == 130
+    assert alive(command.folder) == []
+    assert not Path(f"/proc/{supervisor}").exists()
+    assert command.state()["status"] == "paused"
+
+
+@pytest.mark.parametrize("argv", [["runs"], ["show", "it", "--json"], ["--help"]])
+def test_a_full_standard_output_is_one_clear_message(command: Command, argv: list[str]) -> None:
+    assert command.run("steps:\n  - {id: a, type: shell, run: 'true'}\n")[0] == 0
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bakeoff", *argv],
+            cwd=command.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: what this command prints cannot be written: no space left on device\n"
+
+
+def test_folders_that_are_no_runs_are_named_and_skipped(command: Command, tmp_path: Path) -> None:
+    assert command.run("steps:\n  - {id: a, type: shell, run: 'true'}\n")[0] == 0
+    runs = command.folder.root.parent
+    for name in ("fifo", "folder"):
+        (runs / name).mkdir()
+    os.mkfifo(runs / "fifo" / "journal.db")
+    (runs / "folder" / "journal.db").mkdir()
+    (tmp_path / "far").mkdir()
+    (runs / "link").symlink_to(tmp_path / "far")
+    code, out, _ = command.call("runs")
+    assert code == 0
+    for words in ("it ", "completed", "fifo", "folder", "not a regular file", "symbolic link"):
+        assert words in out
+    for name in ("fifo", "folder", "link"):
+        code, out, err = command.call("show", name)
+        assert (code, out) == (1, "")
+        assert err.count("\n") == 1
+    code, _, err = command.call("clean", "--all", "--yes")
+    assert code == 0
+    assert "kept link: it is a symbolic link" in err
+    assert [path.name for path in runs.iterdir()] == ["link"]
+    assert list((tmp_path / "far").iterdir()) == []
+    assert command.call("clean", "link")[0] == 1

@@ -109,7 +109,9 @@ def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...
         if older_than is not None and old < older_than:
             continue
         begun = run.folder.begun()
-        if run.status is None and not (everything if begun else old >= _JUST_MADE):
+        if run.folder.root.is_symlink():
+            _sort(chosen, run)
+        elif run.status is None and not (everything if begun else old >= _JUST_MADE):
             chosen.stay.append((run.folder.id, f"{run.error}; --all takes it too"))
         elif run.resumable and not everything and not run.folder.alive():
             chosen.stay.append((run.folder.id, f"it is {run.status} and can be resumed; --all takes it too"))

@@ -292,14 +292,14 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     except FileNotFoundError:
         raise JournalError(f"there is no journal at {path}") from None
     except OSError as failure:
-        raise JournalError(f"the journal {path} cannot be read: {str(failure.strerror).lower()}") from None
+        raise JournalError(f"cannot be read: {str(failure.strerror).lower()}: {path}") from None
     for name, kind in ((path, mode), *_beside(path)):
         if not stat.S_ISREG(kind):  # a pipe would be waited for, for ever
-            raise JournalError(f"the journal {path} cannot be read: {name.name} is not a regular file")
+            raise JournalError(f"cannot be read: {name.name} is not a regular file, in {path.parent}")
         if not os.access(name, os.R_OK):
-            raise JournalError(f"the journal {path} cannot be read: permission denied for {name.name}")
+            raise JournalError(f"cannot be read: permission denied for {name.name} in {path.parent}")
     if (size := len(os.fsencode(path.absolute()))) > LONGEST_PATH:
-        raise JournalError(f"the journal {path} cannot be read: its path has {size} bytes, more than {LONGEST_PATH}")
+        raise JournalError(f"cannot be read: its path has {size} bytes, more than {LONGEST_PATH}: {path}")
     db = sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()

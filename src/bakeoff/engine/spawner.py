@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import anyio.to_thread
 from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, Output, SpawnError
-from bakeoff.engine.proctable import adopt_orphans
+from bakeoff.engine.proctable import adopt_orphans, children_in, descendants, process_table, send_signal
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored, excerpt
 from bakeoff.engine.sweep import end_adopted
 
@@ -37,7 +38,17 @@ RETRIES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 STOP_PATIENCE = 10.0
 """Seconds a supervisor gets to kill what is left and exit before it is killed itself."""
 
+ANSWER_TIME = 1.0
+"""Seconds within which a supervisor that works says so when it is asked; one that does not is killed."""
+
+END_PATIENCE = 3.0
+"""Seconds beyond its grace time that a command is given to end before its supervisor is asked whether it works."""
+
 TRANSIENT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+SUPERVISORS: set[int] = set()
+"""Those of this process that are not known to have died."""
 
 
 class Spawner:
@@ -94,9 +105,13 @@ class Spawner:
         return await self._run_once(command)
 
     def kill_now(self) -> None:
-        """End every running command with KILL, at once; they come back as `ended_by="kill"`."""
+        """End every running command with KILL, at once; they come back as `ended_by="kill"`.
+
+        A supervisor that does not do it within `ANSWER_TIME` because it is stopped, say, is killed with them.
+        """
         if self._link is not None:
             self._link.send(("kill",))
+            self._tasks.start_soon(self._link.end_if_silent)
 
     async def end(self) -> None:
         """Kill every process there is and wait until none is left. A later `run` starts anew."""
@@ -109,7 +124,7 @@ class Spawner:
             with anyio.move_on_after(STOP_PATIENCE):
                 await link.gone.wait()
                 return
-            link.process.kill()
+            link.kill_all()
             await link.gone.wait()
 
     async def _run_once(self, command: Command) -> Finished:
@@ -124,8 +139,15 @@ class Spawner:
             await ticket.done.wait()
         except anyio.get_cancelled_exc_class():
             link.send(("end", number))
+            patience = command.grace + END_PATIENCE
             with anyio.CancelScope(shield=True):
-                await ticket.done.wait()
+                while True:
+                    with anyio.move_on_after(patience):
+                        await ticket.done.wait()
+                    if ticket.done.is_set():
+                        break
+                    await link.end_if_silent()
+                    patience = END_PATIENCE
             raise
         if ticket.failure is not None:
             raise ticket.failure
@@ -153,6 +175,7 @@ class _Link:
         self.dead = False
         self.stopped = False
         self.gone = anyio.Event()
+        self._asked: anyio.Event | None = None
         self._adopt = adopt
         self._tasks = tasks
         self._unsent = bytearray()
@@ -160,6 +183,7 @@ class _Link:
         self._trace = ""
         try:
             self._socket, self.process = _start_supervisor(token)
+            SUPERVISORS.add(self.process.pid)
         except OSError as failure:
             text = f"the supervisor of processes could not be started: {failure.strerror or failure}"
             raise SpawnError(text, failure.errno or 0, failure.errno in TRANSIENT) from failure
@@ -169,6 +193,27 @@ class _Link:
     def send(self, frame: tuple[object, ...]) -> None:
         """Send without waiting; what the socket does not take now follows from a task."""
         self._write(pack(frame))
+
+    async def end_if_silent(self) -> None:
+        """Ask the supervisor whether it works; kill all when it does not say so in time."""
+        with anyio.CancelScope(shield=True):
+            asked = self._asked or anyio.Event()
+            if self._asked is None:
+                self._asked = asked
+                self.send(("ping",))
+            with anyio.move_on_after(ANSWER_TIME):
+                await asked.wait()
+        if not asked.is_set() and not self.dead:
+            self.kill_all()
+
+    def kill_all(self) -> None:
+        """KILL everything under the supervisor, then itself: in its stead, because it does not do it."""
+        killed: set[int] = set()
+        while new := set(descendants(self.process.pid, children_in(process_table()))) - killed:
+            for pid in new:
+                send_signal(pid, signal.SIGKILL)
+            killed |= new
+        self.process.kill()
 
     def _write(self, data: bytes) -> None:
         if self.dead:
@@ -228,6 +273,9 @@ class _Link:
             await self._bury()
 
     def _answer(self, word: str, *rest: Any) -> None:
+        if word == "pong":
+            self._answered()
+            return
         if word == "broken":
             self._trace = f"\n{rest[0]}"
             return
@@ -245,6 +293,11 @@ class _Link:
             ticket.failure = _spawn_error(ticket.command, *facts)
         ticket.done.set()
 
+    def _answered(self) -> None:
+        if self._asked is not None:
+            self._asked.set()
+            self._asked = None
+
     def _show(self, number: int, ticket: _Ticket, chunk: bytes) -> None:
         if ticket.failure is None and ticket.command.on_stdout is not None:
             try:
@@ -259,8 +312,10 @@ class _Link:
         self._socket.close()
         while self.process.poll() is None:  # noqa: ASYNC110 - it closed its socket by exiting
             await anyio.sleep(0.001)
+        self._answered()
+        SUPERVISORS.discard(self.process.pid)
         if self._adopt:
-            await end_adopted(self.token)
+            await end_adopted(SUPERVISORS)
         text = f"the supervisor of processes died ({_how(self.process.returncode)}), and this command with it"
         if self.stopped:
             text = "this command was killed when all were ended"

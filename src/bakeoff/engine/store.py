@@ -176,12 +176,12 @@ class RunFolder:
         try:
             mode = self.root.lstat().st_mode
         except OSError as failure:
-            raise JournalError(f"{self.root} cannot be read: {str(failure.strerror).lower()}") from None
+            raise JournalError(f"cannot be read: {str(failure.strerror).lower()}: {self.root}") from None
         if not stat.S_ISDIR(mode):
             what = "a symbolic link" if stat.S_ISLNK(mode) else "a file"
-            raise JournalError(f"{self.root} is {what}, not a run's folder")
+            raise JournalError(f"{what}, not a run's folder: {self.root}")
         if not os.access(self.root, os.R_OK | os.X_OK):
-            raise JournalError(f"{self.root} cannot be read: permission denied")
+            raise JournalError(f"cannot be read: permission denied: {self.root}")
 
     def standing(self, history: History) -> tuple[RunStatus, str | None]:
         """The run's status and error as they are: a run that its owner left without a word is paused."""

@@ -6,7 +6,7 @@ for SIGCHLD, and the coordinator's pidfd. When the coordinator is gone, whatever
 killed, also those that moved to a session of their own: the supervisor is their subreaper, so they cannot
 leave its subtree.
 
-Frames in: `init`, `run`, `end`, `kill`, `stop`. Frames out: `end`, `failed`, `chunk`, `broken`.
+Frames in: `init`, `run`, `end`, `kill`, `ping`, `stop`. Frames out: `end`, `failed`, `chunk`, `pong`, `broken`.
 """
 
 from __future__ import annotations
@@ -149,6 +149,8 @@ class Supervisor:
                 leaf.grace = leaf.kill_at = 0.0
                 self._end(leaf, "kill")
                 self.looks[leaf.number] = leaf
+        elif word == "ping":
+            self._send("pong")
         elif word == "init":
             self.base, self.forms, self.sizes = rest
         else:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import anyio
@@ -58,18 +58,25 @@ def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
     return list(killed.values())
 
 
-async def end_adopted(token: str) -> None:
-    """Kill and reap what came to this process when the supervisor of run `token` died, and all below it.
+async def end_adopted(supervisors: Collection[int]) -> None:
+    """Kill and reap what came to this process when a supervisor died, and all below it; also what hides its marker.
 
-    It waits at most `PATIENCE` seconds.
+    What descends from a supervisor is never in this process's session; what was started here, or came with the
+    process, is. It waits at most `PATIENCE` seconds.
+
+    Args:
+        supervisors: children of this process that live on.
     """
-    me = os.getpid()
+    me, session = os.getpid(), os.getsid(0)
     doomed: set[int] = set()
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         table = process_table()
-        for pid in [pid for pid, (parent, _) in table.items() if parent == me and token_of(pid) == token]:
-            for below in (pid, *descendants(pid, children_in(table))):
+        children = children_in(table)
+        for pid in children.get(me, ()):
+            if table[pid][1] == session or pid in supervisors:
+                continue
+            for below in (pid, *descendants(pid, children)):
                 send_signal(below, signal.SIGKILL)
                 doomed.add(below)
         # Those below come to this process as their parents die, and only then can be reaped.
