@@ -18,6 +18,9 @@ from bakeoff.engine.worker import CALL_MARK, end_marked, in_worker, marks
 
 Result = TypeVar("Result")
 
+REAPING = 0.1
+"""Seconds in which a worker that could not start is seen to be gone; else a loop that closes tells of its pipes."""
+
 
 async def call_blocking(
     function: Callable[..., Result],
@@ -76,6 +79,8 @@ async def _isolated(
         )
     except anyio.BrokenWorkerProcess as failure:
         await end_marked(environ[CALL_MARK])
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(REAPING)
         if isinstance(failure.__cause__, BakeoffError):
             raise failure.__cause__ from None
         if "initialization" in str(failure):
