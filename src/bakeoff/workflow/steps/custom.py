@@ -13,7 +13,7 @@ import anyio.to_thread
 from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import Outcome
 from bakeoff.workflow.interpreter import Place
-from bakeoff.workflow.models import Interpolated, marked
+from bakeoff.workflow.models import Interpolated, StepModel, marked
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import log_prefix, step_environment, working_directory
 from bakeoff.workflow.values import plain
@@ -105,9 +105,8 @@ def prepare(place: Place) -> Leaf:
     return Leaf({**plain_fields, **plain(values)}, work, timeout=step.timeout)
 
 
-_COMMON = frozenset(
-    {"id", "type", "continue_on_error", "timeout", "retry", "env", "cwd", "when", "lane", "independent"}
-)
+_COMMON = frozenset(StepModel.model_fields)
+"""What every step has; the rest is the type's own."""
 
 
 def _outcome(returned: Any, values: Mapping[str, Any]) -> Outcome:
