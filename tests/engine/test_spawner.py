@@ -218,6 +218,21 @@ async def test_a_command_whose_output_waits_can_be_ended() -> None:
     assert done.ended_by == "kill"
 
 
+async def test_a_coordinator_too_busy_to_listen_does_not_take_its_supervisor_for_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bakeoff.engine.spawner.ANSWER_TIME", 0.5)
+    async with new_spawner() as spawner:
+        pauses = [0.7, 0.7, 0.7]
+
+        def slow(piece: bytes) -> None:
+            time.sleep(pauses.pop() if pauses else 0)
+            spawner.kill_now()
+
+        done = await sh(spawner, "yes", on_stdout=slow)
+    assert done.ended_by == "kill"
+
+
 async def test_timeouts_of_commands_that_ended_are_forgotten() -> None:
     async with new_spawner() as spawner, anyio.create_task_group() as tasks:
         late: list[Finished] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -38,8 +39,8 @@ RETRIES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 STOP_PATIENCE = 10.0
 """Seconds a supervisor gets to kill what is left and exit before it is killed itself."""
 
-ANSWER_TIME = 1.0
-"""Seconds within which a supervisor that works says so when it is asked; one that does not is killed."""
+ANSWER_TIME = 3.0
+"""Seconds in which a supervisor that works and was asked says something; one that does not is killed."""
 
 END_PATIENCE = 3.0
 """Seconds beyond its grace time that a command is given to end before its supervisor is asked whether it works."""
@@ -180,6 +181,7 @@ class _Link:
         self._tasks = tasks
         self._unsent = bytearray()
         self._held: list[bytes] | None = None
+        self._heard = 0
         self._trace = ""
         try:
             self._socket, self.process = _start_supervisor(token)
@@ -201,10 +203,20 @@ class _Link:
             if self._asked is None:
                 self._asked = asked
                 self.send(("ping",))
-            with anyio.move_on_after(ANSWER_TIME):
-                await asked.wait()
-        if not asked.is_set() and not self.dead:
-            self.kill_all()
+            heard = -1
+            # What it said while this process was itself too busy to listen is not held against it.
+            while heard != self._heard or self._has_unread():
+                heard = self._heard
+                with anyio.move_on_after(ANSWER_TIME):
+                    await asked.wait()
+                if asked.is_set() or self.dead:
+                    return
+        self.kill_all()
+
+    def _has_unread(self) -> bool:
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
     def kill_all(self) -> None:
         """KILL everything under the supervisor, then itself: in its stead, because it does not do it."""
@@ -260,6 +272,7 @@ class _Link:
                     break
                 if not data:
                     break
+                self._heard += len(data)
                 buffer += data
                 self._held = []
                 for frame in take_frames(buffer):
