@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,24 @@ def test_a_session_that_fails_is_told_and_a_bug_is_not_hidden(
     result = command("run", "quick.yml")
     assert (result.status, result.out) == (1, "")
     assert text in result.err
+
+
+def test_a_run_removed_as_it_ends_is_told(project: Project, command: Command, monkeypatch) -> None:
+    from bakeoff.workflow import job
+
+    real = job.start
+
+    async def removed(*args):
+        folder, ending = await real(*args)
+        shutil.rmtree(folder.root)
+        return folder, ending
+
+    project.write("quick", QUICK)
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setattr("bakeoff.workflow.job.start", removed)
+    result = command("run", "quick.yml", "--run-id", "it", "-q")
+    assert (result.status, result.out) == (1, "")
+    assert "error: run it ended, but does not read back: cannot be read: no such file or directory: " in result.err
 
 
 def test_garbage_is_collected_while_a_run_goes_on(project: Project) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bakeoff.cli.opening import fail, sweep_dead_runs
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError, JournalError, the_failure
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
@@ -89,14 +89,28 @@ def run_to_end(
         if failure is None:
             raise
         fail(failure)
-    # Read back from the journal, where secrets are masked.
-    found = overview(run)
+    try:
+        found = ended(run)
+    except JournalError as failure:
+        fail(failure)
     if as_json:
         print_json(summary(found), indent=2)
     if not as_json or not quiet:
         say_ending(found, as_json=as_json, quiet=quiet)
     interrupted = ending.signal is not None and ending.status is RunStatus.PAUSED
     sys.exit(128 + (ending.signal or 0) if interrupted else EXIT[ending.status])
+
+
+def ended(folder: RunFolder) -> Overview:
+    """How a run that ended stands, read back from the journal, where secrets are masked.
+
+    Raises:
+        JournalError: it cannot be read any more.
+    """
+    found = overview(folder)
+    if found.status is None:
+        raise JournalError(f"run {folder.id} ended, but does not read back: {found.error}")
+    return found
 
 
 def summary(run: Overview) -> Mapping[str, Any]:

@@ -30,11 +30,10 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
 
     import anyio
 
-    from bakeoff.cli.ending import EXIT, say_ending
+    from bakeoff.cli.ending import EXIT, ended, say_ending
     from bakeoff.cli.opening import open_run, project
     from bakeoff.cli.showing import Showing
     from bakeoff.engine.events import Events
-    from bakeoff.report.overview import overview
 
     folder = open_run(run)
     events = Events()
@@ -45,7 +44,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
             await follow(folder, print_event if as_json else events.emit)
 
     anyio.run(followed)
-    found = overview(folder)
+    found = ended(folder)
     if not as_json:
         say_ending(found, quiet=quiet)
     assert found.status is not None
