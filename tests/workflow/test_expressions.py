@@ -410,7 +410,7 @@ PIECES = st.sampled_from(
 SOURCES = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(SOURCES)
 @example("0]")
 def test_nothing_but_expression_errors_is_raised_and_results_repeat(source: str) -> None:
@@ -444,13 +444,12 @@ def spelled(value: Any) -> str:
     return str(value)
 
 
-@settings(deadline=None)
 @given(LITERALS)
 def test_literals_come_back(value: Any) -> None:
     assert evaluate("{{ " + spelled(value) + " }}") == value
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1, max_size=8))
 @example(["$(touch x)", "`id`", "'", '"', "\\", "\n", "a b", "*", "-n", "", "!!", "ü"])
 def test_sh_survives_a_real_shell(words: list[str]) -> None:

@@ -382,7 +382,7 @@ def test_quoting_between_quotes_is_an_error_even_for_old_files() -> None:
     assert "brings its own quotes" in message
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.sampled_from(["'", '"', "`", "\\", "$(", ")", "(", "#", "\n", " ", "a", "<<E\n", "\nE\n", "{{x|sh}}"]))
 )

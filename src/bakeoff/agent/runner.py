@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,8 +139,8 @@ async def run_agent(
     `timeout` and `grace` are seconds. Cancelled, it ends the process tree first. Failures are results, not exceptions.
     """
     variables = {**entry.env, **(env or {})}
-    with tempfile.TemporaryDirectory(prefix="bakeoff-agent-") as scratch:
-        artifact = Path(scratch, entry.artifact) if entry.artifact else None
+    with _scratch(entry) as scratch:
+        artifact = None if scratch is None else Path(scratch, entry.artifact or "")
         try:
             argv = _argv(entry, request, os.fspath(cwd), variables, artifact)
         except AgentError as failure:
@@ -167,6 +168,11 @@ async def run_agent(
         reading = stream.close()
     capped = request.max_usd is not None and entry.can_cap_cost
     return _judge(entry, kin, tuple(argv), finished, reading, capped)
+
+
+def _scratch(entry: Entry) -> AbstractContextManager[str | None]:
+    """A folder for the result file, where the CLI is told to write one."""
+    return tempfile.TemporaryDirectory(prefix="bakeoff-agent-") if entry.artifact else nullcontext()
 
 
 def _argv(

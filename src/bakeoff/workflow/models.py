@@ -20,8 +20,6 @@ from pydantic import (
 
 from bakeoff.workflow.expressions import Template, compile_template
 
-TEXT_OR_NUMBER = {"type": ["string", "number", "boolean", "null"]}
-
 FAILURE_KINDS = (
     *("exit", "timeout", "spawn", "empty", "output", "output-limit", "rate-limit", "overload", "auth", "refusal"),
     *("cut-stream", "budget", "turns", "agent", "missing", "quorum", "items", "workflow", "error"),
