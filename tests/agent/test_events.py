@@ -188,6 +188,13 @@ def test_qwen_says_success_of_failed_requests():
     assert (reading.succeeded, reading.error, reading.usage) == (False, "API Error: terminated", None)
 
 
+def test_a_turn_that_codex_began_and_did_not_end_is_no_success():
+    ended = {"type": "turn.completed", "usage": {}}
+    assert read("codex", lines(ended)).succeeded
+    assert read("codex", lines(ended, {"type": "turn.started"})).succeeded is None
+    assert read("codex", lines(ended, {"type": "turn.started"}, ended)).succeeded
+
+
 def test_codex():
     found = [
         {"type": "thread.started", "thread_id": "t-1"},

@@ -189,6 +189,16 @@ async def test_process_that_cannot_start_is_a_result(fake_cli, tmp_path, transie
     assert (result.ok, result.kind, result.dispatched) == (False, kind, False)
 
 
+async def test_an_answer_too_long_to_be_read_is_named(fake_cli, spawner, tmp_path, monkeypatch):
+    monkeypatch.setattr("bakeoff.agent.events.LINE_LIMIT", 1000)
+    said = {"type": "item.completed", "item": {"type": "agent_message", "text": "x" * 2000}}
+    done = {"type": "turn.completed", "usage": {}}
+    async with spawner:
+        result = await ask(fake_cli("codex", printing(said, done)), spawner, tmp_path)
+    assert (result.ok, result.kind) == (False, "output")
+    assert "more in one line than" in result.error
+
+
 async def test_timeout_keeps_what_was_said(fake_cli, spawner, tmp_path):
     retry = {"type": "system", "subtype": "api_retry", "error_status": 429, "error": "rate_limit"}
     said = {"type": "assistant", "session_id": "s-9", "message": {"content": [{"type": "text", "text": "partly"}]}}
@@ -197,6 +207,7 @@ async def test_timeout_keeps_what_was_said(fake_cli, spawner, tmp_path):
         result = await ask(entry, spawner, tmp_path, timeout=0.5, grace=0.5)
     assert (result.ok, result.kind, result.ended_by, result.text) == (False, "timeout", "timeout", "partly")
     assert result.session_id == "s-9"
+    assert "was ended after 0.5 s, its timeout" in result.error
     assert "API error 429" in result.error
     assert result.outcome().output["timed_out"] is True
 

@@ -101,6 +101,49 @@ def test_quiet_says_nothing_but_errors(project: Project) -> None:
     assert "step second: the command exited with status 7" in bad.err
 
 
+def test_quiet_tells_of_a_gate_that_waits(project: Project) -> None:
+    project.write("gated", GATED.replace("cat fifo", "true"))
+    result = project("run", "gated.yml", "-q", "--run-id", "g")
+    assert result.status == 0
+    assert "decide:     bakeoff answer g ask Approve" in result.out
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_change_nothing(project: Project, closed: str) -> None:
+    project.write("q", "\nsteps:\n  - {id: a, type: shell, run: 'echo said'}\n")
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *ARGV, "run", "q.yml", "--run-id", "q"],
+        cwd=project.folder, env=environment(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, "fault" in done.stderr) == (0, False)
+    assert project("logs", "q").out.endswith("said\n")
+
+
+def test_cleaning_and_listing_end_what_a_dead_run_left(project: Project) -> None:
+    for command in (["clean", "gone", "--yes"], ["runs"], ["validate", "q.yml"]):
+        project.write("q", QUICK)
+        gone = project.folder / ".bakeoff" / "runs" / "gone"
+        gone.mkdir(parents=True, exist_ok=True)
+        left = subprocess.Popen(["sleep", "600"], env=environment(BAKEOFF_RUN=str(gone)))
+        result = project(*command)
+        assert "ended 1 process(es) that run gone had left behind" in result.err, command
+        assert left.wait(10) == -signal.SIGKILL
+
+
+def test_a_report_is_written_into_a_pipe_and_through_a_link(project: Project) -> None:
+    project.write("q", QUICK)
+    project("run", "q.yml", "--run-id", "q")
+    os.mkfifo(project.folder / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=project.folder, stdout=subprocess.PIPE, text=True)
+    assert project("report", "q", "-o", "pipe").status == 0
+    assert reader.communicate(timeout=20)[0].startswith("<!doctype html>")
+    assert (project.folder / "pipe").is_fifo()
+    (project.folder / "link").symlink_to("there.html")
+    assert project("report", "q", "-o", "link").status == 0
+    assert (project.folder / "link").is_symlink()
+    assert (project.folder / "there.html").read_text().startswith("<!doctype html>")
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -242,17 +285,20 @@ def test_answers_to_a_run_that_is_not_live_are_checked(project: Project) -> None
     assert "go on with: bakeoff resume g" in project("answer", "g", "ask", "APPROVE").out
 
 
-def test_answering_mends_a_damaged_journal_first(project: Project) -> None:
+def test_a_torn_journal_is_gone_on_with_only_when_told_so(project: Project) -> None:
     project.write("mixed", MIXED)
     project("run", "mixed.yml", "--run-id", "m")
     journal = project.folder / ".bakeoff/runs/m/journal.db"
-    data = bytearray(journal.read_bytes())
-    data[1024 * 2 : 1024 * 2 + 600] = os.urandom(600)
-    journal.write_bytes(data)
-    result = project("answer", "m", "last", "approve")
-    if result.status == 0:
-        assert project("resume", "m").status == 0
-    assert "Traceback" not in result.err
+    journal.write_bytes(journal.read_bytes()[:8192])
+    before = journal.read_bytes()
+    for args in ("resume m", "answer m last approve"):
+        refused = project(*args.split())
+        assert (refused.status, refused.out) == (1, "")
+        assert "what was written last may be missing" in refused.err
+        assert journal.read_bytes() == before
+    assert project("resume", "m", "--despite-damage").status == 0
+    assert project("answer", "m", "last", "approve").status == 0
+    assert project("resume", "m").status == 0
 
 
 def test_answer_says_what_the_log_lost(project: Project, command: Command, monkeypatch) -> None:
@@ -374,6 +420,12 @@ def test_damaged_entries_are_named(project: Project) -> None:
     db.close()
     assert "journal entries that cannot be read and count as not done: 4, 6" in project("show", "m").out
     assert checked("show", project("show", "m", "--json").out)["damaged"] == [4, 6]
+    for args in ("resume m", "answer m last approve"):
+        refused = project(*args.split())
+        assert (refused.status, refused.out) == (1, "")
+        assert "2 entries of its journal, or the files that they name, cannot be read" in refused.err
+        assert "go on with --despite-damage" in refused.err
+    assert project("answer", "m", "last", "approve", "--despite-damage").status == 0
     project("report", "m", "-o", "r.html")
     assert "journal entries that cannot be read" in (project.folder / "r.html").read_text()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.events import EventStream, Reading
+from bakeoff.agent.events import LINE_LIMIT, EventStream, Reading
 from bakeoff.agent.failures import kind_of, one_line
 from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import Family, family
@@ -167,7 +167,7 @@ async def run_agent(
             _read_artifact(artifact, stream)
         reading = stream.close()
     capped = request.max_usd is not None and entry.can_cap_cost
-    return _judge(entry, kin, tuple(argv), finished, reading, capped)
+    return _judge(entry, kin, command, finished, reading, capped)
 
 
 def _scratch(entry: Entry) -> AbstractContextManager[str | None]:
@@ -229,13 +229,13 @@ def _read_artifact(path: Path, stream: EventStream) -> None:
 
 
 def _judge(
-    entry: Entry, kin: Family, argv: tuple[str, ...], finished: Finished, reading: Reading, capped: bool
+    entry: Entry, kin: Family, command: Command, finished: Finished, reading: Reading, capped: bool
 ) -> AgentResult:
     printed = finished.stdout.value
     if not kin.has_final and kin.read_text is not None:
         kin.read_text(_tail(printed), reading)
     text: str | Stored = reading.text if kin.has_final else printed
-    error, kind = _failure(entry, kin, finished, reading, text)
+    error, kind = _failure(entry, kin, finished, reading, text, command.timeout)
     if kin.has_final:
         evidence = "final-event" if reading.succeeded is not None else "none"
     else:
@@ -245,7 +245,7 @@ def _judge(
         ok=error is None,
         text=text,
         exit_code=finished.exit_code,
-        argv=argv,
+        argv=tuple(command.argv),
         dispatched=True,
         stdout=finished.stdout,
         stderr=finished.stderr,
@@ -263,12 +263,12 @@ def _judge(
 
 
 def _failure(
-    entry: Entry, kin: Family, finished: Finished, reading: Reading, text: str | Stored
+    entry: Entry, kin: Family, finished: Finished, reading: Reading, text: str | Stored, timeout: float | None
 ) -> tuple[str | None, str | None]:
     """Why it is no success, and of which kind; (None, None) for a success."""
     if finished.ended_by == "timeout":
         last = f"; the last trouble it told of: {reading.warnings[-1]}" if reading.warnings else ""
-        return one_line(f"{entry.name} was ended after {finished.seconds:.0f} s, its timeout{last}"), "timeout"
+        return one_line(f"{entry.name} was ended after {timeout:g} s, its timeout{last}"), "timeout"
     if finished.ended_by is not None:
         return f"{entry.name} was ended early: {finished.ended_by}", "output"
     told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
@@ -286,6 +286,9 @@ def _failure(
         fallback = "cut-stream" if reading.heard else "agent"
         return one_line(f"{entry.name} exited with code 0 but without its final event{because}"), sort or fallback
     if isinstance(text, str) and not text.strip():
+        if reading.dropped:
+            most = LINE_LIMIT >> 20
+            return f"{entry.name}: it said more in one line than the {most} MiB that are read of one", "output"
         return one_line(f"{entry.name} ended without saying anything{because}"), sort or "agent"
     return None, None
 

@@ -1,6 +1,7 @@
 """The command line: parse, call a job, show progress, choose an exit status."""
 
 import gc
+import os
 import sys
 
 
@@ -9,6 +10,7 @@ def main() -> None:
     if sys.platform == "win32":
         sys.stderr.write("error: bakeoff does not run on Windows; use it inside WSL 2\n")
         sys.exit(1)
+    _open_standard_streams()
     # Nearly all that a command makes lives as long as it: searching it for garbage at the usual pace, and once more
     # when the interpreter ends, would take a quarter of a short command's time.
     gc.set_threshold(50_000, 20, 20)
@@ -16,5 +18,18 @@ def main() -> None:
         from bakeoff.cli.main import run_command_line
 
         sys.exit(run_command_line())
+    except KeyboardInterrupt:  # before there was anything to stop
+        sys.exit(130)
     finally:
         gc.freeze()
+
+
+def _open_standard_streams() -> None:
+    """Open what was closed (`>&-`) to nowhere; else the next file opened takes its number, and is printed into."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, mode, closefd=False, encoding="utf-8"))  # noqa: SIM115 - for good

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli.completing import CHOICE, GATE, RUN
+from bakeoff.cli.opening import DESPITE_DAMAGE
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 @click.argument("run", type=RUN)
 @click.argument("step", type=GATE)
 @click.argument("choice", type=CHOICE)
+@DESPITE_DAMAGE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(run: str, step: str, choice: str, as_json: bool) -> None:
+def command(run: str, step: str, choice: str, despite_damage: bool, as_json: bool) -> None:
     """Decide the gate STEP, at which RUN waits, with CHOICE.
 
     A live run goes on at once; for another the answer is kept and `resume` goes on with it.
     """
-    from bakeoff.cli.opening import open_run
+    from bakeoff.cli.opening import open_run, refuse_losses
     from bakeoff.cli.say import print_json, tell
     from bakeoff.engine.control import send
     from bakeoff.report.escape import one_line
@@ -30,6 +32,8 @@ def command(run: str, step: str, choice: str, as_json: bool) -> None:
     folder = open_run(run)
     live = send(folder.root, {"do": "answer", "path": step, "choice": choice}) is not None
     if not live:
+        if not despite_damage:
+            refuse_losses(folder)
         choice = _keep(folder, step, choice)
     if as_json:
         print_json({"run_id": run, "step_id": step, "choice": choice, "live": live})

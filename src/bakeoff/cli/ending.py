@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bakeoff.cli.opening import fail, sweep_dead_runs
+from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
 from bakeoff.engine.errors import BakeoffError, JournalError, the_failure
@@ -74,7 +74,6 @@ def run_to_end(
     """Run a session under a display, say how it ended, and leave with its exit status."""
     import anyio
 
-    sweep_dead_runs()
     showing = Showing(conditions.events, folder, quiet=quiet, ask=not as_json)
     conditions.asker = showing.asker
 
@@ -134,7 +133,7 @@ def say_ending(run: Overview, *, as_json: bool = False, quiet: bool = False) -> 
     """How a run stands and what to type next: on standard output when it is well and that is free, else not."""
     assert run.status is not None
     name, well = run.folder.id, run.status in (RunStatus.COMPLETED, RunStatus.PAUSED)
-    if quiet and well:
+    if quiet and run.status is RunStatus.COMPLETED:
         return
     lines = [f"run {name} {_how(run)}"]
     gate = run.facts.get("gate") if run.status is RunStatus.PAUSED else None

@@ -55,6 +55,9 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="bakeoff")
 def cli() -> None:
     """Run many attempts at a piece of code work at once, judge them by evidence, keep the best."""
+    from bakeoff.cli.opening import sweep_dead_runs
+
+    sweep_dead_runs()
 
 
 def run_command_line() -> int:

@@ -13,6 +13,7 @@ from bakeoff.cli.say import hide, say
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 from bakeoff.report.escape import visible
+from bakeoff.report.words import counted
 
 
 def fail(failure: BakeoffError) -> NoReturn:
@@ -36,9 +37,10 @@ def sweep_dead_runs() -> None:
 
     Other projects' runs are left alone: their folders may not be what they seem from here (containers).
     """
-    from bakeoff.engine.sweep import sweep
-
     runs = store().runs
+    if not runs.is_dir():
+        return
+    from bakeoff.engine.sweep import sweep
 
     def is_dead(token: str) -> bool:
         folder = RunFolder(Path(token))
@@ -52,7 +54,6 @@ def sweep_dead_runs() -> None:
 
 def open_run(run_id: str | None) -> RunFolder:
     """The run of that id, or without one the run last worked on; where there is none, say so and leave."""
-    sweep_dead_runs()
     runs = store()
     try:
         folder = runs.open(run_id) if run_id is not None else _latest(runs)
@@ -73,6 +74,32 @@ def _latest(runs: RunStore) -> RunFolder:
         raise BakeoffError(f"there are no runs yet under {runs.runs}")
     say(f"run {latest[0].id}, the latest")
     return latest[0]
+
+
+DESPITE_DAMAGE = click.option(
+    "--despite-damage", is_flag=True, help="Also where the journal is damaged: what is lost of it runs again."
+)
+
+
+def refuse_losses(folder: RunFolder) -> None:
+    """Do not go on unasked with a run that has lost part of its journal: what it paid for would be paid again.
+
+    Raises:
+        BakeoffError: it has.
+    """
+    from bakeoff.engine.salvage import is_torn
+
+    lost = folder.history().damaged
+    if is_torn(folder.journal):
+        what = "its journal is damaged, and what was written last may be missing from it"
+    elif lost:
+        what = f"{counted(len(lost), 'entry')} of its journal, or the files that they name, cannot be read"
+    else:
+        return
+    raise BakeoffError(
+        f"run {folder.id}: {what}. What is lost counts as not done: it runs again, and agents are paid again, also "
+        f"beyond the budget. Look with `bakeoff show {folder.id}`; then go on with --despite-damage"
+    )
 
 
 def hide_secrets_of(file: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -45,18 +47,23 @@ def command(run: str | None, file: Path | None, as_json: bool) -> None:
 
 
 def _write(place: Path, page: bytes) -> int:
-    """Put the file in its place whole.
+    """Put the file in its place whole; what is no regular file (a device, a pipe) is written to as it is.
 
     Raises:
         BakeoffError: it cannot be written.
     """
     from bakeoff.engine.errors import BakeoffError
 
-    draft = place.with_name(f".{place.name}.new")
+    file = Path(os.path.realpath(place))
+    draft = file.with_name(f".{file.name}.new")
     try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(page)
+            return len(page)
         draft.write_bytes(page)
-        draft.replace(place)
+        draft.replace(file)
     except OSError as failure:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise BakeoffError(f"the report {place} cannot be written: {failure.strerror}") from failure
     return len(page)

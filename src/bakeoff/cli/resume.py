@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.opening import DESPITE_DAMAGE
 
 
 @click.command("resume")
@@ -14,14 +15,16 @@ from bakeoff.cli.completing import RUN
 @click.option("-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="A new value for an input.")
 @click.option("--edit", type=click.Path(path_type=Path), help="Go on with this changed file instead.")
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+@DESPITE_DAMAGE
 @click.option("--explain", is_flag=True, help="Say what would run again and why, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits.")
 def command(
     run: str,
     pairs: tuple[str, ...],
     edit: Path | None,
     max_parallel: int | None,
+    despite_damage: bool,
     explain: bool,
     as_json: bool,
     quiet: bool,
@@ -31,7 +34,7 @@ def command(
     Exit status: as for `run`.
     """
     from bakeoff.cli.ending import parse_inputs, run_to_end
-    from bakeoff.cli.opening import hide_secrets_of, store
+    from bakeoff.cli.opening import hide_secrets_of, refuse_losses, store
     from bakeoff.workflow.job import Conditions, resume
 
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
@@ -44,6 +47,8 @@ def command(
         hide_secrets_of(edit or runs.open(run).definition / "workflow.yml")
         print_plan(plan_resume(runs, run, inputs, conditions, edit), as_json=as_json)
         return
+    if not despite_damage:
+        refuse_losses(runs.open(run))
     run_to_end(
         lambda: resume(runs, run, inputs, conditions, edit=edit),
         conditions,

@@ -18,7 +18,7 @@ import click
 @click.option("--allow-unquoted", is_flag=True, help="Let text from agents into shell commands as it is.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits.")
 def command(
     workflow: Path,
     pairs: tuple[str, ...],

@@ -41,6 +41,14 @@ def _read_as_it_is(path: Path) -> tuple[list[Entry | int], sqlite3.DatabaseError
         return [], failure
 
 
+def is_torn(path: Path) -> bool:
+    """Whether SQLite cannot read the journal, so that entries may be missing from its end without a trace.
+
+    Passes on JournalError: there is no journal.
+    """
+    return _read_as_it_is(path)[1] is not None
+
+
 def _readable(entries: list[Entry | int]) -> int:
     return sum(isinstance(entry, Entry) for entry in entries)
 

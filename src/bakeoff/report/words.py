@@ -40,13 +40,21 @@ def size(count: int) -> str:
 
 
 def amounts(usage: Mapping[str, float]) -> str:
-    """What was used, by kind: `0.25 usd, 12,000 input tokens`."""
-    return ", ".join(f"{round(amount, 6):,.12g} {kind.replace('_', ' ')}" for kind, amount in usage.items() if amount)
+    """What was used, by kind: `0.25 usd, 12,000 input tokens, 1 call`."""
+    return ", ".join(
+        f"{round(amount, 6):,.12g} {kind.replace('_', ' ').removesuffix('s' if amount == 1 else '')}"
+        for kind, amount in usage.items()
+        if amount
+    )
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 item`, `2 items`, `2 branches`."""
-    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"
+    """`1 item`, `2 items`, `2 branches`, `2 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("try"):
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:

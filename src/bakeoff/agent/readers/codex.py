@@ -14,6 +14,8 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
     match event.get("type"):
         case "thread.started":
             reading.session_id = words(event.get("thread_id")) or reading.session_id
+        case "turn.started":  # what an earlier turn said of its end is not the end
+            reading.succeeded = None
         case "item.completed":
             item = part(event, "item")
             if item.get("type") == "agent_message":

@@ -112,13 +112,15 @@ def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
         BakeoffError: there is a money budget, and what this agent costs cannot be known or held.
     """
     budget: Budget = setting.run.budget
-    # How many tokens a call will take cannot be said before; one must be left for it to be made at all.
-    reserve: dict[str, float] = {"calls": 1.0, "tokens": 1.0}
-    if "tokens" in budget.ceilings and not entry.reports_usage:
-        raise BakeoffError(
-            f"the run has a budget of tokens, but {entry.name} does not report how many it used; "
-            "use an agent that does, or a budget of calls"
-        )
+    reserve: dict[str, float] = {"calls": 1.0}
+    if "tokens" in budget.ceilings:
+        if not entry.reports_usage:
+            raise BakeoffError(
+                f"the run has a budget of tokens, but {entry.name} does not report how many it used; "
+                "use an agent that does, or a budget of calls"
+            )
+        # How many a call will take cannot be said before; one must be left for it to be made at all.
+        reserve["tokens"] = 1.0
     if "usd" in budget.ceilings:
         if not entry.reports_cost:
             raise BakeoffError(
