@@ -68,7 +68,9 @@ def current_stop() -> Stop:
     return _STOP.get() or Stop()
 
 
-async def in_thread(function: Callable[Parameters, Result], *args: Parameters.args, **more: Parameters.kwargs) -> Result:
+async def in_thread(
+    function: Callable[Parameters, Result], *args: Parameters.args, **more: Parameters.kwargs
+) -> Result:
     """The result of a plain function, computed in a thread.
 
     Cancelled, the git program that it waits for is killed, and this returns when the thread has ended: nothing goes

@@ -14,7 +14,6 @@ from pathlib import Path
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.git_folder import make_git_folder
-from bakeoff.workspace.layers import provided
 from bakeoff.workspace.place import Made
 from bakeoff.workspace.repository import disk_bytes
 from bakeoff.workspace.scan import Written, read_index, scan
@@ -105,7 +104,7 @@ class CheckoutPlace:
         return self._written
 
     def _skip(self) -> frozenset[bytes]:
-        return frozenset(os.fsencode(path) for path in [*self._made.links, *provided(self._made.layers)])
+        return frozenset(os.fsencode(path) for path in self._made.given)
 
 
 def _object_size(made: Made) -> int:
@@ -123,6 +122,4 @@ def _tops(changes: Changes) -> list[bytes]:
 
 
 def _copy(layer: Path, tree: Path) -> None:
-    subprocess.run(
-        ["cp", "-a", "--reflink=auto", "--", f"{layer}/files/.", str(tree)], check=True, capture_output=True
-    )
+    subprocess.run(["cp", "-a", "--reflink=auto", "--", f"{layer}/files/.", str(tree)], check=True, capture_output=True)

@@ -13,7 +13,9 @@ _GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "G
         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE")  # fmt: skip
 
 
-def slot_environment(path: str, slot: str, run: str, temp: Path, ports: Ports, roots: Sequence[str]) -> dict[str, str | None]:
+def slot_environment(
+    path: str, slot: str, run: str, temp: Path, ports: Ports, roots: Sequence[str]
+) -> dict[str, str | None]:
     """What to set, and with None what to take away, for commands in the slot mounted or checked out at `path`."""
     sources = [path if root == "." else os.path.join(path, root) for root in roots]
     old = os.environ.get("PYTHONPATH")

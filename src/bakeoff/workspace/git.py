@@ -68,7 +68,7 @@ class Git:
     def argv(self, *args: str | bytes) -> list[str | bytes]:
         """The whole command."""
         settings = [part for entry in (*SAFE, *self.config) for part in ("-c", entry)]
-        return ["git", "--literal-pathspecs", *settings, *args]
+        return ["git", *settings, *args]
 
     def environment(self) -> dict[str, str]:
         """This process's variables without any of git's, and with ours."""
@@ -134,7 +134,7 @@ class Git:
                 cwd=self.cwd,
             )
         except FileNotFoundError as failure:
-            raise _missing() from failure
+            raise GitError(MISSING) from failure
         with process, current_stop().killing(process):
             try:
                 if process.stdin is not None:
@@ -188,8 +188,7 @@ def _shown(args: Sequence[str | bytes]) -> str:
     return " ".join(os.fsdecode(arg) for arg in args[:3])
 
 
-def _missing() -> GitError:
-    return GitError(f"git was not found on PATH: install git {OLDEST[0]}.{OLDEST[1]} or later")
+MISSING = f"git was not found on PATH: install git {OLDEST[0]}.{OLDEST[1]} or later"
 
 
 def check_git() -> str:
@@ -211,5 +210,5 @@ def _version(path: str) -> str:
     try:
         found = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False, env=os.environ)
     except OSError as failure:
-        raise _missing() from failure
+        raise GitError(MISSING) from failure
     return found.stdout.strip()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes
+from bakeoff.workspace.layers import provided
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.snapshot import Snapshot
@@ -74,13 +75,20 @@ class Made:
     links: dict[str, Path]
     at: Path | None = None
 
+    @property
+    def given(self) -> frozenset[str]:
+        """The paths that stand in a slot without being of the snapshot."""
+        return frozenset([*self.links, *provided(self.layers)])
 
-def write_facts(home: Path, kind: str, run: str, base: Base, lower: Path | None) -> None:
+
+def write_facts(home: Path, kind: str, run: str, made: Made) -> None:
     """Note in a slot's folder what is needed to save its work after its owner's death."""
+    base = made.base
     facts = {
         "kind": kind,
         "run": run,
-        "lower": None if lower is None else str(lower),
+        "lower": None if made.lower is None else str(made.lower),
+        "skip": sorted(made.given),
         "excludes": base.excludes.decode("latin-1"),
         "snapshot": asdict(base.snapshot) | {"left_out": []},
         "project": asdict(base.project) | {"excludes": ""},
@@ -101,10 +109,15 @@ def read_facts(home: Path) -> dict[str, Any]:
 
 def base_of(cache: ProjectCache, facts: dict[str, Any]) -> Base:
     """The base of a slot whose facts were read."""
+    said = facts["project"]
     project = Project(
-        **{key: Path(facts["project"][key]) for key in ("root", "git_dir", "common_dir")},
-        **{key: tuple(facts["project"][key]) for key in ("form", "identity", "filters")},
-        object_format=facts["project"]["object_format"],
+        root=Path(said["root"]),
+        git_dir=Path(said["git_dir"]),
+        common_dir=Path(said["common_dir"]),
+        object_format=said["object_format"],
+        form=tuple(said["form"]),
+        identity=tuple(said["identity"]),
+        filters=tuple(said["filters"]),
         excludes=b"",
     )
     repository = Repository(cache.repository, project.object_format)

@@ -64,7 +64,9 @@ def find_project(path: Path) -> Project:
     if len(lines) < 5:
         said = err.decode(errors="replace").strip()
         if "not a git repository" in said:
-            raise ProjectError(f"{path} is not in a git repository: attempts start from a snapshot; run `git init` there")
+            raise ProjectError(
+                f"{path} is not in a git repository: attempts start from a snapshot; run `git init` there"
+            )
         raise GitError(f"git cannot read the repository at {path}: {said}", status)
     bare, inside, object_format, git_dir, common_dir = lines[:5]
     if bare == "true":
@@ -84,7 +86,7 @@ def _configuration(git: Git) -> tuple[tuple[str, ...], tuple[str, ...], tuple[st
     pattern = rf"^(filter\..*|user\.(name|email)|core\.({'|'.join(_FORM)}))$"
     out = git.run("config", "-z", "--get-regexp", pattern, statuses=(0, 1))
     found: dict[str, str] = {}
-    filters = {}
+    filters: dict[str, None] = {}
     for entry in os.fsdecode(out).split("\0")[:-1]:
         key, _, value = entry.partition("\n")
         if key.startswith("filter."):

@@ -72,11 +72,12 @@ class Repository:
                 if len(missing) in (38, 62):
                     ours.mkdir(exist_ok=True)
                     _link(source / name / missing, ours / missing)
-        theirs, ours = _names(source / "pack"), _names(self.objects / "pack")
+        packs = _names(source / "pack")
+        missing_packs = packs - _names(self.objects / "pack")
         # A pack is known by its index: that one comes last.
         for suffix in (".pack", ".rev", ".promisor", ".idx"):
-            for name in theirs - ours:
-                if name.startswith("pack-") and name.endswith(suffix) and f"{name[: -len(suffix)]}.idx" in theirs:
+            for name in missing_packs:
+                if name.startswith("pack-") and name.endswith(suffix) and f"{name[: -len(suffix)]}.idx" in packs:
                     _link(source / "pack" / name, self.objects / "pack" / name)
 
     def _shallow(self, project: Project) -> None:

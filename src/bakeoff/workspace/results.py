@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import IO
 
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.files import RefusedError, open_regular, read_exactly, read_link
-from bakeoff.workspace.shadow import TRIGGERS, Shadow, is_gone, shadow
+from bakeoff.workspace.shadow import TRIGGERS, Shadow, shadow
 from bakeoff.workspace.snapshot import GITLINK
 from bakeoff.workspace.trees import Base
 
@@ -105,6 +105,12 @@ def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: 
         ignored=tuple(os.fsdecode(path) for path in sorted(plan.ignored)),
         refused=tuple(sorted(plan.refused, key=lambda refused: refused.path)),
     )
+
+
+def not_in_results(base: Base, changes: Changes) -> list[str]:
+    """New files and whole folders that ignore rules leave out of a result. To be called in a thread."""
+    with shadow(base, changes) as rules:
+        return [os.fsdecode(path) for path in sorted(_plan(base, changes, rules).ignored)]
 
 
 def _plan(base: Base, changes: Changes, rules: Shadow) -> _Plan:
@@ -213,9 +219,7 @@ def _import(
     return commit, tree
 
 
-def _put(
-    pipe: IO[bytes], base: Base, changes: Changes, rules: Shadow, plan: _Plan, path: bytes, limit: int
-) -> None:
+def _put(pipe: IO[bytes], base: Base, changes: Changes, rules: Shadow, plan: _Plan, path: bytes, limit: int) -> None:
     found = changes.files[path]
     if stat.S_ISLNK(found.st_mode):
         _inline(pipe, b"120000", path, read_link(changes.root, path))
@@ -306,7 +310,3 @@ def keep_or_drop(base: Base, result: Result, known: Iterable[str]) -> bool:
         return True
     base.repository.git().run("update-ref", "-d", result.ref)
     return False
-
-
-Commit = Callable[[str], Result]
-__all__ = ["Changed", "Result", "commit_changes", "is_gone"]
