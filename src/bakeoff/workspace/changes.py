@@ -39,9 +39,21 @@ class Changes:
     gone: set[bytes] = field(default_factory=set)
     refused: list[Refused] = field(default_factory=list)
 
+    def same(self, other: Changes) -> bool:
+        """Whether nothing was touched between two looks at the same slot."""
+        if (self.root, self.gone, self.folders, self.refused) != (other.root, other.gone, other.folders, other.refused):
+            return False
+        return self.files.keys() == other.files.keys() and all(
+            _identity(found) == _identity(other.files[path]) for path, found in self.files.items()
+        )
+
     def refuse(self, path: bytes, reason: str) -> None:
         """Note that `path` is left out."""
         self.refused.append(Refused(os.fsdecode(path), reason))
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def note(changes: Changes, path: bytes, found: os.stat_result) -> None:

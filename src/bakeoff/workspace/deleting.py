@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
@@ -22,11 +23,21 @@ def delete_later(paths: Iterable[Path]) -> None:
     with tempfile.TemporaryFile() as names:
         names.write(lines.encode())
         names.seek(0)
-        subprocess.run(
+        started = subprocess.Popen(
             [sys.executable, "-I", "-S", str(PROGRAM)],
             stdin=names,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            check=False,
         )
+    # It detaches and exits within milliseconds; whoever comes next takes note of that.
+    _STARTED[:] = [process for process in _STARTED if process.poll() is None]
+    _STARTED.append(started)
+
+
+_STARTED: list[subprocess.Popen[bytes]] = []
+
+
+@atexit.register
+def _reap() -> None:
+    for process in _STARTED:
+        process.wait()

@@ -12,6 +12,7 @@ from typing import IO
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.files import RefusedError, open_regular, read_exactly, read_link
+from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.shadow import TRIGGERS, Shadow, shadow
 from bakeoff.workspace.snapshot import GITLINK
 from bakeoff.workspace.trees import Base
@@ -101,7 +102,7 @@ def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: 
         commit=commit,
         tree=tree,
         base=base.snapshot.commit,
-        changed=changed_between(base, base.snapshot.commit, commit),
+        changed=changed_between(base.repository, base.snapshot.commit, commit),
         ignored=tuple(os.fsdecode(path) for path in sorted(plan.ignored)),
         refused=tuple(sorted(plan.refused, key=lambda refused: refused.path)),
     )
@@ -280,9 +281,9 @@ def quoted(path: bytes) -> bytes:
 _QUOTED = [bytes([byte]) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte for byte in range(256)]
 
 
-def changed_between(base: Base, before: str, after: str) -> tuple[Changed, ...]:
-    """What differs between two commits of bakeoff's repository, without guessing at renames."""
-    return parse_changed(base.repository.git().run(*_COMPARE, before, after))
+def changed_between(repository: Repository, before: str, after: str) -> tuple[Changed, ...]:
+    """What differs between two commits or trees, without guessing at renames."""
+    return parse_changed(repository.git().run(*_COMPARE, before, after))
 
 
 _COMPARE = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")

@@ -54,7 +54,7 @@ def salvage_commits(base: Base, run: str, slot: str, folder: Path) -> list[str]:
 
     That repository is read as files, copied and checked: git never runs in it, so its configuration means nothing.
     """
-    tips = _tips(folder)
+    tips = _unknown(base.repository.git(), _tips(folder))
     if not tips:
         return []
     with tempfile.TemporaryDirectory(prefix=".commits.", dir=base.repository.path) as place:
@@ -63,7 +63,7 @@ def salvage_commits(base: Base, run: str, slot: str, folder: Path) -> list[str]:
             return []
         git = base.repository.git()
         lent = git.at(alternates=(Path(place),))
-        new = _new_commits(git, lent, tips)
+        new = _new_commits(lent, tips)
         if not new:
             return []
         asked = "".join(f"{oid}\n" for oid in new) + f"--not\n{base.snapshot.commit}\n"
@@ -121,13 +121,19 @@ def _copy_objects(source: Path, target: Path) -> int:
     return copied
 
 
-def _new_commits(git: Git, lent: Git, tips: list[str]) -> list[str]:
-    """Those of `tips` that are commits, that bakeoff does not have, and that no other of them holds already."""
-    data = "".join(f"{oid}\n" for oid in tips).encode()
-    check = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
-    ours = {line for line in git.run(*check, data=data).decode().splitlines() if not line.endswith(" missing")}
-    lines = [line for line in lent.run(*check, data=data).decode().splitlines() if line.endswith(" commit")]
-    new = [line.partition(" ")[0] for line in lines if line not in ours][:_MOST_TIPS]
-    if len(new) < 2:
-        return new
-    return lent.run("merge-base", "--independent", *new).decode().split()
+_CHECK = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
+
+
+def _unknown(git: Git, tips: list[str]) -> list[str]:
+    """Those of `tips` that bakeoff does not have."""
+    if not tips:
+        return []
+    lines = git.run(*_CHECK, data="".join(f"{oid}\n" for oid in tips).encode()).decode().splitlines()
+    return [oid for oid, line in zip(tips, lines, strict=True) if line.endswith(" missing")]
+
+
+def _new_commits(lent: Git, tips: list[str]) -> list[str]:
+    """Those of `tips` that are commits which no other of them holds already."""
+    lines = lent.run(*_CHECK, data="".join(f"{oid}\n" for oid in tips).encode()).decode().splitlines()
+    new = [line.partition(" ")[0] for line in lines if line.endswith(" commit")][:_MOST_TIPS]
+    return new if len(new) < 2 else lent.run("merge-base", "--independent", *new).decode().split()

@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.engine.process import Command
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.environment import slot_environment
@@ -21,7 +22,7 @@ from bakeoff.workspace.place import Made, Place, write_facts
 from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, commit_changes
-from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
+from bakeoff.workspace.salvage import salvage_commits, salvage_files
 from bakeoff.workspace.trees import Base
 
 
@@ -53,6 +54,7 @@ class Slot:
     run: str
     limit: int
     results: list[Result] = field(default_factory=list)
+    committed: Changes | None = None
 
     @property
     def kind(self) -> str:
@@ -93,8 +95,11 @@ class Slot:
     def commit_now(self, name: str, message: str | None = None) -> Result:
         """The same for those who are in a thread already."""
         text = message or f"{name} of run {self.run}"
-        result = commit_changes(self.base, self.place.changes(), ref_name(self.run, name), text, self.limit)
+        changes = self.place.changes()
+        result = commit_changes(self.base, changes, ref_name(self.run, name), text, self.limit)
         self.results.append(result)
+        # What was too large for a result is still to be salvaged.
+        self.committed = None if result.refused else changes
         return result
 
 
@@ -160,6 +165,7 @@ class SlotMaker:
         self.made.cache.bury(slot.temp)
         slot.temp.mkdir()
         slot.results.clear()
+        slot.committed = None
         delete_later(self.made.cache.dead())
 
     def discard(self, slot: Slot) -> None:
@@ -179,10 +185,12 @@ class SlotMaker:
 
     def save(self, slot: Slot) -> None:
         """Keep work that no result holds, and commits that were made in the slot."""
-        known = {result.tree for result in slot.results} | known_trees(slot.base.repository, slot.run)
-        result = salvage_files(slot.base, slot.run, slot.id, slot.place.changes(), known)
-        if result is not None:
-            self.note(result.ref)
+        changes = slot.place.changes()
+        if slot.committed is None or not slot.committed.same(changes):
+            known = {result.tree for result in slot.results}
+            result = salvage_files(slot.base, slot.run, slot.id, changes, known)
+            if result is not None:
+                self.note(result.ref)
         for folder in slot.place.git_folders():
             for ref in salvage_commits(slot.base, slot.run, slot.id, folder):
                 self.note(ref)
