@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,12 +58,10 @@ class Tree:
 
     Attributes:
         path: the checkout; it has a `.git` of its own.
-        filtered: files that a content filter such as LFS would replace: they are here as git stores them.
         lock: held while it is in use, so that nobody cleans it away.
     """
 
     path: Path
-    filtered: tuple[str, ...]
     lock: FileLock
 
 
@@ -85,7 +81,7 @@ def materialise(cache: ProjectCache, base: Base) -> Tree:
         lock.release()
         return materialise(cache, base)
     os.utime(home)
-    return Tree(home / "tree", tuple(json.loads((home / "filtered.json").read_text())), lock)
+    return Tree(home / "tree", lock)
 
 
 def _make(cache: ProjectCache, base: Base, home: Path) -> None:
@@ -95,25 +91,7 @@ def _make(cache: ProjectCache, base: Base, home: Path) -> None:
     try:
         make_git_folder(tree / ".git", base.project, base.repository, base.snapshot, base.excludes)
         base.checkout(tree, tree / ".git" / "index")
-        (fresh / "filtered.json").write_text(json.dumps(_filtered(base, tree)))
         fresh.rename(home)
     except BaseException:
         cache.bury(fresh)
         raise
-
-
-def _filtered(base: Base, tree: Path) -> list[str]:
-    """Files with a content filter, as attributes in the tree say."""
-    attributes = [path for path in base.entries.files if path.rpartition(b"/")[2] == b".gitattributes"]
-    if not any(_names_filter(tree / os.fsdecode(path)) for path in attributes):
-        return []
-    paths = b"".join(path + b"\0" for path in base.entries.files)
-    found = base.git(tree).run("check-attr", "-z", "--stdin", "filter", data=paths).split(b"\0")
-    return [os.fsdecode(path) for path, value in zip(found[::3], found[2::3]) if value not in _NO_FILTER]
-
-
-_NO_FILTER = (b"unspecified", b"unset", b"set")
-
-
-def _names_filter(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and re.search(rb"\bfilter=", path.read_bytes()) is not None

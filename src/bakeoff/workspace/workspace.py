@@ -23,6 +23,7 @@ from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.environment import source_roots
 from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.filters import filtered_files
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
 from bakeoff.workspace.mounts import Mounts, try_overlay
@@ -233,16 +234,16 @@ def _prepare(
         opening.locks.append(lock)
         layers.append(home)
     lower: Path | None = None
-    filtered: tuple[str, ...] = ()
     if kind == "overlay":
         tree = materialise(found.cache, base)
         opening.locks.append(tree.lock)
-        lower, filtered = tree.path, tree.filtered
+        lower = tree.path
     at = _mount_point(base, found.cache, kind, mount_at, opening)
     made = Made(found.cache, base, lower, layers, links, at)
     roots = source_roots(base.entries, settings.source_roots)
     limit = settings.max_file_mb << 20
-    return SlotMaker(made, kind, run, opening.mounts, roots, limit, opening.warnings.append), why, filtered, given
+    maker = SlotMaker(made, kind, run, opening.mounts, roots, limit, opening.warnings.append)
+    return maker, why, filtered_files(base), given
 
 
 def _choose(cache: ProjectCache, wanted: str, mounts: Mounts) -> tuple[str, str]:
