@@ -48,6 +48,33 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotSettings:
+    """How slots, the places where attempts work, are made.
+
+    Attributes:
+        kind: `auto`, or one kind that is then had or refused: `overlay`, `repository`, `worktree`.
+        dirty: what a snapshot takes besides HEAD: `none`, `tracked` (changes to tracked files) or `all`.
+        link: paths of the project that slots see but cannot change (a checkout slot has a link to them).
+        copy: paths of the project that every slot has a copy of.
+        setup: shell command that builds what slots need; it runs once, and all slots share what it made.
+        setup_inputs: the paths that its products depend on; without any, the whole tree.
+        source_roots: folders with Python packages, first on a slot's PYTHONPATH.
+        max_disk_mb: megabytes that all slots of the project may take together.
+        max_file_mb: megabytes of one file above which a result leaves it out.
+    """
+
+    kind: str = "auto"
+    dirty: str = "all"
+    link: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    setup: str | None = None
+    setup_inputs: tuple[str, ...] = ()
+    source_roots: tuple[str, ...] = ()
+    max_disk_mb: int | None = None
+    max_file_mb: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, checked.
 
@@ -60,6 +87,7 @@ class Settings:
         grace: seconds between TERM and KILL when a process is ended early.
         step_types: Python file that registers step types.
         agents: what the user says of each agent.
+        slots: how places to work are made.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -72,6 +100,7 @@ class Settings:
     grace: float = 5.0
     step_types: Path | None = None
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    slots: SlotSettings = field(default_factory=SlotSettings)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -215,6 +244,17 @@ _AGENT: Mapping[str, Check] = {
     "slash": _text,
     "install": _text,
 }
+_SLOTS: Mapping[str, Check] = {
+    "kind": _one_of(("auto", "overlay", "repository", "worktree")),
+    "dirty": _one_of(("none", "tracked", "all")),
+    "link": _texts,
+    "copy": _texts,
+    "setup": _text,
+    "setup_inputs": _texts,
+    "source_roots": _texts,
+    "max_disk_mb": _whole,
+    "max_file_mb": _whole,
+}
 _TOP: Mapping[str, Check] = {
     "max_parallel": _whole,
     "lanes": _table,
@@ -224,6 +264,7 @@ _TOP: Mapping[str, Check] = {
     "grace": _amount,
     "step_types": _text,
     "agents": _table,
+    "slots": _table,
 }
 
 
@@ -234,6 +275,8 @@ def _top(table: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["lanes"] = {name: _check(_whole, size, f"{where}lanes.{name}") for name, size in found["lanes"].items()}
     if "step_types" in found:
         found["step_types"] = _file(found["step_types"], root, f"{where}step_types")
+    if "slots" in found:
+        found["slots"] = SlotSettings(**_checked(found["slots"], _SLOTS, f"{where}slots."))
     if "agents" in found:
         found["agents"] = {name: _agent(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()}
     return found

@@ -16,6 +16,7 @@ from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder, RunStore
+    from bakeoff.workspace.overview import Cleaning
     from bakeoff.report.overview import Overview
 
 STATUSES = ("paused", "completed", "failed", "aborted", "cancelled", "budget_spent", "unreadable")
@@ -62,10 +63,11 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Remove runs: those named, or those that have nothing left to do.
+    """Remove runs: those named, or those that have nothing left to do; and, naming none, slots that nobody owns.
 
     A live run is never removed. One that can still be resumed is removed only when it is named, or with --all;
-    that, and cleaning without naming or narrowing anything, asks first (or needs --yes).
+    that, and cleaning without naming or narrowing anything, asks first (or needs --yes). Work in a slot is saved
+    before the slot is removed; slots of live processes, results and saved work stay.
     """
     from bakeoff.cli.opening import misused, refuse, store
 
@@ -80,8 +82,15 @@ def command(
         _list(chosen)
         click.confirm(f"Remove {_count(chosen)}?", err=True, abort=True)
     removed = chosen.go if dry_run else list(_removed(chosen))
-    _report(removed, chosen, dry_run, as_json)
+    slots = None if runs else _clean_slots(dry_run)
+    _report(removed, chosen, slots, dry_run, as_json)
     sys.exit(1 if runs and chosen.stay else 0)
+
+
+def _clean_slots(dry_run: bool) -> Cleaning:
+    from bakeoff.workspace.overview import clean
+
+    return clean(dry_run=dry_run)
 
 
 def _named(store: RunStore, names: tuple[str, ...]) -> Choice:
@@ -182,7 +191,9 @@ def _list(chosen: Choice) -> None:
         say(f"  {run.folder.id}  {run.status or 'unreadable'}  {moment(run.created_at)}  {size(bytes_)}")
 
 
-def _report(removed: list[tuple[Overview, int]], chosen: Choice, dry_run: bool, as_json: bool) -> None:
+def _report(
+    removed: list[tuple[Overview, int]], chosen: Choice, slots: Cleaning | None, dry_run: bool, as_json: bool
+) -> None:
     from bakeoff.cli.say import print_json, say, tell
     from bakeoff.report.words import counted, size
 
@@ -190,8 +201,11 @@ def _report(removed: list[tuple[Overview, int]], chosen: Choice, dry_run: bool, 
     if as_json:
         gone = [{"run_id": run.folder.id, "status": run.status, "bytes": bytes_} for run, bytes_ in removed]
         kept = [{"run_id": name, "reason": reason} for name, reason in chosen.stay]
-        print_json({"removed": gone, "kept": kept, "bytes": total, "dry_run": dry_run}, indent=2)
+        found = {"removed": gone, "kept": kept, "bytes": total, "dry_run": dry_run}
+        print_json(found | ({} if slots is None else {"slots": _slots_shown(slots)}), indent=2)
         return
+    if slots is not None:
+        _tell_slots(slots, dry_run)
     for run, bytes_ in removed:
         tell(
             f"{'would remove' if dry_run else 'removed'} {run.folder.id} ({run.status or 'unreadable'}, {size(bytes_)})"
@@ -199,3 +213,27 @@ def _report(removed: list[tuple[Overview, int]], chosen: Choice, dry_run: bool, 
     for name, reason in chosen.stay:
         say(f"kept {name}: {reason}")
     tell(f"{'would free' if dry_run else 'freed'} {size(total)} of {counted(len(removed), 'run')}")
+
+
+def _slots_shown(slots: Cleaning) -> dict[str, object]:
+    kept = [{"slot": name, "reason": reason} for name, reason in slots.kept.items()]
+    return {
+        "removed": slots.slots,
+        "saved": slots.saved,
+        "kept": kept,
+        "unused": slots.unused,
+        "bytes": slots.size,
+    }
+
+
+def _tell_slots(slots: Cleaning, dry_run: bool) -> None:
+    from bakeoff.cli.say import say, tell
+    from bakeoff.report.words import counted, size
+
+    if slots.slots or slots.unused:
+        what = f"{counted(len(slots.slots), 'dead slot')} and {counted(len(slots.unused), 'unused checkout')}"
+        tell(f"{'would remove' if dry_run else 'removed'} {what} ({size(slots.size)})")
+    for ref in slots.saved:
+        say(f"saved as {ref}")
+    for name, reason in slots.kept.items():
+        say(f"kept slot {name}: {reason}")

@@ -50,7 +50,7 @@ def command(as_json: bool) -> None:
         )
     except BakeoffError as failure:
         settings, own = Settings(), Check("settings", False, None, str(failure))
-    checks = [*_versions(), *_machine(here), own]
+    checks = [*_versions(), *_machine(here), *_workspaces(), own]
     agents = _agents(settings, here)
     if as_json:
         found = {"ok": all(check.ok for check in checks)}
@@ -127,6 +127,29 @@ def _machine(here: Path) -> list[Check]:
             "orphans",
             True,
             "a supervisor that adopts them (subreaper)" if linux else "process groups and a marker scan, best effort",
+        ),
+    ]
+
+
+def _workspaces() -> list[Check]:
+    """What slots can be: a whiteout and an opaque folder are tried for real."""
+    from bakeoff.workspace.cache import cache_root
+    from bakeoff.workspace.doctor import look
+
+    found = look(cache_root())
+    slower = "attempts get checkouts of their own instead: slower to make and to reset, and without that protection"
+    return [
+        Check(
+            "namespaces",
+            True,
+            "user and mount namespaces can be made" if found.namespaces is None else None,
+            None if found.namespaces is None else f"{found.namespaces}; {slower}",
+        ),
+        Check(
+            "overlay",
+            True,
+            f"slots are overlay mounts, kept in {cache_root()}" if found.overlay is None else None,
+            None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
     ]
 

@@ -24,7 +24,8 @@ COMMANDS = {
     "report": "Write a run as one HTML file.",
     "validate": "Check a workflow file without running it.",
     "schema": "Print the JSON Schema of workflow files.",
-    "clean": "Remove runs that are no longer wanted.",
+    "slots": "List the slots of all projects.",
+    "clean": "Remove runs that are no longer wanted, and slots that nobody owns.",
     "doctor": "Tell what this machine and login can do.",
     "completion": "Print a shell's completion script.",
 }

@@ -9,7 +9,8 @@ from bakeoff.engine.record import RunStatus, Status
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
-    "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "clean", "doctor",
+    "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
+    "doctor",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
 
@@ -186,7 +187,34 @@ def _validate() -> dict[str, Any]:
 def _clean() -> dict[str, Any]:
     run = _object({"run_id": _TEXT, "status": _or_null(_RUN_STATUS), "bytes": _WHOLE})
     kept = _object({"run_id": _TEXT, "reason": _TEXT})
-    return _object({"removed": _list(run), "kept": _list(kept), "bytes": _WHOLE, "dry_run": _FLAG})
+    slots = _object(
+        {
+            "removed": _list(_TEXT),
+            "saved": _list(_TEXT),
+            "kept": _list(_object({"slot": _TEXT, "reason": _TEXT})),
+            "unused": _list(_TEXT),
+            "bytes": _WHOLE,
+        }
+    )
+    required = {"removed": _list(run), "kept": _list(kept), "bytes": _WHOLE, "dry_run": _FLAG}
+    return _object(required, {"slots": slots})
+
+
+def _slots() -> dict[str, Any]:
+    slot = _object(
+        {
+            "id": _TEXT,
+            "kind": _or_null({"enum": ["overlay", "repository", "worktree"]}),
+            "project": _or_null(_TEXT),
+            "run": _or_null(_TEXT),
+            "alive": _FLAG,
+            "owner": _or_null(_WHOLE),
+            "age": _or_null(_NUMBER),
+            "size": _WHOLE,
+            "salvage": _list(_TEXT),
+        }
+    )
+    return _object({"slots": _list(slot)})
 
 
 def _doctor() -> dict[str, Any]:
@@ -214,6 +242,7 @@ _SCHEMAS = {
     "watch": _watch,
     "report": _report,
     "validate": _validate,
+    "slots": _slots,
     "clean": _clean,
     "doctor": _doctor,
 }

@@ -1,0 +1,244 @@
+"""Taking a result over: as a diff, as files in the user's checkout, or as a branch of the user's repository."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Container
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.errors import ApplyError, GitError
+from bakeoff.workspace.files import RefusedError, folder_of
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.merging import commit_tree, merge_trees
+from bakeoff.workspace.project import Project, find_project
+from bakeoff.workspace.repository import Repository, object_directories, open_repository
+from bakeoff.workspace.results import Changed, changed_between
+from bakeoff.workspace.salvage import salvage_name
+from bakeoff.workspace.snapshot import GITLINK, Snapshot, read_entries, take_snapshot
+
+_DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply did.
+
+    Attributes:
+        changed: the files that were written or deleted.
+        before: the ref that keeps the checkout as it was; None when nothing had to be changed.
+        merged: whether the checkout had changed since the snapshot.
+    """
+
+    changed: tuple[Changed, ...]
+    before: str | None
+    merged: bool
+
+
+def diff(repository: Repository, before: str, after: str) -> bytes:
+    """What leads from one commit or tree to another, as `git apply` takes it. To be called in a thread."""
+    return repository.git().run(*_DIFF, before, after)
+
+
+def open_project(path: Path, cache: Path | None = None) -> tuple[Project, Repository]:
+    """The user's project at `path` and bakeoff's repository of it, for work that needs no slot."""
+    project = find_project(path)
+    return project, open_repository(ProjectCache.of(project.common_dir, cache), project.object_format)
+
+
+def apply(project: Project, repository: Repository, commit: str) -> Applied:
+    """Write a result's changes into the user's checkout. To be called in a thread.
+
+    What the checkout has that the snapshot had not is kept by an in-memory merge; the index and HEAD stay. Before a
+    file is touched the checkout as it is stands under a salvage ref, and every file is replaced at once, so that a crash
+    midway loses nothing.
+
+    Raises:
+        ApplyError: both changed the same places, or an ignored file is in the way; nothing was changed.
+    """
+    base = repository.git().line("rev-parse", "--verify", f"{commit}^1")
+    now = take_snapshot(project, repository, dirty="all")
+    base_tree, wanted = repository.tree_of(base), repository.tree_of(commit)
+    target = merge_trees(repository, base_tree, now.tree, wanted, f"{commit[:12]} cannot be applied to {project.root}")
+    changed = changed_between(repository, now.tree, target)
+    if not changed:
+        return Applied((), None, now.tree != base_tree)
+    _check_way(project, repository, now, changed)
+    before = salvage_name("apply", commit[:12])
+    repository.set_ref(before, now.commit)
+    _write(project, repository, target, changed)
+    return Applied(changed, before, now.tree != base_tree)
+
+
+def _check_way(project: Project, repository: Repository, now: Snapshot, changed: tuple[Changed, ...]) -> None:
+    """Nothing may be overwritten or hidden that the snapshot of the checkout does not hold."""
+    entries = read_entries(repository, now.tree)
+    links = {path for path, (mode, _) in entries.files.items() if mode == GITLINK}
+    blocked = []
+    for change in changed:
+        path = os.fsencode(change.path)
+        if path in links:
+            blocked.append(change.path)
+        elif change.status == "A" and _in_the_way(project.root, path, entries.files.keys(), entries.folders):
+            blocked.append(change.path)
+    if blocked:
+        raise ApplyError(
+            f"the result cannot be applied to {project.root}: ignored files or submodules stand where it has "
+            f"{', '.join(blocked[:10])}; nothing was changed",
+            tuple(blocked),
+        )
+
+
+def _in_the_way(root: Path, path: bytes, files: Container[bytes], folders: set[bytes]) -> bool:
+    """Whether something unknown stands at `path`, or where a folder of it is to be."""
+    parts = path.split(b"/")
+    for end in range(1, len(parts) + 1):
+        part = b"/".join(parts[:end])
+        if part in files:
+            return False  # it is replaced, and kept by the salvage ref
+        try:
+            found = os.lstat(os.path.join(os.fsencode(root), part))
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISDIR(found.st_mode):
+            return True
+        if end == len(parts):
+            return bool(_unknown_inside(root, part, files)) or part not in folders
+    return False
+
+
+def _unknown_inside(root: Path, folder: bytes, files: Container[bytes]) -> list[bytes]:
+    found = []
+    for place, _, names in os.walk(os.path.join(os.fsencode(root), folder)):
+        relative = os.path.relpath(place, os.fsencode(root))
+        found += [name for name in names if os.path.join(relative, name) not in files]
+    return found
+
+
+def _write(project: Project, repository: Repository, target: str, changed: tuple[Changed, ...]) -> None:
+    with tempfile.TemporaryDirectory(prefix=".apply.", dir=repository.path) as folder:
+        staged = Path(folder) / "files"
+        staged.mkdir()
+        git = repository.git().at(index=Path(folder) / "index", work_tree=staged, config=project.form, cwd=staged)
+        git.run("read-tree", target)
+        put = [os.fsencode(change.path) for change in changed if change.status != "D"]
+        data = b"".join(path + b"\0" for path in put)
+        git.run("checkout-index", "--quiet", "-z", "--stdin", data=data)
+        for change in sorted((c for c in changed if c.status == "D"), key=lambda c: c.path, reverse=True):
+            _delete(project.root, os.fsencode(change.path))
+        for path in put:
+            _replace(staged, project.root, path)
+
+
+def _delete(root: Path, path: bytes) -> None:
+    """Delete a file and the folders that it leaves empty; it may be gone already."""
+    try:
+        with folder_of(root, path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+        parent = path.rpartition(b"/")[0]
+        while parent:
+            os.rmdir(os.path.join(os.fsencode(root), parent))
+            parent = parent.rpartition(b"/")[0]
+    except (OSError, RefusedError):
+        return
+
+
+def _replace(staged: Path, root: Path, path: bytes) -> None:
+    """Put a file in the place of what stands at `path`, at once; no link is followed."""
+    source = os.path.join(os.fsencode(staged), path)
+    if not os.path.lexists(source):  # a submodule
+        return
+    _make_folders(root, path.rpartition(b"/")[0])
+    with folder_of(root, path) as (folder, name):
+        fresh = f".{secrets.token_hex(6)}.bakeoff".encode()
+        if os.path.islink(source):
+            os.symlink(os.readlink(source), fresh, dir_fd=folder)
+        else:
+            with open(source, "rb") as file:
+                descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+                with open(descriptor, "wb") as copy:
+                    while part := file.read(1 << 20):
+                        copy.write(part)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+                    os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+        _clear_folder(folder, name)
+        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _clear_folder(folder: int, name: bytes) -> None:
+    """A folder in the way of a file has been emptied of files by now; its empty folders go too."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(found.st_mode):
+        os.rmdir(name, dir_fd=folder)
+
+
+def _make_folders(root: Path, path: bytes) -> None:
+    parts = path.split(b"/") if path else []
+    for end in range(1, len(parts) + 1):
+        inner = b"/".join(parts[:end])
+        with folder_of(root, inner) as (folder, name):
+            try:
+                os.mkdir(name, dir_fd=folder)
+            except FileExistsError:
+                continue
+
+
+def branch(project: Project, repository: Repository, commit: str, name: str, message: str) -> str:
+    """Make the branch `name` in the user's repository: one commit with the result, on top of their HEAD.
+
+    HEAD, index and files stay. When HEAD moved since the snapshot, the result is merged onto it in memory. To be
+    called in a thread. Returns the new commit.
+
+    Raises:
+        ApplyError: the name is taken or no name for a branch, nothing is committed yet, or the result does not fit HEAD.
+    """
+    git = project.git()
+    ref = f"refs/heads/{name}"
+    if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
+        raise ApplyError(f"{name!r} cannot be the name of a branch")
+    if git.line("rev-parse", "-q", "--verify", ref, statuses=(0, 1, 128)):
+        raise ApplyError(f"{project.root} has a branch {name} already; choose another name")
+    head = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128))
+    if not head:
+        raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
+    tree = _onto(project, repository, commit, head, name)
+    both = _with_theirs(project, repository)
+    made = commit_tree(both, tree, [head], message)
+    data = f"{made}\n--not\n{head}\n".encode()
+    pack = both.run("pack-objects", "--quiet", "--revs", "--stdout", "--thin", data=data)
+    git.run("index-pack", "--stdin", "--fix-thin", data=pack)
+    zero = "0" * len(made)
+    try:
+        git.run("update-ref", "-m", "bakeoff: result", ref, made, zero)
+    except GitError as failure:
+        raise ApplyError(f"the branch {name} was not made: {failure}") from failure
+    return made
+
+
+def _onto(project: Project, repository: Repository, commit: str, head: str, name: str) -> str:
+    """The tree of the result on top of `head`."""
+    tree = repository.tree_of(commit)
+    snapshot = repository.git().line("rev-parse", "--verify", f"{commit}^1")
+    above = repository.git().line("rev-parse", "-q", "--verify", f"{snapshot}^1", statuses=(0, 1, 128))
+    if head in (snapshot, above):
+        return tree
+    repository.link(project)
+    theirs = project.git().line("rev-parse", f"{head}^{{tree}}")
+    what = f"the branch {name} cannot stand on the present HEAD {head[:12]}"
+    return merge_trees(repository, repository.tree_of(snapshot), theirs, tree, what)
+
+
+def _with_theirs(project: Project, repository: Repository) -> Git:
+    """git for bakeoff's repository that sees the user's objects too, and commits as the user."""
+    git = repository.git().at(alternates=object_directories(project))
+    who = {entry.partition("=")[0].removeprefix("user.").upper(): entry.partition("=")[2] for entry in project.identity}
+    named = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in who.items()}
+    return git.at(env={**git.env, **named})

@@ -1,0 +1,95 @@
+"""Where slots and what they stand on are kept: one folder a project in the user's cache directory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+DEAD = ".dead."
+"""How the name of what is to be deleted begins."""
+
+
+def cache_root() -> Path:
+    """The user's cache directory for bakeoff: below XDG_CACHE_HOME, or ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(os.path.realpath(base if os.path.isabs(base) else Path.home() / ".cache")) / "bakeoff"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectCache:
+    """The folder of one project, keyed by the real path of its git common directory."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, common_dir: Path, root: Path | None = None) -> ProjectCache:
+        """The folder for the project whose git common directory is `common_dir`; made when it is not there."""
+        place = os.path.realpath(common_dir)
+        parent = Path(place).parent.name if Path(place).name == ".git" else Path(place).name
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", parent)[:40].strip("-") or "project"
+        digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+        cache = cls((root or cache_root()) / "projects" / f"{name}-{digest}")
+        for folder in (cache.root, cache.slots, cache.trees, cache.layers):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        about = cache.root / "project.json"
+        if not about.exists():
+            fresh = about.with_name(f"project.{secrets.token_hex(4)}.json")
+            fresh.write_text(json.dumps({"common_dir": place}))
+            os.replace(fresh, about)
+        return cache
+
+    @property
+    def repository(self) -> Path:
+        """bakeoff's own repository of the project."""
+        return self.root / "repository.git"
+
+    @property
+    def slots(self) -> Path:
+        """A folder and a lock for each slot."""
+        return self.root / "slots"
+
+    @property
+    def trees(self) -> Path:
+        """A materialised checkout for each snapshot, shared by its slots."""
+        return self.root / "trees"
+
+    @property
+    def layers(self) -> Path:
+        """What was copied or built once for many slots."""
+        return self.root / "layers"
+
+    @property
+    def project(self) -> str:
+        """The path of the project's git common directory; empty where it cannot be told."""
+        try:
+            return str(json.loads((self.root / "project.json").read_text())["common_dir"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def bury(self, path: Path) -> Path | None:
+        """Rename what is to be deleted, at once, into a place where only deleting is left; None when it is not there."""
+        grave = self.root / f"{DEAD}{path.name}.{secrets.token_hex(6)}"
+        try:
+            path.rename(grave)
+        except FileNotFoundError:
+            return None
+        return grave
+
+    def dead(self) -> list[Path]:
+        """What waits to be deleted."""
+        return sorted(self.root.glob(f"{DEAD}*"))
+
+
+def projects(root: Path | None = None) -> Iterator[ProjectCache]:
+    """The folders of all projects."""
+    folder = (root or cache_root()) / "projects"
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                yield ProjectCache(path)

@@ -1,0 +1,43 @@
+"""The variables of a slot: its own ports, temp directory and names, its own sources first, nothing of another git."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from bakeoff.workspace.ports import Ports
+from bakeoff.workspace.snapshot import Entries
+
+_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE")  # fmt: skip
+
+
+def slot_environment(
+    path: str, slot: str, run: str, temp: Path, ports: Ports, roots: Sequence[str]
+) -> dict[str, str | None]:
+    """What to set, and with None what to take away, for commands in the slot mounted or checked out at `path`."""
+    sources = [path if root == "." else os.path.join(path, root) for root in roots]
+    old = os.environ.get("PYTHONPATH")
+    found: dict[str, str | None] = dict.fromkeys(_GIT)
+    return found | {
+        "BAKEOFF_SLOT": slot,
+        "BAKEOFF_SLOT_PATH": path,
+        "BAKEOFF_RUN": run,
+        "BAKEOFF_PORT": str(ports.first),
+        "BAKEOFF_PORTS": f"{ports.numbers[0]}-{ports.numbers[-1]}",
+        "PORT": str(ports.first),
+        "COMPOSE_PROJECT_NAME": f"bakeoff-{slot}",
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(path),
+        "PWD": path,
+        "PYTHONPATH": os.pathsep.join([*sources, *([old] if old else [])]),
+        "TMPDIR": str(temp),
+    }
+
+
+def source_roots(entries: Entries, configured: Sequence[str]) -> tuple[str, ...]:
+    """Where Python finds the project's own packages: as configured, or `src` where there is Python in it, and the top."""
+    if configured:
+        return tuple(configured)
+    inside = any(path.startswith(b"src/") and path.endswith(b".py") for path in entries.files)
+    return ("src", ".") if inside else (".",)

@@ -1,0 +1,111 @@
+"""Reading and writing below a folder that others write too: no link is followed, nothing but files is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class RefusedError(Exception):
+    """A path is not what may be read; the text says what it is."""
+
+
+@contextmanager
+def folder_of(root: Path, path: bytes) -> Iterator[tuple[int, bytes]]:
+    """A descriptor of the folder that `path` lies in, and its last name; no part of the way may be a link.
+
+    Raises:
+        RefusedError: a part of the way is a link or no folder.
+        FileNotFoundError: a part of the way is not there.
+    """
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        *folders, name = path.split(b"/")
+        for part in folders:
+            try:
+                inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            except FileNotFoundError:
+                raise
+            except OSError as failure:
+                raise RefusedError(f"its folder cannot be opened: {failure.strerror}") from None
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor, name
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def open_regular(root: Path, path: bytes, limit: int | None = None) -> Iterator[tuple[int, os.stat_result]]:
+    """A descriptor for reading the regular file `path` below `root`, and its status.
+
+    Raises:
+        RefusedError: it is no regular file, cannot be read, or has more than `limit` bytes.
+        FileNotFoundError: it is not there.
+    """
+    with folder_of(root, path) as (folder, name):
+        try:
+            # Non-blocking, or a pipe would hold us.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(name, flags, dir_fd=folder)
+        except FileNotFoundError:
+            raise
+        except OSError as failure:
+            raise RefusedError(f"it cannot be read: {failure.strerror}") from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise RefusedError(f"it is {kind_of(found.st_mode)}")
+        if limit is not None and found.st_size > limit:
+            raise RefusedError(f"it has {found.st_size} bytes, more than {limit}")
+        yield descriptor, found
+    finally:
+        os.close(descriptor)
+
+
+def read_small(root: Path, path: bytes, limit: int = 1 << 20) -> bytes | None:
+    """The content of a small regular file; None where there is none, or what is there may not be read."""
+    try:
+        with open_regular(root, path, limit) as (descriptor, found):
+            return read_exactly(descriptor, found.st_size)
+    except (OSError, RefusedError):
+        return None
+
+
+def read_exactly(descriptor: int, size: int) -> bytes:
+    """That many bytes from the start, fewer where the file has shrunk."""
+    parts = []
+    at = 0
+    while at < size and (part := os.pread(descriptor, min(size - at, 1 << 20), at)):
+        parts.append(part)
+        at += len(part)
+    return b"".join(parts)
+
+
+def read_link(root: Path, path: bytes) -> bytes:
+    """Where the symbolic link `path` leads; it is not followed.
+
+    Raises:
+        RefusedError: it is no link any more.
+    """
+    try:
+        with folder_of(root, path) as (folder, name):
+            return os.readlink(name, dir_fd=folder)
+    except OSError as failure:
+        raise RefusedError(f"it is no link any more: {failure.strerror}") from None
+
+
+def kind_of(mode: int) -> str:
+    """What sort of file a mode says, for a message."""
+    kinds = {
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a character device",
+        stat.S_IFBLK: "a block device",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFLNK: "a symbolic link",
+    }
+    return kinds.get(stat.S_IFMT(mode), "no regular file")

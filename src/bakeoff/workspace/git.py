@@ -1,0 +1,214 @@
+"""The git program: plumbing commands in an environment of their own, so that nobody's configuration runs anything."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+from bakeoff.workspace.blocking import current_stop
+from bakeoff.workspace.errors import GitError
+
+OLDEST = (2, 38)
+"""The first version with `merge-tree --write-tree`."""
+
+SAFE = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.splitIndex=false",
+    "core.pager=cat",
+    "core.alternateRefsCommand=",
+    "core.untrackedCache=keep",
+    "advice.addEmbeddedRepo=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+)
+"""Configuration that wins over any file's: nothing is run, nothing is fetched, nothing is tidied."""
+
+PATIENCE = 600.0
+"""Seconds after which a git program is taken for stuck; a pipe that poses as `.gitignore` can hold it for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The git program for one repository.
+
+    Attributes:
+        directory: GIT_DIR; None to let git look for one from `cwd`.
+        work_tree: GIT_WORK_TREE.
+        index: GIT_INDEX_FILE.
+        objects: where new objects go instead of the repository's own directory.
+        alternates: further object directories to read from.
+        config: more `key=value` settings that win over any file.
+        owned: whether the repository is bakeoff's own; then the user's global configuration is not read either.
+        cwd: the directory it runs in.
+    """
+
+    directory: Path | None = None
+    work_tree: Path | None = None
+    index: Path | None = None
+    objects: Path | None = None
+    alternates: Sequence[Path] = ()
+    config: Sequence[str] = ()
+    owned: bool = True
+    cwd: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, **changes: object) -> Git:
+        """The same with some attributes changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def argv(self, *args: str | bytes) -> list[str | bytes]:
+        """The whole command."""
+        settings = [part for entry in (*SAFE, *self.config) for part in ("-c", entry)]
+        return ["git", *settings, *args]
+
+    def environment(self) -> dict[str, str]:
+        """This process's variables without any of git's, and with ours."""
+        found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        found |= {
+            "LC_ALL": "C",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+        }
+        if self.owned:
+            found["GIT_CONFIG_GLOBAL"] = os.devnull
+        places = {
+            "GIT_DIR": self.directory,
+            "GIT_WORK_TREE": self.work_tree,
+            "GIT_INDEX_FILE": self.index,
+            "GIT_OBJECT_DIRECTORY": self.objects,
+        }
+        found |= {name: str(place) for name, place in places.items() if place is not None}
+        if self.alternates:
+            found["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(_quoted(place) for place in self.alternates)
+        return found | dict(self.env)
+
+    def run(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> bytes:
+        """What the command prints.
+
+        Raises:
+            GitError: it ended with a status that is none of `statuses`; the message has what it said.
+        """
+        return self.both(*args, data=data, statuses=statuses)[1]
+
+    def line(self, *args: str | bytes, statuses: Sequence[int] = (0,)) -> str:
+        """The one line that the command prints; empty for none."""
+        return os.fsdecode(self.run(*args, statuses=statuses)).rstrip("\n")
+
+    def both(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> tuple[int, bytes, bytes]:
+        """Exit status, standard output and standard error.
+
+        Raises:
+            GitError: as for `run`.
+        """
+        return self.feed(*args, write=lambda pipe: _write(pipe, data), statuses=statuses)
+
+    def feed(
+        self, *args: str | bytes, write: Callable[[IO[bytes]], None], statuses: Sequence[int] = (0,)
+    ) -> tuple[int, bytes, bytes]:
+        """The same for input that is written bit by bit by `write`; the command must print little until it ends.
+
+        Raises:
+            GitError: as for `run`.
+        """
+        try:
+            process = subprocess.Popen(
+                self.argv(*args),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.environment(),
+                cwd=self.cwd,
+            )
+        except FileNotFoundError as failure:
+            raise GitError(MISSING) from failure
+        with process, current_stop().killing(process):
+            try:
+                if process.stdin is not None:
+                    write(process.stdin)
+                out, err = process.communicate(timeout=PATIENCE)
+            except BaseException as failure:
+                process.kill()
+                process.communicate()
+                if isinstance(failure, subprocess.TimeoutExpired):
+                    raise GitError(f"git {_shown(args)} did not end within {PATIENCE:.0f} s") from failure
+                raise
+        if process.returncode not in statuses:
+            said = err.decode(errors="replace").strip()
+            raise GitError(
+                f"git {_shown(args)} failed (status {process.returncode}): {said or 'it said nothing'}",
+                process.returncode,
+            )
+        return process.returncode, out, err
+
+
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    if len(data) <= 1 << 15:  # it fits the pipe
+        try:
+            pipe.write(data)
+            pipe.flush()
+        except BrokenPipeError:
+            pass  # what the command says and its status tell more
+        return
+    import threading
+
+    # Written by another thread, so that what the command prints meanwhile is read.
+    threading.Thread(target=_pour, args=(os.dup(pipe.fileno()), data), daemon=True).start()
+
+
+def _pour(descriptor: int, data: bytes) -> None:
+    try:
+        with open(descriptor, "wb") as pipe:
+            pipe.write(data)
+    except BrokenPipeError:
+        pass
+
+
+def _quoted(place: Path) -> str:
+    text = str(place)
+    if ":" not in text and not text.startswith('"'):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _shown(args: Sequence[str | bytes]) -> str:
+    return " ".join(os.fsdecode(arg) for arg in args[:3])
+
+
+MISSING = f"git was not found on PATH: install git {OLDEST[0]}.{OLDEST[1]} or later"
+
+
+def check_git() -> str:
+    """The version of git.
+
+    Raises:
+        GitError: there is none, or it is older than 2.38; the message names it.
+    """
+    text = _version(os.environ.get("PATH", ""))
+    number = re.search(r"(\d+)\.(\d+)[\w.]*", text)
+    if number is None or (int(number[1]), int(number[2])) < OLDEST:
+        found = number[0] if number else text or "of unknown version"
+        raise GitError(f"git {found} is too old: attempts need git {OLDEST[0]}.{OLDEST[1]} or later")
+    return number[0]
+
+
+@functools.lru_cache(maxsize=4)
+def _version(path: str) -> str:
+    try:
+        found = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False, env=os.environ)
+    except OSError as failure:
+        raise GitError(MISSING) from failure
+    return found.stdout.strip()

@@ -1,0 +1,191 @@
+"""Run as a program of its own: holds the mount namespaces of overlay slots, one child process a slot.
+
+It reads one JSON object a line from standard input and answers each with one line. When its input ends, because the
+coordinator closed it or died, the children die with it, and the kernel takes their mounts down. It imports the
+standard library only, and has a single thread, so that forking is safe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+NEW_USER, NEW_NS = 0x10000000, 0x00020000
+RDONLY, REMOUNT, BIND, REC, PRIVATE = 1, 32, 4096, 16384, 1 << 18
+DETACH = 2
+DEATH_SIGNAL = 1
+KEPT_FLAGS = 2 | 4 | 8 | 1024 | 2048 | (1 << 21)
+"""nosuid, nodev, noexec, noatime, nodiratime, relatime: what a remount must not drop in a user namespace."""
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(status: int, what: str) -> None:
+    """Raise for a system call that failed."""
+    if status != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """mount(2)."""
+    encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
+    check(libc.mount(*encoded, ctypes.c_ulong(flags), os.fsencode(options)), f"mount {kind or 'bind'} on {target}")
+
+
+def enter_namespaces() -> None:
+    """A user namespace that knows only this user, and a mount namespace that tells nobody of its mounts."""
+    user, group = os.geteuid(), os.getegid()
+    check(libc.unshare(NEW_USER | NEW_NS), "unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    mount("none", "/", None, REC | PRIVATE)
+
+
+def put(spec: dict[str, Any]) -> None:
+    """Mount the overlay at `at`, and on top of it what is bound; sources are opened first, as `at` may hide them."""
+    opened: list[int] = []
+
+    def handle(path: str) -> str:
+        opened.append(os.open(path, os.O_PATH | os.O_CLOEXEC))
+        return f"/proc/self/fd/{opened[-1]}"
+
+    try:
+        lowers = ":".join(handle(path) for path in spec["lowers"])
+        upper, work = handle(spec["upper"]), handle(spec["work"])
+        binds = [(handle(bind["source"]), bind["target"], bind["readonly"]) for bind in spec["binds"]]
+        # Through descriptors, so that no character of a path means something in the options.
+        mount("overlay", spec["at"], "overlay", 0, f"lowerdir={lowers},upperdir={upper},workdir={work},userxattr")
+        for source, target, readonly in binds:
+            bind_at(source, os.path.join(spec["at"], target), readonly)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def bind_at(source: str, target: str, readonly: bool) -> None:
+    """Show `source` at `target` too."""
+    if not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.isdir(source):
+            os.mkdir(target)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+    if os.path.realpath(target) != target:
+        raise OSError(0, f"{target} leads through a symbolic link: nothing can be shown there")
+    mount(source, target, None, BIND | REC)
+    if readonly:
+        mount("none", target, None, REMOUNT | BIND | RDONLY | (os.statvfs(target).f_flag & KEPT_FLAGS))
+
+
+def take_down(at: str) -> None:
+    """Unmount; what is still in use goes when its last user does."""
+    check(libc.umount2(os.fsencode(at), DETACH), f"unmount {at}")
+
+
+def hold(channel: socket.socket) -> None:
+    """The life of one slot's holder: mount and unmount as told, until the channel ends."""
+    lines = channel.makefile("r")
+    for line in lines:
+        spec = json.loads(line)
+        try:
+            if spec["was"]:
+                take_down(spec["was"])
+            if spec["at"]:
+                put(spec)
+            answer = ""
+        except OSError as failure:
+            answer = failure.strerror or str(failure)
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
+class Holders:
+    """The children by number."""
+
+    def __init__(self) -> None:
+        self.children: dict[int, socket.socket] = {}
+
+    def start(self) -> dict[str, Any]:
+        """A child in namespaces of its own."""
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            self.be_child(ours, theirs)
+        theirs.close()
+        answer = ours.makefile("r").readline()
+        if answer != "ready\n":
+            ours.close()
+            os.waitpid(pid, 0)
+            return {"error": answer.strip() or "its process died"}
+        self.children[pid] = ours
+        return {"pid": pid}
+
+    def be_child(self, ours: socket.socket, theirs: socket.socket) -> None:
+        """Never returns."""
+        status = 1
+        try:
+            libc.prctl(DEATH_SIGNAL, signal.SIGKILL)
+            ours.close()
+            for channel in self.children.values():
+                channel.close()
+            for descriptor in (0, 1):
+                os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            try:
+                enter_namespaces()
+            except OSError as failure:
+                theirs.sendall(f"{failure.strerror or failure}\n".encode())
+            else:
+                theirs.sendall(b"ready\n")
+                hold(theirs)
+                status = 0
+        finally:
+            os._exit(status)
+
+    def tell(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """Pass an order to a child."""
+        channel = self.children[spec["pid"]]
+        channel.sendall(json.dumps(spec).encode() + b"\n")
+        answer = channel.makefile("r").readline()
+        error = json.loads(answer) if answer else "its process died"
+        return {"error": error} if error else {}
+
+    def stop(self, pid: int) -> dict[str, Any]:
+        """End a child, and with it its mounts."""
+        channel = self.children.pop(pid, None)
+        if channel is not None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            channel.close()
+        return {}
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the coordinator decides when it ends
+    os.chdir("/")
+    os.umask(0o022)
+    holders = Holders()
+    print("{}", flush=True)  # noqa: T201
+    for line in sys.stdin:
+        order = json.loads(line)
+        try:
+            if order["do"] == "start":
+                answer = holders.start()
+            elif order["do"] == "stop":
+                answer = holders.stop(order["pid"])
+            else:
+                answer = holders.tell(order)
+        except OSError as failure:
+            answer = {"error": failure.strerror or str(failure)}
+        print(json.dumps(answer), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

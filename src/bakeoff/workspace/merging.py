@@ -1,0 +1,39 @@
+"""Merging in memory: three commits in, a tree out, or the paths in conflict. No work tree and no index is involved."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.repository import Repository
+
+
+def commit_tree(git: Git, tree: str, parents: list[str], message: str) -> str:
+    """A new commit that no ref keeps."""
+    above = [part for parent in parents for part in ("-p", parent)]
+    dates = {name: f"@{int(time.time())} +0000" for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
+    return git.at(env={**git.env, **dates}).line("commit-tree", *above, "-m", message, tree)
+
+
+def merge_trees(repository: Repository, base: str, ours: str, theirs: str, what: str) -> str:
+    """The tree that has the changes from tree `base` to `ours` and those to `theirs`.
+
+    Raises:
+        ApplyError: they conflict; it lists the paths. `what` says in the message what could not be done.
+    """
+    if ours == base or ours == theirs:
+        return theirs
+    if theirs == base:
+        return ours
+    # Without parents in common git would not know the base; it takes commits only.
+    root = commit_tree(repository.git(), base, [], "base")
+    sides = [commit_tree(repository.git(), tree, [root], "side") for tree in (ours, theirs)]
+    merge = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", *sides)
+    status, out, _ = repository.git().both(*merge, statuses=(0, 1))
+    tree, *conflicts = [part for part in out.split(b"\0") if part]
+    if status == 1:
+        paths = tuple(os.fsdecode(path) for path in dict.fromkeys(conflicts))
+        raise ApplyError(f"{what}, because both sides changed {', '.join(paths[:10])}; nothing was changed", paths)
+    return tree.decode()

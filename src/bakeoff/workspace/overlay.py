@@ -1,0 +1,83 @@
+"""The overlay slot: a mount over the materialised snapshot, in a namespace of its own; resetting it is a new mount."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bakeoff.workspace.changes import Changes, read_upper
+from bakeoff.workspace.mounts import Bind, Mounts, Overlay, entering
+from bakeoff.workspace.place import Made
+from bakeoff.workspace.repository import disk_bytes
+
+
+class OverlayPlace:
+    """An overlay in `home`: `upper.N` holds what changed since the Nth reset."""
+
+    kind = "overlay"
+
+    def __init__(self, home: Path, made: Made, mounts: Mounts) -> None:
+        self.home = home
+        self._made = made
+        self._mounts = mounts
+        self._number = 0
+        self._pid = 0
+        self._mounted = ""
+        self.path = str(made.at or home / "tree")
+        self.cwd = "/"
+        self.prefix: tuple[str, ...] = ()
+        self.outside = home / "tree"
+
+    @property
+    def _upper(self) -> Path:
+        return self.home / f"upper.{self._number}"
+
+    def make(self) -> None:
+        """Start a namespace and mount in it."""
+        (self.home / "tree").mkdir()
+        self._pid = self._mounts.start()
+        self.prefix = entering(self._pid, self.path)
+        self.outside = Path(f"/proc/{self._pid}/root{self.path}")
+        self._mount()
+
+    def _mount(self) -> None:
+        work = self.home / f"work.{self._number}"
+        for folder in (self._upper, work):
+            folder.mkdir()
+        lowers = [*(str(layer / "files") for layer in self._made.layers), str(self._made.lower)]
+        binds = [Bind(str(source), target) for target, source in self._made.links.items()]
+        overlay = Overlay(lowers, str(self._upper), str(work), self.path, binds)
+        was, self._mounted = self._mounted, ""
+        self._mounts.mount(self._pid, overlay, was)
+        self._mounted = self.path
+
+    def changes(self) -> Changes:
+        """What the upper layer holds."""
+        return read_upper(self._upper, self._made.lower or self.home)
+
+    def git_folders(self) -> list[Path]:
+        """The changed part of the agent's repository."""
+        return [self._upper / ".git"]
+
+    def reset(self) -> None:
+        """Mount anew over an empty upper layer; whoever still has the old one open goes on in what is deleted soon."""
+        old = [self._upper, self.home / f"work.{self._number}"]
+        self._number += 1
+        self._mount()
+        for folder in old:
+            self._made.cache.bury(folder)
+
+    def close(self) -> None:
+        """End the namespace."""
+        if self._pid:
+            self._mounts.stop(self._pid)
+            self._pid = 0
+
+    def used(self, limit: int) -> int:
+        """Bytes in the upper layer."""
+        return disk_bytes(self._upper, limit)
+
+
+def uppers(home: Path) -> list[Path]:
+    """The upper layers in the folder of an overlay slot, the latest last."""
+    found = [path for path in home.glob("upper.*") if path.suffix[1:].isdigit() and path.is_dir()]
+    return sorted(found, key=lambda path: int(path.suffix[1:]))

@@ -1,0 +1,313 @@
+"""What an attempt made: the tree of its slot as `git add -A` would make it, as a commit in bakeoff's repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import IO
+
+from bakeoff.workspace.changes import Changes, Refused
+from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.files import RefusedError, open_regular, read_exactly, read_link
+from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.shadow import TRIGGERS, Shadow, shadow
+from bakeoff.workspace.snapshot import GITLINK
+from bakeoff.workspace.trees import Base
+
+_CHUNK = 1 << 20
+_FORBIDDEN = (b".git", b"git~1")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One path of a result.
+
+    Attributes:
+        path: relative to the top of the tree.
+        status: `A` added, `M` modified, `D` deleted, `T` another type of file.
+        added: lines added; None for a binary file.
+        deleted: lines deleted; None for a binary file.
+    """
+
+    path: str
+    status: str
+    added: int | None
+    deleted: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What stood in a slot at one moment.
+
+    Attributes:
+        ref: the ref that keeps it, in bakeoff's repository.
+        commit: its commit; its parent is `base`.
+        tree: its tree; equal trees have equal ids.
+        base: the snapshot's commit.
+        changed: what differs from the snapshot.
+        ignored: new files and whole folders that ignore rules leave out.
+        refused: paths that could not be taken.
+    """
+
+    ref: str
+    commit: str
+    tree: str
+    base: str
+    changed: tuple[Changed, ...]
+    ignored: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def stat(self) -> str:
+        """How much changed, in words."""
+        added = sum(path.added or 0 for path in self.changed)
+        deleted = sum(path.deleted or 0 for path in self.changed)
+        files = len(self.changed)
+        return f"{files} file{'' if files == 1 else 's'} changed, {added} added, {deleted} deleted"
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What goes into the commit.
+
+    Attributes:
+        deletes: paths of files and folders to take out first.
+        puts: files and links to put in.
+        converted: which of them git may store otherwise, see `Shadow.converted`.
+    """
+
+    deletes: set[bytes] = field(default_factory=set)
+    puts: list[bytes] = field(default_factory=list)
+    converted: dict[bytes, bool] = field(default_factory=dict)
+    ignored: list[bytes] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: int) -> Result:
+    """Commit what changed in a slot as `ref`. To be called in a thread.
+
+    The tree is that of `git add -A` in the slot, but for repositories inside it: `git add` records only the id of
+    their commit, here their files are taken. Pipes, sockets, devices, and files of more than `limit` bytes are refused.
+
+    Passes on GitError: bakeoff's repository cannot be written, say for want of space.
+    """
+    with shadow(base, changes) as rules:
+        plan = _plan(base, changes, rules)
+        commit, tree = _import(base, changes, rules, plan, ref, message, limit)
+    return Result(
+        ref=ref,
+        commit=commit,
+        tree=tree,
+        base=base.snapshot.commit,
+        changed=changed_between(base.repository, base.snapshot.commit, commit),
+        ignored=tuple(os.fsdecode(path) for path in sorted(plan.ignored)),
+        refused=tuple(sorted(plan.refused, key=lambda refused: refused.path)),
+    )
+
+
+def not_in_results(base: Base, changes: Changes) -> list[str]:
+    """New files and whole folders that ignore rules leave out of a result. To be called in a thread."""
+    with shadow(base, changes) as rules:
+        return [os.fsdecode(path) for path in sorted(_plan(base, changes, rules).ignored)]
+
+
+def _plan(base: Base, changes: Changes, rules: Shadow) -> _Plan:
+    entries = base.entries
+    plan = _Plan(refused=list(changes.refused))
+    gitlinks = {path for path, (mode, _) in entries.files.items() if mode == GITLINK}
+    for path in changes.gone:
+        if path in entries.files or path in entries.folders:
+            plan.deletes.add(path)
+    for path in changes.folders:  # a folder where a file was
+        if path in entries.files and path not in gitlinks:
+            plan.deletes.add(path)
+    unknown: list[bytes] = []
+    for path in sorted(changes.files):
+        reason = _forbidden(path, gitlinks)
+        if reason is not None:
+            plan.refused.append(Refused(os.fsdecode(path), reason))
+            continue
+        if path in entries.folders:
+            plan.deletes.add(path)
+        if path in entries.files:
+            plan.puts.append(path)
+        else:
+            unknown.append(path)
+    plan.puts += _not_ignored(base, unknown, rules, plan)
+    plan.converted = rules.converted(path for path in plan.puts if not stat.S_ISLNK(changes.files[path].st_mode))
+    return plan
+
+
+def _forbidden(path: bytes, gitlinks: set[bytes]) -> str | None:
+    """Why git could not store the path."""
+    for part in path.split(b"/"):
+        if part.lower() in _FORBIDDEN:
+            return "it belongs to a repository inside the slot, whose files alone are taken"
+    folder = path.rpartition(b"/")[0]
+    while gitlinks and folder:
+        if folder in gitlinks:
+            return "it lies in a submodule"
+        folder = folder.rpartition(b"/")[0]
+    return None
+
+
+def _not_ignored(base: Base, paths: list[bytes], rules: Shadow, plan: _Plan) -> list[bytes]:
+    """The paths that no rule ignores. Whole new folders are asked about first: what is in an ignored one is not."""
+    tops: dict[bytes, list[bytes]] = {}
+    single: list[bytes] = []
+    for path in paths:
+        top = _top_folder(base, path)
+        if top is None:
+            single.append(path)
+        else:
+            tops.setdefault(top, []).append(path)
+    ignored = rules.ignored([top + b"/" for top in tops])
+    plan.ignored += ignored
+    for top, inside in tops.items():
+        if top + b"/" not in ignored:
+            single += inside
+    left_out = rules.ignored(single)
+    plan.ignored += left_out
+    return [path for path in single if path not in left_out]
+
+
+def _top_folder(base: Base, path: bytes) -> bytes | None:
+    """The uppermost folder of `path` that the snapshot does not have."""
+    at = path.find(b"/")
+    while at >= 0:
+        if path[:at] not in base.entries.folders:
+            return path[:at]
+        at = path.find(b"/", at + 1)
+    return None
+
+
+def _import(
+    base: Base, changes: Changes, rules: Shadow, plan: _Plan, ref: str, message: str, limit: int
+) -> tuple[str, str]:
+    """One `git fast-import`; returns commit and tree."""
+    text = message.encode("utf-8", "replace")
+
+    def write(pipe: IO[bytes]) -> None:
+        try:
+            pipe.write(b"feature done\nfeature get-mark\nfeature ls\n")
+            pipe.write(b"commit %s\nmark :1\n" % ref.encode())
+            pipe.write(b"committer bakeoff <bakeoff@localhost> %d +0000\n" % int(time.time()))
+            pipe.write(b"data %d\n%s\nfrom %s\n" % (len(text), text, base.snapshot.commit.encode()))
+            for path in sorted(plan.deletes):
+                pipe.write(b"D %s\n" % quoted(path))
+            for path in plan.puts:
+                try:
+                    _put(pipe, base, changes, rules, plan, path, limit)
+                except RefusedError as refused:
+                    plan.refused.append(Refused(os.fsdecode(path), str(refused)))
+                except FileNotFoundError:
+                    plan.refused.append(Refused(os.fsdecode(path), "it went away while it was read"))
+            pipe.write(b'\nget-mark :1\nls :1 ""\ndone\n')
+            pipe.flush()
+        except BrokenPipeError:
+            pass  # what it said tells more
+
+    git = base.repository.git()
+    fast = ("fast-import", "--quiet", "--force", "--date-format=raw")
+    _, out, _ = git.at(config=("fastimport.unpackLimit=0",)).feed(*fast, write=write)
+    lines = out.decode().split("\n")
+    commit = lines[0]
+    found = lines[1].split("\t")[0].split(" ") if len(lines) > 1 else []
+    tree = found[2] if len(found) == 3 else base.repository.tree_of(commit)
+    return commit, tree
+
+
+def _put(pipe: IO[bytes], base: Base, changes: Changes, rules: Shadow, plan: _Plan, path: bytes, limit: int) -> None:
+    found = changes.files[path]
+    if stat.S_ISLNK(found.st_mode):
+        _inline(pipe, b"120000", path, read_link(changes.root, path))
+        return
+    with open_regular(changes.root, path, limit) as (descriptor, now):
+        mode = _mode(base, path, now)
+        always = plan.converted.get(path)
+        if always is not None:
+            content = read_exactly(descriptor, now.st_size)
+            if always or TRIGGERS.search(content):
+                hashed = ("hash-object", "-w", "--stdin", "--path", path)
+                oid = rules.git().run(*hashed, data=content).strip()
+                pipe.write(b"M %s %s %s\n" % (mode, oid, quoted(path)))
+            else:
+                _inline(pipe, mode, path, content)
+            return
+        if now.st_size <= _CHUNK:
+            _inline(pipe, mode, path, read_exactly(descriptor, now.st_size))
+            return
+        pipe.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(path), now.st_size))
+        _stream(descriptor, now.st_size, pipe)
+
+
+def _inline(pipe: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
+    pipe.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(path), len(content)))
+    pipe.write(content)
+    pipe.write(b"\n")
+
+
+def _stream(descriptor: int, size: int, pipe: IO[bytes]) -> None:
+    """Write that many bytes.
+
+    Raises:
+        GitError: the file shrank meanwhile, so that what was announced cannot be kept.
+    """
+    at = 0
+    while at < size:
+        part = os.pread(descriptor, min(_CHUNK, size - at), at)
+        if not part:
+            raise GitError("a file of the slot shrank while it was read: is something still running there?")
+        pipe.write(part)
+        at += len(part)
+    pipe.write(b"\n")
+
+
+def _mode(base: Base, path: bytes, found: os.stat_result) -> bytes:
+    if "core.filemode=false" in base.project.form:
+        known = base.entries.files.get(path, (b"100644", b""))[0]
+        return known if known == b"100755" else b"100644"
+    return b"100755" if found.st_mode & stat.S_IXUSR else b"100644"
+
+
+def quoted(path: bytes) -> bytes:
+    """A path as fast-import reads any."""
+    return b'"' + b"".join(_QUOTED[byte] for byte in path) + b'"'
+
+
+_QUOTED = [bytes([byte]) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte for byte in range(256)]
+
+
+def changed_between(repository: Repository, before: str, after: str) -> tuple[Changed, ...]:
+    """What differs between two commits or trees, without guessing at renames."""
+    return parse_changed(repository.git().run(*_COMPARE, before, after))
+
+
+_COMPARE = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
+
+
+def parse_changed(out: bytes) -> tuple[Changed, ...]:
+    """What `diff-tree -z --raw --numstat` printed."""
+    statuses: dict[bytes, str] = {}
+    lines: dict[bytes, tuple[int | None, int | None]] = {}
+    parts = iter(out.split(b"\0"))
+    for part in parts:
+        if part.startswith(b":"):
+            statuses[next(parts)] = part.rpartition(b" ")[2].decode()
+        elif part:
+            added, deleted, path = part.split(b"\t", 2)
+            lines[path] = (None, None) if added == b"-" else (int(added), int(deleted))
+    return tuple(
+        Changed(os.fsdecode(path), status, *lines.get(path, (None, None))) for path, status in sorted(statuses.items())
+    )
+
+
+def keep_or_drop(base: Base, result: Result, known: Iterable[str]) -> bool:
+    """Whether the result holds something that no tree in `known` does; else its ref is deleted."""
+    if result.tree not in known:
+        return True
+    base.repository.git().run("update-ref", "-d", result.ref)
+    return False

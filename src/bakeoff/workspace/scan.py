@@ -1,0 +1,105 @@
+"""What changed in a checkout, found by comparing every file's status with what git's index noted when it wrote it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.workspace.changes import Changes, note
+from bakeoff.workspace.errors import WorkspaceError
+
+_ENTRY = struct.Struct(">10I")
+_WORD = 0xFFFFFFFF
+Noted = tuple[int, int, int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The status of each file of a checkout as it was written. A copy of a checkout's own index, kept outside of it."""
+
+    files: dict[bytes, Noted]
+    folders: frozenset[bytes]
+
+
+def read_index(path: Path, object_size: int) -> Written:
+    """The files in a git index of version 2 or 3.
+
+    Args:
+        path: the index.
+        object_size: bytes of an object id, 20 or 32.
+
+    Raises:
+        WorkspaceError: it is none.
+    """
+    data = path.read_bytes()
+    signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
+    if signature != b"DIRC" or version not in (2, 3):
+        raise WorkspaceError(f"{path} is no git index of version 2 or 3")
+    files: dict[bytes, Noted] = {}
+    folders = set()
+    at = 12
+    for _ in range(count):
+        ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _ENTRY.unpack_from(data, at)
+        start = at + _ENTRY.size + object_size
+        (flags,) = struct.unpack_from(">H", data, start)
+        start += 4 if flags & 0x4000 else 2
+        end = data.index(b"\0", start)
+        name = data[start:end]
+        at += (end - at) // 8 * 8 + 8
+        files[name] = (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size)
+        folder = name.rpartition(b"/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return Written(files, frozenset(folders))
+
+
+def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:
+    """What is otherwise in `tree` than it was written; paths in `skip` were put there by bakeoff."""
+    changes = Changes(tree, tree)
+    unseen = set(written.files)
+    waiting = [b""]
+    root = os.fsencode(tree)
+    while waiting:
+        folder = waiting.pop()
+        try:
+            # By path: a link that replaces a folder is not entered, because its entry says that it is one.
+            entries = os.scandir(root + b"/" + folder if folder else root)
+        except OSError as failure:
+            changes.refuse(folder, f"it cannot be looked into: {failure.strerror}")
+            unseen.difference_update([path for path in unseen if path.startswith(folder + b"/")])
+            continue
+        with entries:
+            for entry in entries:
+                path = folder + b"/" + entry.name if folder else entry.name
+                if path == b".git" or path in skip:
+                    continue
+                found = entry.stat(follow_symlinks=False)
+                noted = written.files.get(path)
+                if stat.S_ISDIR(found.st_mode):
+                    if noted is not None and noted[5] == 0o160000:
+                        unseen.discard(path)
+                    elif path not in written.folders:
+                        changes.folders.add(path)
+                    waiting.append(path)
+                elif noted is not None and _same(noted, found):
+                    unseen.discard(path)
+                else:
+                    unseen.discard(path)
+                    note(changes, path, found)
+    changes.gone |= unseen
+    return changes
+
+
+def _same(noted: Noted, found: os.stat_result) -> bool:
+    ctime, ctime_ns, mtime, mtime_ns, inode, mode, size = noted
+    return (
+        found.st_ctime_ns == ctime * 1_000_000_000 + ctime_ns
+        and found.st_mtime_ns == mtime * 1_000_000_000 + mtime_ns
+        and found.st_ino & _WORD == inode
+        and found.st_size & _WORD == size
+        and (stat.S_ISLNK(found.st_mode) == (mode == 0o120000))
+    )

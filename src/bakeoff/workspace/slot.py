@@ -1,0 +1,210 @@
+"""A slot: a leased place to work, and the one who makes slots, saves what was made in them, and ends them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.process import Command
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.changes import Changes
+from bakeoff.workspace.checkout import CheckoutPlace
+from bakeoff.workspace.deleting import delete_later
+from bakeoff.workspace.environment import slot_environment
+from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.locks import FileLock, try_lock
+from bakeoff.workspace.mounts import Mounts
+from bakeoff.workspace.overlay import OverlayPlace
+from bakeoff.workspace.place import Made, Place, write_facts
+from bakeoff.workspace.ports import Ports, lease_ports
+from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.results import Result, commit_changes
+from bakeoff.workspace.salvage import salvage_commits, salvage_files
+from bakeoff.workspace.trees import Base
+
+
+@dataclass(slots=True)
+class Slot:
+    """A work tree of an attempt's own.
+
+    Attributes:
+        id: names it, also in `BAKEOFF_SLOT`.
+        kind: `overlay`, `repository` or `worktree`.
+        path: its top, as commands in it see it.
+        outside: its top, as this process sees it; read only with care, and never with git.
+        env: variables for commands in it; None takes one away.
+        argv_prefix: what to put before a command so that it runs in it.
+        cwd: where such a command is to be started from outside.
+        home: bakeoff's folder of it.
+        temp: the folder that TMPDIR names.
+        results: what was committed in this lease, the latest last.
+    """
+
+    id: str
+    place: Place
+    env: dict[str, str | None]
+    home: Path
+    temp: Path
+    ports: Ports
+    lock: FileLock
+    base: Base
+    run: str
+    limit: int
+    results: list[Result] = field(default_factory=list)
+    committed: Changes | None = None
+
+    @property
+    def kind(self) -> str:
+        """See above."""
+        return self.place.kind
+
+    @property
+    def path(self) -> str:
+        """See above."""
+        return self.place.path
+
+    @property
+    def outside(self) -> Path:
+        """See above."""
+        return self.place.outside
+
+    @property
+    def argv_prefix(self) -> tuple[str, ...]:
+        """See above."""
+        return self.place.prefix
+
+    @property
+    def cwd(self) -> str:
+        """See above."""
+        return self.place.cwd
+
+    def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
+        """A command to run in the slot, for the engine's processes; `more` as for `Command`."""
+        return Command([*self.argv_prefix, *argv], self.cwd, {**self.env, **(env or {})}, **more)
+
+    async def commit(self, name: str, message: str | None = None) -> Result:
+        """Keep the tree as it stands as the result `name` of the run; the slot stays as it is.
+
+        Passes on GitError: bakeoff's repository cannot be written.
+        """
+        return await in_thread(self.commit_now, name, message)
+
+    def commit_now(self, name: str, message: str | None = None) -> Result:
+        """The same for those who are in a thread already."""
+        text = message or f"{name} of run {self.run}"
+        changes = self.place.changes()
+        result = commit_changes(self.base, changes, ref_name(self.run, name), text, self.limit)
+        self.results.append(result)
+        # What was too large for a result is still to be salvaged.
+        self.committed = None if result.refused else changes
+        return result
+
+
+@dataclass(slots=True)
+class SlotMaker:
+    """Makes the slots of one run in one project.
+
+    Attributes:
+        made: what they share.
+        kind: which they are.
+        run: the run's id.
+        mounts: holds the namespaces of overlay slots.
+        roots: folders of Python packages, relative to a slot's top.
+        limit: bytes of a file above which a result leaves it out.
+        note: told of each ref that work was saved under.
+    """
+
+    made: Made
+    kind: str
+    run: str
+    mounts: Mounts
+    roots: Sequence[str]
+    limit: int
+    note: Callable[[str], None]
+
+    def make(self) -> Slot:
+        """A new slot, ready to work in; whatever is missing, nothing is left of it."""
+        name, lock = self._lock()
+        home = self.made.cache.slots / name
+        place = self._place(home)
+        ports = None
+        try:
+            home.mkdir(mode=0o700)
+            base = self.made.base
+            lock.write({"run": self.run, "kind": self.kind, "project": str(base.project.root)})
+            write_facts(home, self.kind, self.run, self.made)
+            (home / "tmp").mkdir()
+            place.make()
+            ports = lease_ports()
+        except BaseException:
+            self._drop(home, place, ports, lock)
+            raise
+        env = slot_environment(place.path, name, self.run, home / "tmp", ports, self.roots)
+        return Slot(name, place, env, home, home / "tmp", ports, lock, base, self.run, self.limit)
+
+    def _lock(self) -> tuple[str, FileLock]:
+        for _ in range(100):
+            name = secrets.token_hex(4)
+            lock = try_lock(self.made.cache.slots / f"{name}.lock")
+            if lock is not None:
+                return name, lock
+        raise SlotError(f"no slot can be locked in {self.made.cache.slots}")
+
+    def _place(self, home: Path) -> Place:
+        if self.kind == "overlay":
+            return OverlayPlace(home, self.made, self.mounts)
+        return CheckoutPlace(home, self.made, self.kind)
+
+    def clean(self, slot: Slot) -> None:
+        """Save what no result holds, then undo all changes."""
+        self.save(slot)
+        slot.place.reset()
+        self.made.cache.bury(slot.temp)
+        slot.temp.mkdir()
+        slot.results.clear()
+        slot.committed = None
+        delete_later(self.made.cache.dead())
+
+    def discard(self, slot: Slot) -> None:
+        """Save what no result holds, then end the slot; where it cannot be saved, its files stay for the next sweep."""
+        saved = False
+        try:
+            self.save(slot)
+            saved = True
+        finally:
+            if saved:
+                self._drop(slot.home, slot.place, slot.ports, slot.lock)
+            else:
+                slot.place.close()
+                slot.ports.release()
+                slot.lock.release()
+        delete_later(self.made.cache.dead())
+
+    def save(self, slot: Slot) -> None:
+        """Keep work that no result holds, and commits that were made in the slot."""
+        changes = slot.place.changes()
+        if slot.committed is None or not slot.committed.same(changes):
+            known = {result.tree for result in slot.results}
+            result = salvage_files(slot.base, slot.run, slot.id, changes, known)
+            if result is not None:
+                self.note(result.ref)
+        for folder in slot.place.git_folders():
+            for ref in salvage_commits(slot.base, slot.run, slot.id, folder):
+                self.note(ref)
+
+    def drop(self, slot: Slot) -> None:
+        """End a slot whose files are nobody's work."""
+        self._drop(slot.home, slot.place, slot.ports, slot.lock)
+        delete_later(self.made.cache.dead())
+
+    def _drop(self, home: Path, place: Place, ports: Ports | None, lock: FileLock) -> None:
+        try:
+            place.close()
+        finally:
+            if ports is not None:
+                ports.release()
+            self.made.cache.bury(home)
+            lock.remove()

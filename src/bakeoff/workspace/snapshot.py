@@ -1,0 +1,227 @@
+"""A snapshot: a commit in bakeoff's own repository that holds the user's tree, made without touching anything of theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from bakeoff.workspace.errors import GitError, ProjectError
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.project import Project
+from bakeoff.workspace.repository import SNAPSHOTS, Repository, object_directories
+
+Dirty = Literal["none", "tracked", "all"]
+GITLINK = b"160000"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A path that is not in the snapshot, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The user's tree at one moment.
+
+    Attributes:
+        commit: its commit in bakeoff's repository.
+        tree: its tree.
+        head: the user's HEAD commit then, or the base that was asked for; None before the first commit.
+        branch: the user's branch then; None for a detached HEAD.
+        dirty: whether it holds more than `head` does.
+        linked: whether the user's objects could be hard-linked; else it has no history.
+        left_out: what is not in it.
+    """
+
+    commit: str
+    tree: str
+    head: str | None
+    branch: str | None
+    dirty: bool
+    linked: bool
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def take_snapshot(
+    project: Project, repository: Repository, *, dirty: Dirty = "all", base: str | None = None
+) -> Snapshot:
+    """Snapshot the work tree, or with `base` that commit of the user's. To be called in a thread.
+
+    HEAD, index, refs, configuration and files of the user stay the same bytes.
+
+    Args:
+        project: the user's work tree.
+        repository: where the snapshot goes.
+        dirty: `none` for HEAD alone, `tracked` for its files as they are now, `all` for untracked files too.
+        base: a commit by any name that git knows; then nothing uncommitted is taken.
+
+    Raises:
+        ProjectError: there are unresolved conflicts, there is no such base, or nothing is committed yet and nothing
+            else was asked for.
+        GitError: git could not read the work tree.
+    """
+    git = project.git()
+    head, branch = _head(git)
+    if base is not None:
+        head = git.line("rev-parse", "-q", "--verify", "--end-of-options", f"{base}^{{commit}}", statuses=(0, 1, 128))
+        if not head:
+            raise ProjectError(f"{project.root}: there is no commit {base!r} to start from")
+        dirty = "none"
+    if dirty == "none":
+        if head is None:
+            raise ProjectError(
+                f"{project.root} has no commit yet: commit something first, or start from its files as they are"
+            )
+        tree, left_out = _tree(git, head), _submodules(git, head)
+    else:
+        tree, left_out = _work_tree(project, repository, head, dirty)
+    linked = repository.link(project)
+    if not linked:
+        _pack(project, repository, tree)
+    commit = _commit(repository, tree, head if linked else None)
+    return Snapshot(commit, tree, head, branch, head is None or tree != _tree(git, head), linked, left_out)
+
+
+def _head(git: Git) -> tuple[str | None, str | None]:
+    head = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128))
+    branch = git.line("symbolic-ref", "-q", "HEAD", statuses=(0, 1, 128))
+    return head or None, branch.removeprefix("refs/heads/") if branch.startswith("refs/heads/") else None
+
+
+def _tree(git: Git, commit: str) -> str:
+    return git.line("rev-parse", f"{commit}^{{tree}}")
+
+
+def _work_tree(
+    project: Project, repository: Repository, head: str | None, dirty: Dirty
+) -> tuple[str, tuple[LeftOut, ...]]:
+    """The tree of the files as they are, by way of a copy of the user's index."""
+    index = repository.path / f"snapshot.{secrets.token_hex(6)}.index"
+    theirs = object_directories(project)
+    git = project.git().at(index=index, objects=repository.objects, alternates=theirs)
+    try:
+        try:
+            shutil.copyfile(project.git_dir / "index", index)
+        except FileNotFoundError:
+            if head is not None:
+                git.run("read-tree", head)
+        known = _prepare(project, git)
+        status, _, said = git.both("add", "-u" if dirty == "tracked" else "-A", "--ignore-errors", statuses=(0, 1, 128))
+        if status == 128:
+            raise GitError(f"git cannot read the files of {project.root}: {said.decode(errors='replace').strip()}", 128)
+        missed = _missed(git, dirty) if status else ()
+        tree = git.line("write-tree")
+        gitlinks = _gitlinks(git, known, head, tree)
+    finally:
+        index.unlink(missing_ok=True)
+    return tree, (*missed, *gitlinks)
+
+
+def _prepare(project: Project, git: Git) -> set[bytes]:
+    """Refuse conflicts, and look at files that the index was told not to look at; returns the submodules."""
+    listing = b"\0" + git.run("ls-files", "-s", "-v", "-z")
+    conflicts = list(dict.fromkeys(_UNMERGED.findall(listing)))
+    if conflicts:
+        paths = ", ".join(os.fsdecode(path) for path in conflicts[:5])
+        more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+        raise ProjectError(
+            f"{project.root} has unresolved conflicts in {paths}{more}: resolve or abort the merge first"
+        )
+    hidden = b"".join(path + b"\0" for path in _HIDDEN.findall(listing))
+    if hidden:
+        git.run("update-index", "--no-assume-unchanged", "-z", "--stdin", data=hidden)
+    return set(_GITLINKS.findall(listing))
+
+
+# Tag, mode, object, stage and path, as in "H 100644 0123... 0\tpath".
+_UNMERGED = re.compile(rb"(?<=\0)\S \d+ [0-9a-f]+ [123]\t([^\0]+)")
+_HIDDEN = re.compile(rb"(?<=\0)[a-z] \d+ [0-9a-f]+ 0\t([^\0]+)")
+_GITLINKS = re.compile(rb"(?<=\0)\S 160000 [0-9a-f]+ 0\t([^\0]+)")
+_NEW_GITLINKS = re.compile(rb":\d+ 160000 [0-9a-f]+ [0-9a-f]+ [A-Z]\0([^\0]+)")
+_SUBMODULES = re.compile(rb"(?<=\0)160000 commit [0-9a-f]+\t([^\0]+)")
+
+
+def _missed(git: Git, dirty: Dirty) -> tuple[LeftOut, ...]:
+    """What `add` could not take; it names that in words only, so git is asked what is still not as in the index."""
+    found: list[LeftOut] = []
+    for path in git.run("diff-files", "--name-only", "-z").split(b"\0")[:-1]:
+        found.append(LeftOut(os.fsdecode(path), "it cannot be read; the last known content is taken"))
+    if dirty == "all":
+        listing = git.run("ls-files", "-o", "-z", "--exclude-standard", "--directory", "--no-empty-directory")
+        for path in listing.split(b"\0")[:-1]:
+            embedded = path.endswith(b"/") and (git.work_tree or Path()).joinpath(os.fsdecode(path), ".git").exists()
+            reason = "an embedded repository without a commit" if embedded else "it cannot be read"
+            found.append(LeftOut(os.fsdecode(path), reason))
+    return tuple(found)
+
+
+def _gitlinks(git: Git, known: set[bytes], head: str | None, tree: str) -> tuple[LeftOut, ...]:
+    """Repositories inside the tree: a tree holds only the id of their commit, and none of their files."""
+    above = head or git.line("hash-object", "-t", "tree", os.devnull)
+    changes = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", f"{above}^{{tree}}", tree)
+    added = {path: "an embedded repository" for path in _NEW_GITLINKS.findall(changes)}
+    found = added | dict.fromkeys(known, "a submodule")
+    return tuple(LeftOut(os.fsdecode(path), f"{found[path]}: {_ONLY}") for path in sorted(found))
+
+
+def _submodules(git: Git, head: str) -> tuple[LeftOut, ...]:
+    listing = b"\0" + git.run("ls-tree", "-r", "-z", head)
+    return tuple(LeftOut(os.fsdecode(path), f"a submodule: {_ONLY}") for path in sorted(_SUBMODULES.findall(listing)))
+
+
+_ONLY = "only the id of its commit is in the tree, none of its files"
+
+
+def _pack(project: Project, repository: Repository, tree: str) -> None:
+    """Copy the objects of one tree, where they cannot be linked."""
+    git = project.git().at(objects=repository.objects, alternates=object_directories(project))
+    target = repository.objects / "pack" / "pack"
+    git.run("pack-objects", "--quiet", "--revs", str(target), data=f"{tree}\n".encode())
+
+
+def _commit(repository: Repository, tree: str, parent: str | None) -> str:
+    """A commit of `tree`; the same for the same tree and parent, and `parent` itself when it holds just that tree."""
+    git = repository.git()
+    if parent is not None and repository.tree_of(parent) == tree:
+        commit = parent
+    else:
+        dates = {"GIT_AUTHOR_DATE": "@1 +0000", "GIT_COMMITTER_DATE": "@1 +0000"}
+        above = ("-p", parent) if parent is not None else ()
+        commit = git.at(env={**git.env, **dates}).line("commit-tree", *above, "-m", "bakeoff snapshot", tree)
+    repository.set_ref(f"{SNAPSHOTS}/{commit}", commit)
+    return commit
+
+
+@dataclass(slots=True)
+class Entries:
+    """What a snapshot's tree holds: mode and object id of each path, and all its folders."""
+
+    files: dict[bytes, tuple[bytes, bytes]] = field(default_factory=dict)
+    folders: set[bytes] = field(default_factory=set)
+
+    def below(self, folder: bytes) -> list[bytes]:
+        """The paths inside a folder."""
+        prefix = folder + b"/"
+        return [path for path in self.files if path.startswith(prefix)] if folder in self.folders else []
+
+
+def read_entries(repository: Repository, tree: str) -> Entries:
+    """What the tree holds."""
+    entries = Entries()
+    for entry in repository.git().run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
+        facts, _, path = entry.partition(b"\t")
+        mode, _, oid = facts.split(b" ")
+        entries.files[path] = (mode, oid)
+        folder = path.rpartition(b"/")[0]
+        while folder and folder not in entries.folders:
+            entries.folders.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return entries

@@ -1,0 +1,102 @@
+"""Slots whose owner died: their work is saved, then they are deleted. Live ones are never touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.changes import Changes, read_upper
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.locks import FileLock, facts, is_held, try_lock
+from bakeoff.workspace.overlay import uppers
+from bakeoff.workspace.place import base_of, read_facts
+from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
+from bakeoff.workspace.scan import read_index, scan
+from bakeoff.workspace.trees import Base
+
+
+@dataclass(slots=True)
+class Swept:
+    """What a sweep did.
+
+    Attributes:
+        slots: ids of the slots that are gone.
+        saved: refs that keep work that was in them.
+        kept: slots whose work could not be saved, with the reason; they are still there.
+    """
+
+    slots: list[str] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+
+
+def slot_names(cache: ProjectCache) -> list[str]:
+    """The ids of all slots of the project, live or dead."""
+    found = {path.name.removesuffix(".lock") for path in cache.slots.iterdir()} if cache.slots.is_dir() else set()
+    return sorted(name for name in found if not name.startswith("."))
+
+
+def dead_slots(cache: ProjectCache) -> list[str]:
+    """The ids of the slots that nobody owns."""
+    return [name for name in slot_names(cache) if not is_held(cache.slots / f"{name}.lock")]
+
+
+def sweep(cache: ProjectCache) -> Swept:
+    """Save the work of dead owners' slots and bury them. To be called in a thread."""
+    swept = Swept()
+    for name in slot_names(cache):
+        lock = try_lock(cache.slots / f"{name}.lock")
+        if lock is None:
+            continue
+        try:
+            swept.saved += save_dead(cache, name)
+        except (WorkspaceError, OSError, ValueError, KeyError, TypeError) as failure:
+            swept.kept[name] = str(failure) or type(failure).__name__
+            lock.release()
+            continue
+        _bury(cache, name, lock)
+        swept.slots.append(name)
+    return swept
+
+
+def _bury(cache: ProjectCache, name: str, lock: FileLock) -> None:
+    cache.bury(cache.slots / name)
+    lock.remove()
+
+
+def save_dead(cache: ProjectCache, name: str) -> list[str]:
+    """Keep what is in a slot without an owner; returns the refs."""
+    home = cache.slots / name
+    known = read_facts(home)
+    if not known:  # it had not come so far that anybody could work in it
+        return []
+    base = base_of(cache, known)
+    run = str(known["run"])
+    trees = known_trees(base.repository, run)
+    saved: list[str] = []
+    for changes, folder in _left(home, base, known):
+        result = salvage_files(base, run, name, changes, trees)
+        saved += [] if result is None else [result.ref]
+        saved += salvage_commits(base, run, name, folder)
+    return saved
+
+
+def _left(home: Path, base: Base, known: dict[str, object]) -> list[tuple[Changes, Path]]:
+    if known["kind"] == "overlay":
+        return [(read_upper(upper, Path(str(known["lower"]))), upper / ".git") for upper in uppers(home)]
+    index = home / "index"
+    if not index.exists() or not (home / "git").exists():  # its checkout was not finished
+        return []
+    written = read_index(index, 32 if base.project.object_format == "sha256" else 20)
+    return [(scan(home / "tree", written, frozenset(_skipped(known))), home / "git")]
+
+
+def _skipped(known: dict[str, object]) -> list[bytes]:
+    paths = known.get("skip")
+    return [str(path).encode("utf-8", "surrogateescape") for path in paths] if isinstance(paths, list) else []
+
+
+def owner_of(cache: ProjectCache, name: str) -> dict[str, object]:
+    """What the owner of a slot said of itself."""
+    return facts(cache.slots / f"{name}.lock")

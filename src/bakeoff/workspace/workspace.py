@@ -1,0 +1,305 @@
+"""The way in: a snapshot of the user's tree, and slots to work on it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.failures import work_group
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Processes
+from bakeoff.engine.spawner import Spawner
+from bakeoff.settings import Settings, SlotSettings
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.deleting import delete_later
+from bakeoff.workspace.disk import DiskWatch
+from bakeoff.workspace.environment import source_roots
+from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.filters import filtered_files
+from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
+from bakeoff.workspace.locks import FileLock
+from bakeoff.workspace.mounts import Mounts, try_overlay
+from bakeoff.workspace.place import Made
+from bakeoff.workspace.pool import SlotPool
+from bakeoff.workspace.project import find_project
+from bakeoff.workspace.repository import Repository, open_repository
+from bakeoff.workspace.setup_step import setup_digest, setup_layer
+from bakeoff.workspace.slot import Slot, SlotMaker
+from bakeoff.workspace.snapshot import Dirty, Snapshot, take_snapshot
+from bakeoff.workspace.sweep import Swept, sweep
+from bakeoff.workspace.trees import Base, materialise
+
+LINKED = (".venv", "node_modules")
+"""Folders that slots see where the project has them and git does not know them."""
+
+
+@dataclass(slots=True)
+class Workspace:
+    """A snapshot of a project and the slots to work on it; made by `open_workspace`.
+
+    Attributes:
+        base: the snapshot with the repositories around it.
+        cache: the project's folder in the user's cache.
+        kind: which slots it has.
+        why: why those.
+        pool: the slots.
+        mounted_at: where slots see themselves, when that is the project's own path.
+        filtered: files that slots have as git stores them, because a content filter (LFS) is never run.
+        warnings: what went wrong without ending anything.
+        salvaged: refs under which work was saved that no result held.
+        swept: what was done with slots of dead owners at the start.
+    """
+
+    base: Base
+    cache: ProjectCache
+    kind: str
+    why: str
+    pool: SlotPool[Slot]
+    disk: DiskWatch
+    given: tuple[str, ...]
+    mounted_at: Path | None
+    filtered: tuple[str, ...]
+    swept: Swept
+    warnings: list[str]
+    salvaged: list[str]
+    setup: str | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What every slot starts from."""
+        return self.base.snapshot
+
+    @property
+    def repository(self) -> Repository:
+        """Where snapshot, results and salvaged work are kept."""
+        return self.base.repository
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Slot]:
+        """A slot as the snapshot has it, first come first served.
+
+        When the block is left in whatever way, work that `Slot.commit` did not keep is salvaged, and the slot reset.
+
+        Passes on SlotError: none can be made. DiskError: the project's slots took too much.
+        """
+        await self.disk.check()
+        async with self.pool.lease() as slot:
+            with self.disk.watching(slot):
+                yield slot
+
+    def receipt(self) -> dict[str, Any]:
+        """What attempts were given, for the record; JSON types only."""
+        return {
+            "snapshot": asdict(self.snapshot) | {"left_out": [asdict(path) for path in self.snapshot.left_out]},
+            "slots": {
+                "kind": self.kind,
+                "why": self.why,
+                "size": self.pool.size,
+                "mounted_at": None if self.mounted_at is None else str(self.mounted_at),
+                "given": list(self.given),
+                "setup": self.setup,
+            },
+            "filtered": list(self.filtered),
+            "salvaged": list(self.salvaged),
+            "swept": asdict(self.swept),
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(slots=True)
+class _Opening:
+    """What is held while a workspace is open."""
+
+    mounts: Mounts = field(default_factory=Mounts)
+    locks: list[FileLock] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def close(self) -> None:
+        self.mounts.close()
+        for lock in self.locks:
+            lock.release()
+
+
+@asynccontextmanager
+async def open_workspace(
+    project: Path,
+    settings: Settings,
+    run_id: str,
+    *,
+    base: str | None = None,
+    dirty: Dirty | None = None,
+    slots: int = 4,
+    mount_at: bool = False,
+    processes: Processes | None = None,
+    cache: Path | None = None,
+) -> AsyncIterator[Workspace]:
+    """Snapshot the project and have slots ready for work on it. The user's checkout is not touched.
+
+    Args:
+        project: a directory in the user's work tree.
+        settings: `settings.slots` says how slots are made.
+        run_id: the run that results are kept for.
+        base: a commit to start from instead of the work tree.
+        dirty: what the snapshot takes besides HEAD; None for what the settings say.
+        slots: how many at once; they are made when they are needed.
+        mount_at: show overlay slots at the project's own path, so that whatever names that path means the slot.
+        processes: runs the setup command; None for processes of the workspace's own.
+        cache: bakeoff's cache directory; None for the user's.
+
+    Passes on ProjectError, GitError, SlotError: there is nothing to snapshot, or no slot can be made.
+    """
+    opening = _Opening()
+    wanted = settings.slots
+    try:
+        found = await in_thread(_Found.look, project, cache, base, dirty or _dirty(wanted))
+        maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
+        setup = None
+        if wanted.setup is not None:
+            setup = await _set_up(maker, wanted, processes, opening)
+        salvaged: list[str] = []
+        maker.note = salvaged.append
+        limit = None if wanted.max_disk_mb is None else wanted.max_disk_mb << 20
+        pool = SlotPool(slots, maker, opening.warnings.append)
+        workspace = Workspace(
+            base=maker.made.base,
+            cache=found.cache,
+            kind=maker.kind,
+            why=why,
+            pool=pool,
+            disk=DiskWatch(found.cache, limit),
+            given=given,
+            mounted_at=maker.made.at,
+            filtered=filtered,
+            swept=found.swept,
+            warnings=opening.warnings,
+            salvaged=salvaged,
+            setup=setup,
+        )
+        async with work_group() as tasks:
+            tasks.start(workspace.disk.watch)
+            try:
+                yield workspace
+            finally:
+                tasks.tasks.cancel_scope.cancel()
+                await pool.close()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await in_thread(opening.close)
+
+
+def _dirty(settings: SlotSettings) -> Dirty:
+    return settings.dirty  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
+class _Found:
+    """The project with a fresh snapshot."""
+
+    base: Base
+    cache: ProjectCache
+    swept: Swept
+
+    @classmethod
+    def look(cls, path: Path, cache_root: Path | None, base: str | None, dirty: Dirty) -> _Found:
+        project = find_project(path)
+        cache = ProjectCache.of(project.common_dir, cache_root)
+        repository = open_repository(cache, project.object_format)
+        swept = sweep(cache)
+        snapshot = take_snapshot(project, repository, dirty=dirty, base=base)
+        delete_later(cache.dead())
+        return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
+
+
+def _prepare(
+    found: _Found, settings: SlotSettings, run: str, mount_at: bool, opening: _Opening
+) -> tuple[SlotMaker, str, tuple[str, ...], tuple[str, ...]]:
+    """Choose a kind, materialise the snapshot, copy what is configured."""
+    kind, why = _choose(found.cache, settings.kind, opening.mounts)
+    base = found.base
+    links = _links(base, settings, kind, opening)
+    copies = files_to_copy(base, settings.copy)
+    given = (*links, *(path for path in copies if path not in links))
+    base = replace(base, excludes=base.excludes + b"".join(_rule(path) for path in given))
+    layers: list[Path] = []
+    if copies:
+        home, lock = copy_layer(found.cache, base, copies)
+        opening.locks.append(lock)
+        layers.append(home)
+    lower: Path | None = None
+    if kind == "overlay":
+        tree = materialise(found.cache, base)
+        opening.locks.append(tree.lock)
+        lower = tree.path
+    at = _mount_point(base, found.cache, kind, mount_at, opening)
+    made = Made(found.cache, base, lower, layers, links, at)
+    roots = source_roots(base.entries, settings.source_roots)
+    limit = settings.max_file_mb << 20
+    maker = SlotMaker(made, kind, run, opening.mounts, roots, limit, opening.warnings.append)
+    return maker, why, filtered_files(base), given
+
+
+def _choose(cache: ProjectCache, wanted: str, mounts: Mounts) -> tuple[str, str]:
+    if wanted in ("repository", "worktree"):
+        return wanted, "asked for by tool.bakeoff.slots.kind"
+    problem = try_overlay(mounts, cache.root)
+    if problem is None:
+        return "overlay", "an overlay mount was tried and works"
+    if wanted == "overlay":
+        raise SlotError(f"tool.bakeoff.slots.kind asks for overlay slots, which cannot be had: {problem}")
+    return "repository", problem
+
+
+def _links(base: Base, settings: SlotSettings, kind: str, opening: _Opening) -> dict[str, Path]:
+    """The user's paths that slots see: configured ones, and the usual ones that are there and unknown to git."""
+    root = base.project.root
+    found = {path.rstrip("/"): check_inside(root, path, "link") for path in settings.link}
+    for name in LINKED:
+        entries = base.entries
+        known = os.fsencode(name) in entries.files or os.fsencode(name) in entries.folders
+        if (root / name).is_dir() and not known and name not in settings.copy:
+            found.setdefault(name, root / name)
+    if found and kind != "overlay":
+        opening.warnings.append(f"{', '.join(found)}: linked, so that an attempt can change them; overlay slots cannot")
+    return found
+
+
+def _rule(path: str) -> bytes:
+    """An ignore rule for exactly that path."""
+    return b"/" + re.sub(rb"([\\*?\[ !#])", rb"\\\1", os.fsencode(path)) + b"\n"
+
+
+def _mount_point(base: Base, cache: ProjectCache, kind: str, wanted: bool, opening: _Opening) -> Path | None:
+    if not wanted:
+        return None
+    problem = None
+    if kind != "overlay":
+        problem = f"{kind} slots cannot be mounted"
+    elif cache.root.is_relative_to(base.project.root):
+        problem = f"bakeoff's cache {cache.root} lies inside the project"
+    if problem is not None:
+        opening.warnings.append(f"slots are not shown at the project's own path: {problem}")
+        return None
+    return base.project.root
+
+
+async def _set_up(maker: SlotMaker, settings: SlotSettings, processes: Processes | None, opening: _Opening) -> str:
+    command = settings.setup or ""
+    base = maker.made.base
+    place = str(maker.made.at or "")
+    digest = setup_digest(command, settings.setup_inputs, base.entries, base.snapshot.tree, place)
+    async with AsyncExitStack() as stack:
+        if processes is None:
+            own = Spawner(token=f"setup-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
+            processes = await stack.enter_async_context(own)
+        home, lock = await setup_layer(maker, command, digest, processes)
+    opening.locks.append(lock)
+    maker.made = replace(maker.made, layers=[home, *maker.made.layers])
+    return digest
