@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import trio
-import trio.testing
 
 from bakeoff.model.rate.controller import Limits
 from bakeoff.model.rate.gate import Gate, Memory
+from simulation.world import run_seeded
 
 LATENCY = 0.2
 RETRY_AFTER = 2.0
@@ -48,12 +48,10 @@ class Server:
             status = 200
         else:
             status = 429
-        self.in_flight += 1
+        self.in_flight += status == 200
         self.most = max(self.most, self.in_flight)
-        try:
-            await trio.sleep(LATENCY)
-        finally:
-            self.in_flight -= 1
+        await trio.sleep(LATENCY)
+        self.in_flight -= status == 200
         self.answers.append((trio.current_time(), status))
         return status
 
@@ -118,5 +116,5 @@ def measured(
                 nursery.start_soon(one, number)
         server.rate = rate
 
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    run_seeded(seed, main)
     return max(ends) / server.best(requests), ends

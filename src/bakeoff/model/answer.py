@@ -13,40 +13,61 @@ from bakeoff.model.wires import Reading, Wire
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one answer; what sends more has lost its way."""
+LARGEST_ERROR = 64 * 1024
+"""Bytes that are read of an answer that is an error."""
 
 
 class Answer:
-    """An answer of status 200 under way.
+    """An answer under way: `start` when its headers are there, then `feed`, then `finish`.
 
     Attributes:
         reading: what is known of the reply so far.
-        ended: whether the last event was there.
+        started: whether the headers were there.
+        begun: whether a byte of the body was there.
+        ended: whether nothing that matters follows.
     """
 
     def __init__(self, wire: Wire, where: str) -> None:
         self.reading = Reading()
+        self.started = False
+        self.begun = False
         self.ended = False
         self._wire = wire
         self._where = where
+        self._status = 200
+        self._headers: Mapping[str, str] = {}
         self._decoder = EventDecoder()
         self._raw = bytearray()
         self._events = 0
         self._size = 0
+        self._broken: ModelError | None = None
+
+    def start(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take status and headers in, whose names are found in lower case."""
+        self.started = True
+        self._status, self._headers = status, headers
 
     def feed(self, chunk: bytes) -> None:
-        """Take bytes in.
-
-        Raises:
-            ModelError: they are too many, or an event is not JSON.
-        """
+        """Take bytes in. It never fails, so that whoever reads can close the connection in order."""
+        self.begun = True
         self._size += len(chunk)
+        if self._status != 200:
+            self._raw += chunk
+            self.ended = self._size > LARGEST_ERROR
+            return
         if self._size > LARGEST:
-            raise ModelError(f"{self._where}: the answer is larger than {LARGEST} bytes", "server", transient=False)
+            self._break(f"is larger than {LARGEST} bytes", transient=False)
+            return
         if not self._events:
             self._raw += chunk
         for data in self._decoder.feed(chunk):
             if not self.ended:
                 self._take(data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it tells all that matters, though bytes may be missing."""
+        return self.ended or self.reading.finish_reason is not None or (self.started and self._status != 200)
 
     def finish(self) -> Reading:
         """The reading, once no more bytes come, for whatever reason.
@@ -54,28 +75,32 @@ class Answer:
         Passes on ModelError: it is not whole, tells of an error, or was no answer at all.
         """
         failure = self._failed()
+        request_id = failures.request_id(self._headers)
         if failure is not None:
-            failure.request_id = failure.request_id or self.reading.request_id
+            failure.request_id = request_id or self.reading.request_id
             if self.reading.usage.tokens is not None:
                 failure.usage = self.reading.usage
             raise failure
+        self.reading.request_id = request_id or self.reading.request_id
         return self.reading
 
     def _failed(self) -> ModelError | None:
-        if not self.ended and self.reading.finish_reason is None:
+        if self._status == 200 and not self.is_whole:
             for data in self._decoder.end():
                 self._take(data)
-        if not self._events and not self._take_whole():
-            return failures.from_response(200, {}, bytes(self._raw), self._where)
         reading = self.reading
+        if self._broken is not None:
+            return self._broken
+        if self._status != 200 or not (self._events or self._take_whole()):
+            return failures.from_response(self._status, self._headers, bytes(self._raw[:LARGEST_ERROR]), self._where)
         if reading.error is not None:
             return failures.from_error(reading.error, self._where)
         if reading.refused:
             said = failures.visible("".join(reading.parts))
             return ModelError(f"{self._where}: {failures.SAID['refusal']}" + f": {said}" * bool(said), "refusal")
-        if reading.finish_reason is None:
+        if self._broken is None and reading.finish_reason is None:
             return ModelError(f"{self._where}: {failures.SAID['cut']} before its end", "cut")
-        return None
+        return self._broken
 
     def _take(self, data: str) -> None:
         self._events += 1
@@ -86,9 +111,13 @@ class Answer:
         try:
             event = json.loads(data)
         except ValueError:
-            text = f"{self._where}: an event of its stream is not JSON: {failures.visible(data)}"
-            raise ModelError(text, "server", request_id=self.reading.request_id) from None
+            self._break(f"has an event that is not JSON: {failures.visible(data)}")
+            return
         self._event(event)
+
+    def _break(self, what: str, transient: bool | None = None) -> None:
+        self._broken = ModelError(f"{self._where}: the answer {what}", "server", transient=transient)
+        self.ended = True
 
     def _take_whole(self) -> bool:
         """No events came: an endpoint that does not stream, an error, a page of something in between, or nothing."""
@@ -109,5 +138,4 @@ class Answer:
             try:
                 self.ended = self._wire.feed(self.reading, event)
             except (TypeError, AttributeError):
-                text = f"{self._where}: an event of its stream has another form than it should"
-                raise ModelError(text, "server", request_id=self.reading.request_id) from None
+                self._break("has another form than it should")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -27,8 +27,6 @@ from bakeoff.model.wires import Reading, Wire
 if TYPE_CHECKING:
     import httpx
 
-LARGEST_ERROR = 64 * 1024
-"""Bytes that are read of an answer that is an error."""
 LINGER = 0.25
 """Seconds to wait for an answer's last bytes after its last event, so that its connection can be used again."""
 CHARACTERS_PER_TOKEN = 3
@@ -120,6 +118,7 @@ class HttpModel:
         if client is not None:
             with anyio.CancelScope(shield=True):
                 await client.aclose()
+        self.gate.close()
 
     async def generate(self, request: Request) -> Reply:
         """Generate one reply; see `Model`.
@@ -167,45 +166,32 @@ class HttpModel:
             return reply
 
     async def _ask(self, wire: Wire, content: bytes, ticket: Ticket) -> Reading:
-        if self._client is None:
-            raise RuntimeError("the model is not open: use `async with model:`")
         deadlines = self.endpoint.deadlines
-        answer: Answer | None = None
-        request_id = None
-        now = anyio.current_time()
-        with anyio.CancelScope(deadline=now + deadlines.connect + deadlines.first_byte) as scope:
-            async with (
-                self._named_failures(lambda: answer),
-                self._client.stream(
-                    "POST",
-                    self.endpoint.base_url.rstrip("/") + wire.PATH,
-                    content=content,
-                    headers=_headers(wire, self.endpoint.key),
-                ) as response,
-            ):
-                request_id = failures.request_id(response.headers)
-                if response.status_code != 200:
-                    scope.deadline = anyio.current_time() + deadlines.between
-                    body = await _beginning(response)
-                    raise failures.from_response(response.status_code, response.headers, body, self._where)
-                ticket.accepted()
-                answer = Answer(wire, self._where)
+        answer = Answer(wire, self._where)
+        first = anyio.current_time() + deadlines.connect + deadlines.first_byte
+        with anyio.CancelScope(deadline=first) as scope:
+            async with self._named_failures(answer), self._post(wire, content) as response:
+                answer.start(response.status_code, response.headers)
+                if response.status_code == 200:
+                    ticket.accepted()
                 async for chunk in response.aiter_bytes():
+                    if answer.ended:
+                        continue
                     answer.feed(chunk)
                     scope.deadline = anyio.current_time() + (LINGER if answer.ended else deadlines.between)
-        if answer is None or (scope.cancelled_caught and answer.reading.finish_reason is None and not answer.ended):
-            limit = deadlines.first_byte if answer is None else deadlines.between
-            raise self._failure("timeout", f"silent for {limit:g} s", request_id)
-        try:
-            reading = answer.finish()
-        except ModelError as failure:
-            failure.request_id = request_id or failure.request_id
-            raise
-        reading.request_id = request_id or reading.request_id
-        return reading
+        if scope.cancelled_caught and not answer.is_whole:
+            limit = deadlines.between if answer.begun else deadlines.first_byte
+            raise self._failure("timeout", f"silent for {limit:g} s")
+        return answer.finish()
+
+    def _post(self, wire: Wire, content: bytes) -> AbstractAsyncContextManager[httpx.Response]:
+        if self._client is None:
+            raise RuntimeError("the model is not open: use `async with model:`")
+        url = self.endpoint.base_url.rstrip("/") + wire.PATH
+        return self._client.stream("POST", url, content=content, headers=_headers(wire, self.endpoint.key))
 
     @asynccontextmanager
-    async def _named_failures(self, answer: Callable[[], Answer | None]) -> AsyncIterator[None]:
+    async def _named_failures(self, answer: Answer) -> AsyncIterator[None]:
         """Turn the HTTP library's failures into ours, which hold no request and so no key.
 
         Passes on ModelError: the failure, named.
@@ -220,20 +206,16 @@ class HttpModel:
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as failure:
             raise self._failure("connection", str(failure), transient=False) from None
         except httpx.HTTPError as failure:
-            begun = answer()
-            if begun is None:
+            text = str(failure) or type(failure).__name__
+            if not answer.started:
                 # A certificate that is refused now is refused for ever.
-                transient = "CERTIFICATE" not in str(failure)
-                text = str(failure) or type(failure).__name__
-                raise self._failure("connection", text, transient=transient) from None
-            if begun.reading.finish_reason is None and not begun.ended:
-                raise self._failure("cut", str(failure) or type(failure).__name__) from None
+                refused = _certificate(failure)
+                raise self._failure("connection", refused or text, transient=not refused) from None
+            if not answer.is_whole:
+                raise self._failure("cut", text) from None
 
-    def _failure(
-        self, kind: Kind, text: str, request_id: str | None = None, *, transient: bool | None = None
-    ) -> ModelError:
-        message = f"{self._where}: {failures.SAID[kind]}: {text}"
-        return ModelError(message, kind, request_id=request_id, transient=transient)
+    def _failure(self, kind: Kind, text: str, *, transient: bool | None = None) -> ModelError:
+        return ModelError(f"{self._where}: {failures.SAID[kind]}: {text}", kind, transient=transient)
 
     def _reply(self, reading: Reading, request: Request, seconds: float) -> Reply:
         endpoint = self.endpoint
@@ -253,6 +235,15 @@ def estimate(request: Request) -> int:
     """Tokens, input and output, that `request` may use; for limits and budgets, before it is sent."""
     size = len(request.prompt or "") + sum(len(message.content) + 12 for message in request.messages)
     return size // CHARACTERS_PER_TOKEN + (request.max_tokens or UNKNOWN_OUTPUT)
+
+
+def _certificate(failure: BaseException | None) -> str | None:
+    """What was wrong with the endpoint's certificate, if that is what made the connection fail."""
+    import ssl
+
+    while failure is not None and not isinstance(failure, ssl.SSLCertVerificationError):
+        failure = failure.__cause__ or failure.__context__
+    return None if failure is None else f"its certificate is not trusted: {failure.verify_message}"
 
 
 def _client(endpoint: Endpoint) -> httpx.AsyncClient:
@@ -279,12 +270,3 @@ def _headers(wire: Wire, key: str) -> dict[str, str]:
         "Accept-Encoding": "identity",
         "User-Agent": "bakeoff",
     }
-
-
-async def _beginning(response: httpx.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > LARGEST_ERROR:
-            break
-    return bytes(body[:LARGEST_ERROR])

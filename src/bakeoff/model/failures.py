@@ -78,6 +78,9 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, where: s
         where: names model and endpoint, for the message.
     """
     text = body.decode("utf-8", "replace")
+    if 300 <= status < 400:
+        text = f"it has moved to {headers.get('location', 'another place')}; correct base_url"
+        return ModelError(_said(where, "not_found", None, text), "not_found", status=status)
     try:
         error = error_of(json.loads(text))
     except ValueError:
@@ -96,8 +99,8 @@ def from_error(error: Mapping[str, Any], where: str, status: int | None = None) 
     if isinstance(inner, dict) and isinstance(inner.get("code"), str):
         names.insert(0, inner["code"])
     kind = next((kind for name in names for kind, words in _KINDS if words.fullmatch(name)), None)
-    code = status or _number(error.get("code"))
-    if kind in (None, "bad_request", "server") and code not in (None, 400, 422):
+    code = status if status and status >= 400 else _number(error.get("code"))
+    if code is not None and (kind in (None, "server") or (kind == "bad_request" and code not in (400, 422))):
         kind = _STATUS.get(code, kind)
     if kind in (None, "bad_request") and code not in (401, 403, 404) and _TOO_LONG.search(message):
         kind = "context_length"
@@ -170,8 +173,9 @@ def visible(text: str) -> str:
     """What a person would read of `text`, which may be a proxy's HTML page, on one line."""
     if re.search(r"<html|<!doctype|<body", text, re.IGNORECASE):
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        named = f" titled {' '.join(title[1].split())!r}" if title else ""
         plain = re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text)
-        text = f"an HTML page{f' titled {title[1].strip()!r}' if title else ''}: {plain}"
+        text = f"an HTML page{named}: {plain}"
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 3] + "..."
 

@@ -154,7 +154,7 @@ def rate_now(state: State, limits: Limits) -> float:
 
 def take_slot(state: State, limits: Limits, now: float) -> float:
     """When the next request is due; the one after it is due a slot later."""
-    if now - state.touched > FORGET:
+    if NEVER < state.touched < now - FORGET:
         _forget(state)
     rate = rate_now(state, limits)
     if rate == math.inf:
@@ -236,11 +236,11 @@ def _lowered(last: Episode) -> float:
     return min(STEP * last.rate, max(STEP * seen, DEEPEST * last.rate))
 
 
-def too_many(state: State, sent: float, now: float) -> None:
-    """A request sent at `sent` was answered 503 or 529."""
+def too_many(state: State, sent: float, crowd: int, now: float) -> None:
+    """A request sent at `sent`, as one of `crowd` in flight then, was answered 503 or 529."""
     if sent < state.narrowed_at:
         return
-    state.window = max(1.0, NARROWER * min(state.window, in_flight(state) + 1))
+    state.window = max(1.0, NARROWER * min(state.window, crowd))
     state.narrowed_at = now
 
 

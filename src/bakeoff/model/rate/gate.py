@@ -64,12 +64,13 @@ class Ticket:
         sent: when it was admitted, by the gate's clock.
     """
 
-    __slots__ = ("_accepted", "_gate", "_tokens", "sent")
+    __slots__ = ("_accepted", "_crowd", "_gate", "_tokens", "sent")
 
-    def __init__(self, gate: Gate, sent: float, tokens: float) -> None:
+    def __init__(self, gate: Gate, sent: float, tokens: float, crowd: int) -> None:
         self._gate = gate
         self._accepted = False
         self._tokens = tokens
+        self._crowd = crowd
         self.sent = sent
 
     def accepted(self) -> None:
@@ -101,7 +102,7 @@ class Ticket:
                 if kind == "rate_limit":
                     controller.too_often(state, gate.limits, self.sent, now)
                 else:
-                    controller.too_many(state, self.sent, now)
+                    controller.too_many(state, self.sent, self._crowd, now)
                 controller.used_tokens(state, gate.limits, self._tokens, 0.0)
         return None if retry_after is None else retry_after * (1 + JITTER * gate.random.random())
 
@@ -172,11 +173,12 @@ class Gate:
                 if taken == -math.inf or taken < state.lowered_at:
                     slot, taken = controller.take_slot(state, self.limits, now), now
                 wait = controller.admit(state, self.limits, self.owner, now, slot, tokens)
+                crowd = controller.in_flight(state)
                 if wait == math.inf and now - self._checked > CHECK:
                     self._checked = now
                     drop_dead(state)
             if wait == 0:
-                return Ticket(self, now, tokens)
+                return Ticket(self, now, tokens, crowd)
             if wait < math.inf:
                 await anyio.sleep(wait + SLACK)
                 continue

@@ -41,17 +41,12 @@ class SharedState:
 
     def __init__(self, path: Path) -> None:
         """Open or make the file at `path`; its folder is there. Passes on OSError."""
+        self._path = path
         self._boot = _boot()
         self._sequence = -1
         self._state: State | None = None
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            if os.fstat(self._file).st_size < SIZE:
-                os.truncate(self._file, SIZE)
-            self._map = mmap.mmap(self._file, SIZE)
-        except BaseException:
-            os.close(self._file)
-            raise
+        self._file = -1
+        self._map = self._open()
 
     @classmethod
     def of(cls, base_url: str, key: str, environ: Mapping[str, str]) -> SharedState | None:
@@ -67,6 +62,8 @@ class SharedState:
             return None
 
     def __enter__(self) -> State:
+        if self._file < 0:
+            self._map = self._open()
         locked = self._lock()
         magic, version, boot, sequence, length, checksum = _HEADER.unpack_from(self._map)
         if sequence == self._sequence and self._state is not None and locked:
@@ -90,11 +87,23 @@ class SharedState:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close the file; it stays, and so does what was learned."""
+        """Close the file, until it is entered again; it stays, and so does what was learned."""
         if self._file >= 0:
             self._map.close()
             os.close(self._file)
             self._file = -1
+
+    def _open(self) -> mmap.mmap:
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            if os.fstat(file).st_size < SIZE:
+                os.truncate(file, SIZE)
+            mapped = mmap.mmap(file, SIZE)
+        except BaseException:
+            os.close(file)
+            raise
+        self._file = file
+        return mapped
 
     def _lock(self) -> bool:
         """Lock the file; after `PATIENCE` go on without, for a holder that was stopped changes nothing meanwhile."""
