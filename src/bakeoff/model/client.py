@@ -65,6 +65,7 @@ class Endpoint:
         deadlines: how long it may be silent.
         price: USD for a million tokens of input and of output; None where unknown.
         use_proxies: whether proxies that the environment names are used.
+        keep_alive: whether a connection is used again; some small servers close theirs without a word.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Endpoint:
     deadlines: Deadlines = Deadlines()
     price: tuple[float | None, float | None] = (None, None)
     use_proxies: bool = True
+    keep_alive: bool = True
 
 
 class HttpModel:
@@ -253,7 +255,9 @@ def _client(endpoint: Endpoint) -> httpx.AsyncClient:
         http1=True,
         http2=False,  # over HTTP/2 a cancelled request runs to its end at the server
         # The gate and the lanes bound requests; a second bound here would only hide them.
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
+        limits=httpx.Limits(
+            max_connections=None, max_keepalive_connections=64 if endpoint.keep_alive else 0, keepalive_expiry=30.0
+        ),
         # Silence is bounded where it is known what is waited for.
         timeout=httpx.Timeout(None, connect=endpoint.deadlines.connect),
         # Reading the system's certificates takes 20 ms that plain HTTP does not need.

@@ -182,6 +182,7 @@ class _Server:
             deadlines=Deadlines(connect=5.0, first_byte=600.0, between=120.0),
             price=(0.0, 0.0),
             use_proxies=False,
+            keep_alive=False,
         )
         async with HttpModel(endpoint, gate=self._gate, retry=ONCE) as self._client:
             self.ready.set()
