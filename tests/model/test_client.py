@@ -227,6 +227,19 @@ async def test_other_ends_of_responses():
         assert (await fails(server, "responses")).kind == "server"
 
 
+async def test_a_refusal_in_the_chat_format_has_a_place_of_its_own():
+    refusal = {"choices": [{"index": 0, "delta": {"refusal": "I must not"}, "finish_reason": "stop"}]}
+    with serve(sse(refusal)) as server:
+        failure = await fails(server)
+    assert failure.kind == "refusal"
+    assert "I must not" in str(failure)
+
+
+async def test_an_error_whose_blank_line_is_missing_is_still_one():
+    with serve(Raw((b'data: {"error": {"message": "x", "type": "overloaded_error"}}',))) as server:
+        assert (await fails(server)).kind == "overload"
+
+
 async def test_cached_tokens_are_part_of_the_input():
     usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5, "output_tokens": 1}
     events = sse(

@@ -54,6 +54,7 @@ CASES = [
     (400, {"object": "error", "message": "x", "type": "BadRequestError", "code": 400}, "bad_request"),
     (400, {"message": "x"}, "bad_request"),
     (200, {"error": {"message": "x", "code": 503}}, "overload"),
+    (200, {"error": {"message": "x", "code": "429"}}, "rate_limit"),
     (200, {"error": {"message": "x"}}, "server"),
     (200, b"hello", "server"),
     (302, NOTHING, "not_found"),

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from bakeoff.engine.process import Finished, Output, SpawnError
 from bakeoff.engine.proctable import environment, process_table
 from bakeoff.engine.retry import Retry
-from bakeoff.model import local
+from bakeoff.model import local, local_server
 from bakeoff.model.local import LocalModel, LocalModelMissingError, find_weights
 from bakeoff.model.protocol import Message, ModelError, Request
 
@@ -200,3 +201,36 @@ def test_what_is_missing_is_named(monkeypatch, tmp_path):
         LocalModel()
     found["xllamacpp"] = Package()
     assert find_weights() == tmp_path / "a.gguf"
+
+
+def test_the_server_is_told_all_that_was_found_to_matter(monkeypatch, capsys):
+    """In this process, with a stand-in for the engine: the real one runs above, where coverage does not see it."""
+    started = []
+
+    class Part:
+        pass
+
+    class Params:
+        def __init__(self):
+            self.model, self.cpuparams, self.cpuparams_batch = Part(), Part(), Part()
+
+    class Server:
+        listening_address = "http://127.0.0.1:5"
+
+        def __init__(self, params):
+            started.append(params)
+
+    def pause():
+        raise KeyboardInterrupt
+
+    engine = types.ModuleType("xllamacpp")
+    engine.CommonParams, engine.Server = Params, Server
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine)
+    monkeypatch.setattr(signal, "pause", pause)
+    with pytest.raises(KeyboardInterrupt):
+        local_server.main("w.gguf", 8, 4096)
+    (params,) = started
+    assert (params.model.path, params.hostnames, params.port) == ("w.gguf", ["127.0.0.1"], 0)
+    assert (params.n_parallel, params.n_ctx, params.verbosity) == (8, 4096, -1)
+    assert (params.cpuparams.n_threads, params.cpuparams_batch.n_threads) == (1, 1)
+    assert json.loads(capsys.readouterr().out) == {"url": "http://127.0.0.1:5"}
