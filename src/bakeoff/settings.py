@@ -75,6 +75,37 @@ class SlotSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What a user says of one model that is behind HTTP.
+
+    Attributes:
+        api: wire format: `chat`, `responses`, `completions` or `messages`.
+        base_url: the endpoint; the inventor's own one of the format where it is not set.
+        key_env: variable that holds the key.
+        model: its name at the endpoint; the name of these settings where it is not set.
+        max_tokens: tokens of output for requests that name no limit.
+        requests_per_minute: the endpoint's limit.
+        tokens_per_minute: the endpoint's limit, input and output.
+        max_in_flight: requests at once.
+        timeout: seconds that the endpoint may be silent.
+        price_in: USD for a million tokens of input.
+        price_out: USD for a million tokens of output.
+    """
+
+    api: str = "chat"
+    base_url: str | None = None
+    key_env: str | None = None
+    model: str | None = None
+    max_tokens: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_in_flight: int | None = None
+    timeout: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, checked.
 
@@ -88,6 +119,7 @@ class Settings:
         step_types: Python file that registers step types.
         agents: what the user says of each agent.
         slots: how places to work are made.
+        models: what the user says of each model, by a name of the user's own.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -101,6 +133,7 @@ class Settings:
     step_types: Path | None = None
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -184,6 +217,19 @@ def _amount(value: Any) -> float:
     return float(value)
 
 
+def _above(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
+        raise ValueError("a number above 0")
+    return float(value)
+
+
+def _url(value: Any) -> str:
+    match = re.fullmatch(r"https?://([^/?#\s]+)(/[^?#\s]*)?", value) if isinstance(value, str) else None
+    if match is None or "@" in match[1]:
+        raise ValueError("an address such as http://127.0.0.1:8000/v1, without a key in it")
+    return str(value)
+
+
 def _table(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("a table")
@@ -255,6 +301,20 @@ _SLOTS: Mapping[str, Check] = {
     "max_disk_mb": _whole,
     "max_file_mb": _whole,
 }
+_APIS = ("chat", "responses", "completions", "messages")
+_MODEL: Mapping[str, Check] = {
+    "api": _one_of(_APIS),
+    "base_url": _url,
+    "key_env": _text,
+    "model": _text,
+    "max_tokens": _whole,
+    "requests_per_minute": _above,
+    "tokens_per_minute": _above,
+    "max_in_flight": _whole,
+    "timeout": _above,
+    "price_in": _amount,
+    "price_out": _amount,
+}
 _TOP: Mapping[str, Check] = {
     "max_parallel": _whole,
     "lanes": _table,
@@ -265,6 +325,7 @@ _TOP: Mapping[str, Check] = {
     "step_types": _text,
     "agents": _table,
     "slots": _table,
+    "models": _table,
 }
 
 
@@ -279,7 +340,18 @@ def _top(table: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["slots"] = SlotSettings(**_checked(found["slots"], _SLOTS, f"{where}slots."))
     if "agents" in found:
         found["agents"] = {name: _agent(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()}
+    if "models" in found:
+        found["models"] = {name: _model(name, body, f"{where}models.{name}") for name, body in found["models"].items()}
     return found
+
+
+def _model(name: str, body: Any, where: str) -> ModelSettings:
+    model = ModelSettings(**_checked(_check(_table, body, where), _MODEL, f"{where}."))
+    if name == "local":
+        raise SettingsError(f"{where}: `local` is the built-in local model; give yours another name")
+    if (model.price_in is None) != (model.price_out is None):
+        raise SettingsError(f"{where}: price_in and price_out go together; a price that is half known is not known")
+    return model
 
 
 def _agent(name: str, body: Any, where: str) -> AgentSettings:

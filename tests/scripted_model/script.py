@@ -64,7 +64,17 @@ class Garbage:
     content_type: str = "text/event-stream"
 
 
-Reply = Say | Shell | Status | Stall | Cut | Garbage
+@dataclass(frozen=True)
+class Raw:
+    """Any answer at all: `chunks` are sent one by one, and then the connection is closed."""
+
+    chunks: tuple[bytes, ...] = ()
+    code: int = 200
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/event-stream"),)
+    stall: bool = False
+
+
+Reply = Say | Shell | Status | Stall | Cut | Garbage | Raw
 Script = Callable[["Seen"], Reply]
 """Chooses the reply for a request that offers a shell tool; others are small talk and get `ScriptedModel.aside`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from scripted_model.script import Cut, Garbage, Reply, Say, Script, Shell, Stall, Status, in_order
+from scripted_model.script import Cut, Garbage, Raw, Reply, Say, Script, Shell, Stall, Status, in_order
 from scripted_model.tools import Tool, arguments, shell_tool
-from scripted_model.wires import chat, gemini, messages, responses
+from scripted_model.wires import chat, completions, gemini, messages, responses
 
-WIRES = (chat, responses, messages, gemini)
+WIRES = (chat, completions, responses, messages, gemini)
 SMALL_TALK = Say("ok")
 
 
@@ -29,6 +30,7 @@ class Seen:
     body: dict[str, Any]
     tools: list[Tool]
     tool_results: list[str]
+    headers: dict[str, str] = field(default_factory=dict)
     reply: Reply | None = None
     left: threading.Event = field(default_factory=threading.Event)
 
@@ -41,23 +43,39 @@ class Seen:
         return json.dumps(text)[1:-1] in json.dumps(self.body)
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # many clients connect at once
+
+
 class ScriptedModel:
     """A model server that does what `script` says. A context manager; also a program, see `__main__`.
 
     `aside` answers requests that offer no shell tool: titles, summaries and the like. With `tools=False` the script
-    answers those too, for agents that use no tools.
+    answers those too, for agents that use no tools. With `tls` it speaks HTTPS.
     """
 
-    def __init__(self, script: Script | Reply, *, tools: bool = True, aside: Reply = SMALL_TALK, port: int = 0) -> None:
+    def __init__(
+        self,
+        script: Script | Reply,
+        *,
+        tools: bool = True,
+        aside: Reply = SMALL_TALK,
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.script = script if callable(script) else in_order(script)
         self.needs_tools = tools
         self.aside = aside
         self.seen: list[Seen] = []
         self.asides: list[Seen] = []
         self.release = threading.Event()
+        self.in_flight = 0
+        self._scheme = "https" if tls else "http"
         self._changed = threading.Condition()
         self._closing = False
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server = _Server(("127.0.0.1", port), _handler(self))
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -65,7 +83,7 @@ class ScriptedModel:
     @property
     def url(self) -> str:
         """The address, without a path and without a slash at its end."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> ScriptedModel:
         self._thread.start()
@@ -94,6 +112,12 @@ class ScriptedModel:
             self._changed.notify_all()
         return seen.reply
 
+    def count(self, change: int) -> None:
+        """Requests come and go."""
+        with self._changed:
+            self.in_flight += change
+            self._changed.notify_all()
+
     def stall(self, seen: Seen, connection: socket.socket) -> bool:
         """Hold a request; whether it was released while the client is still there."""
         while not self.release.wait(0.02):
@@ -106,7 +130,8 @@ class ScriptedModel:
 
 def _peek(connection: socket.socket) -> bytes:
     try:
-        return connection.recv(1, socket.MSG_PEEK)
+        # TLS cannot look ahead, but a client that waits for an answer says nothing more.
+        return connection.recv(1) if isinstance(connection, ssl.SSLSocket) else connection.recv(1, socket.MSG_PEEK)
     except OSError:
         return b""
 
@@ -144,8 +169,13 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 counts = path.endswith(("/count_tokens", ":countTokens"))
                 self._json(200 if counts else 404, {"input_tokens": 1, "totalTokens": 1} if counts else {})
                 return
-            seen = Seen(wire.NAME, path, body, wire.tools(body), wire.results(body))
-            self._answer(wire, seen, model.choose(seen))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            seen = Seen(wire.NAME, path, body, wire.tools(body), wire.results(body), headers)
+            model.count(1)
+            try:
+                self._answer(wire, seen, model.choose(seen))
+            finally:
+                model.count(-1)
 
         def _answer(self, wire: Any, seen: Seen, reply: Reply) -> None:
             streams = wire.streams(seen.path, seen.body)
@@ -154,6 +184,8 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                     self._fail(reply)
                 case Garbage():
                     self._send(200, reply.body, reply.content_type)
+                case Raw():
+                    self._raw(seen, reply)
                 case Stall():
                     if reply.headers_first:
                         self._stream_headers()
@@ -187,6 +219,19 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body[: int(len(body) * reply.share)])
             self.wfile.flush()
+            self.close_connection = True
+
+        def _raw(self, seen: Seen, reply: Raw) -> None:
+            self.send_response(reply.code)
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for chunk in reply.chunks:
+                self.wfile.write(chunk)
+                self.wfile.flush()
+            if reply.stall:
+                model.stall(seen, self.connection)
             self.close_connection = True
 
         def _fail(self, reply: Status) -> None:

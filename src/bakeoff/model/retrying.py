@@ -1,0 +1,41 @@
+"""Tries a generation again as each failure deserves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from bakeoff.engine.retry import Retry
+from bakeoff.model.protocol import TRANSIENT, ModelError, Reply
+
+RETRY = Retry(attempts=8, delay=0.5, max_delay=30.0, jitter=0.5, on=tuple(sorted(TRANSIENT)))
+"""How failures are tried again unless the caller says otherwise; `engine.retry.ONCE` switches it off."""
+LONGEST_WAIT = 300.0
+"""Seconds of `Retry-After` beyond which a request fails instead of waiting."""
+JITTER = 0.1
+"""Share of a `Retry-After` that is added at random, so that those rejected together do not return together."""
+
+
+async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: random.Random) -> Reply:
+    """The reply of `ask`, called again after failures that may pass and that `retry` names.
+
+    A time that the endpoint asked to wait takes the place of the policy's own delay.
+
+    Raises:
+        ModelError: the last failure.
+    """
+    delays = retry.delays(chance)
+    while True:
+        try:
+            return await ask()
+        except ModelError as failure:
+            delay = next(delays, None)
+            if delay is None or not failure.transient or (retry.on and failure.kind not in retry.on):
+                raise
+            if failure.retry_after is not None:
+                if failure.retry_after > LONGEST_WAIT:
+                    raise
+                delay = failure.retry_after * (1 + JITTER * chance.random())
+        await anyio.sleep(delay)
