@@ -1,0 +1,1 @@
+"""Models: one small protocol, clients, the local model, rates."""
