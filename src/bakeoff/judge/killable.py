@@ -37,7 +37,8 @@ class _Worker:
 
     def ask(self, line: bytes) -> bytes:
         """The answer to a job; empty when the worker ended first."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         try:
             self.process.stdin.write(line)
             self.process.stdin.flush()

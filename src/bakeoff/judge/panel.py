@@ -10,6 +10,7 @@ import anyio
 from bakeoff.engine.codec import strict_json
 from bakeoff.engine.errors import BudgetSpentError
 from bakeoff.engine.failures import is_stray, work_group
+from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import SKIP, ValidationResult
 
@@ -23,7 +24,8 @@ Check = Callable[[int, Any, Subject], Awaitable[ValidationResult]]
 async def examine(requirement: Any, subject: Subject) -> ValidationResult:
     """The verdict of one requirement; what it raises is an error of that requirement.
 
-    Passes on BudgetSpentError: it may not be asked.
+    Raises:
+        BudgetSpentError: it may not be asked.
     """
     try:
         found = await requirement.check(subject)
@@ -47,8 +49,8 @@ class Panel:
 
     Args:
         requirements: in the given order.
-        order: `cheap_first`: by cost, and the first that is not met ends the judging; `in_order`: as given, all of
-            them; `together`: all at once.
+        order: `cheap_first`: by cost; one that costs more than a function is judged only when all before it are
+            met. `in_order`: as given, all of them. `together`: all at once.
         dedup: an output that was judged already gets the same verdicts, unless one of them was an error.
         check: how one requirement judges; the sampler makes a leaf of it.
     """
@@ -108,7 +110,10 @@ class Panel:
                 for rank in self.ranking:
                     group.start(one, rank)
             return verdicts
+        met = True
         for rank in self.ranking:
-            if not await one(rank) and self.order == "cheap_first":
+            # Cheap ones are all judged: the next attempt and the choice among failures want to know of them.
+            if not met and self.order == "cheap_first" and self.requirements[rank].cost > Cost.CHEAP:
                 break
+            met = await one(rank) and met
         return verdicts

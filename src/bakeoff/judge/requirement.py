@@ -77,7 +77,9 @@ class Requirement:
     @property
     def identity(self) -> str:
         """What a durable run finds its verdicts by."""
-        return f"{type(self).__name__}\0{self.description}\0{getattr(self.function, '__qualname__', '')}\0{self.version}"
+        return (
+            f"{type(self).__name__}\0{self.description}\0{getattr(self.function, '__qualname__', '')}\0{self.version}"
+        )
 
     def reserve(self, subject: Subject) -> Mapping[str, float]:
         """What one check may use of a budget at most, by kind."""

@@ -1,9 +1,9 @@
 """Plain functions beside the event loop: in threads, few enough of which burn CPU that the loop keeps its pace.
 
 Every thread that computes holds the interpreter for a turn, and the loop waits for all of them. So turns are made
-short while there are such threads, and at most `BURNING` of them compute at once; threads that sleep or wait for the network do not count. One that only waits for
-its turn at the interpreter looks asleep, too: so a thread counts as waiting when it used no CPU for `SURE` seconds,
-or when none of them used any.
+short while there are such threads, and at most `BURNING` of them compute at once; threads that sleep or wait for the
+network do not count. One that only waits for its turn looks asleep, too: so a thread counts as waiting when it used no
+CPU for `SURE` seconds, or when none of them used any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -133,6 +133,9 @@ async def beside_loop(function: Callable[..., Result], *args: Any, left: Callabl
     """The result of `function(*args)`, called in a thread; what it raises is raised.
 
     Nothing can stop a thread: cancelled, this returns at once, the thread goes on, and `left` is called.
+
+    Raises:
+        RuntimeError: the function raised what would end the program (SystemExit and its like).
     """
     threads = _threads.get(None)
     if threads is None:
@@ -141,7 +144,7 @@ async def beside_loop(function: Callable[..., Result], *args: Any, left: Callabl
     job = await threads.admit()
     raised: list[BaseException] = []
 
-    def body() -> Any:
+    def body() -> Result | None:
         try:
             with _short_turns():
                 job.begin()
@@ -169,4 +172,4 @@ async def beside_loop(function: Callable[..., Result], *args: Any, left: Callabl
     threads.end(job)
     if raised:
         raise RuntimeError(f"the function raised {raised[0]!r}") from raised[0]
-    return result
+    return cast(Result, result)
