@@ -90,6 +90,8 @@ class Sampler:
         self.backlog = Backlog(max(64, 4 * concurrency_budget))
         self.panel = Panel(requirements, options.order, options.dedup, self._check)
         self.lanes = tuple(options.lanes)
+        # Where nothing is kept, told or limited, a check by a function in this process need be no leaf.
+        self.bare = not durable and not run.events.heard and not self.ceilings
         self.memo = self._kept_verdicts() if durable else {}
 
     async def attempt(self, ticket: Ticket) -> Attempt | None:
@@ -216,21 +218,26 @@ class Sampler:
 
     async def _judge(self, attempt: Attempt, since: float) -> None:
         subject = Subject(attempt.output, attempt.conversation, attempt.receipt, attempt.not_stopped)
-        left = None
-        if self.options.attempt_timeout is not None:
-            left = self.options.attempt_timeout - (self.run.clock.monotonic() - since)
-        with anyio.move_on_after(left) as scope:
+        seconds = self.options.attempt_timeout
+        if seconds is None:
             attempt.verdicts = await self.panel.judge(subject)
-            attempt.status = "passed" if all(verdict.result for verdict in attempt.verdicts) else "failed"
-        if scope.cancelled_caught:
-            said = f"not judged within the {self.options.attempt_timeout:g} s of the attempt"
-            attempt.status, attempt.error = "error", AttemptError("timeout", said)
+        else:
+            with anyio.move_on_after(seconds - (self.run.clock.monotonic() - since)) as scope:
+                attempt.verdicts = await self.panel.judge(subject)
+            if scope.cancelled_caught:
+                said = f"not judged within the {seconds:g} s of the attempt"
+                attempt.status, attempt.error = "error", AttemptError("timeout", said)
+                return
+        attempt.status = "passed" if all(verdict.result for verdict in attempt.verdicts) else "failed"
 
     async def _check(self, rank: int, requirement: Any, subject: Subject) -> ValidationResult:
         place = CURRENT.get()
         assert place is not None
         attempt = self.attempts[place.id]
         asks = requirement.cost == Cost.MODEL
+        timeouts = [limit for limit in (getattr(requirement, "timeout", None), self.options.check_timeout) if limit]
+        if self.bare and not timeouts and requirement.cost == Cost.CHEAP:
+            return await examine(requirement, subject)
         path, key = f"{self.prefix}attempt:{place.id}/check:{rank}", ""
         if self.durable:
             key = self._check_key(requirement, subject)
@@ -246,9 +253,6 @@ class Sampler:
             output = {"verdict": to_json(verdict)} if self.durable else {}
             return Outcome(output=output, usage=settled(verdict.usage) if asks else None)
 
-        timeouts = [
-            seconds for seconds in (getattr(requirement, "timeout", None), self.options.check_timeout) if seconds
-        ]
         try:
             record = await self.run.leaf(
                 path,
