@@ -105,10 +105,12 @@ class Sampler:
         self.attempts[ticket.id] = attempt
         token = CURRENT.set(CurrentAttempt(ticket.id, ticket.lane, ticket.round))
         since = self.run.clock.monotonic()
+        limit = self.options.attempt_timeout
+        until = None if limit is None else anyio.current_time() + limit
         try:
             await self._generate(attempt, ticket)
             if attempt.error is None:
-                await self._judge(attempt, since)
+                await self._judge(attempt, until)
         except BudgetSpentError as failure:
             self.stopped = self.stopped or Reason.CAP
             attempt.status, attempt.error = "error", AttemptError("budget", str(failure), failure)
@@ -216,16 +218,15 @@ class Sampler:
 
     # Its checks.
 
-    async def _judge(self, attempt: Attempt, since: float) -> None:
+    async def _judge(self, attempt: Attempt, until: float | None) -> None:
         subject = Subject(attempt.output, attempt.conversation, attempt.receipt, attempt.not_stopped)
-        seconds = self.options.attempt_timeout
-        if seconds is None:
+        if until is None:
             attempt.verdicts = await self.panel.judge(subject)
         else:
-            with anyio.move_on_after(seconds - (self.run.clock.monotonic() - since)) as scope:
+            with anyio.CancelScope(deadline=until) as scope:
                 attempt.verdicts = await self.panel.judge(subject)
             if scope.cancelled_caught:
-                said = f"not judged within the {seconds:g} s of the attempt"
+                said = f"not judged within the {self.options.attempt_timeout:g} s of the attempt"
                 attempt.status, attempt.error = "error", AttemptError("timeout", said)
                 return
         attempt.status = "passed" if all(verdict.result for verdict in attempt.verdicts) else "failed"
