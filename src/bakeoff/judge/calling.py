@@ -31,9 +31,10 @@ async def ask(model: Model, request: Request, not_stopped: list[str]) -> Reply:
 async def _let_go(model: Model, request: Request, not_stopped: list[str]) -> None:
     """See to the end of work that a model has detached from its call."""
     cancel = getattr(model, "cancel", None)
+    if not getattr(model, "detached", cancel is not None):
+        return
     if cancel is None:
-        if getattr(model, "detached", False):
-            not_stopped.append(f"{_name(model)} detaches its requests and offers no cancel")
+        not_stopped.append(f"{_name(model)} detaches its requests and offers no cancel")
         return
     with anyio.move_on_after(GRACE, shield=True) as scope:
         try:

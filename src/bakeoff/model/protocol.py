@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from bakeoff.engine.errors import BakeoffError
 
+TRANSIENT = frozenset({"rate_limit", "overload", "timeout", "cut", "server", "connection"})
+"""Kinds of failure that may be gone when the same request is sent again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -37,8 +40,8 @@ class Request:
 class Usage:
     """What a call used, as far as it is known."""
 
-    input_tokens: int | None
-    output_tokens: int | None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     cached_tokens: int | None = None
     usd: float | None = None
 
@@ -69,16 +72,18 @@ class ModelError(BakeoffError):
     def __init__(
         self,
         message: str,
-        kind: str = "server",
+        kind: str,
         *,
         retry_after: float | None = None,
-        transient: bool = False,
+        transient: bool | None = None,
         status: int | None = None,
         request_id: str | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
-        self.transient = transient
+        self.transient = kind in TRANSIENT if transient is None else transient
         self.status = status
         self.request_id = request_id
+        self.usage = usage

@@ -12,12 +12,9 @@ from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.judge.panel import ORDERS, Order
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
-from bakeoff.model.protocol import Model
+from bakeoff.model.protocol import TRANSIENT, Model
 from bakeoff.sampling.action import Ask, Call, Ticket
 from bakeoff.sampling.events import Hook
-
-TRANSIENT = ("rate_limit", "overload", "timeout", "server", "connection", "cut")
-"""Kinds of failure that trying again may help against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Options:
                 raise TypeError(f"{name} is a text, not {getattr(self, name)!r}")
         return replace(
             self,
-            retry=replace(self.retry, on=self.retry.on or TRANSIENT),
+            retry=replace(self.retry, on=self.retry.on or tuple(sorted(TRANSIENT))),
             hooks=tuple(self.hooks),
             lanes=tuple(self.lanes),
         )

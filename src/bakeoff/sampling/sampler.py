@@ -156,7 +156,10 @@ class Sampler:
             except ModelError as failure:
                 raised.append(failure)
                 known = failure.kind in UNBILLED
-                return _refused(failure, known)
+                if failure.usage is not None:
+                    attempt.usage.add(failure.usage)
+                    known = True
+                return _refused(failure)
             except BakeoffError as failure:
                 raised.append(failure)
                 return Outcome(Status.FAILED, error=str(failure), kind="error")
@@ -306,7 +309,7 @@ def ceilings_of(budget: Budget) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _refused(failure: ModelError, unbilled: bool) -> Outcome:
+def _refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
     permanent = failure.kind in PERMANENT and not failure.transient
     return Outcome(
@@ -314,7 +317,7 @@ def _refused(failure: ModelError, unbilled: bool) -> Outcome:
         {"aborted": True} if permanent else {},
         str(failure),
         failure.kind,
-        usage={"calls": 1, **({"tokens": 0, "usd": 0.0} if unbilled else {})},
+        usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if failure.kind in UNBILLED else {})},
         facts={"retry_after": failure.retry_after, "request_id": failure.request_id, "status": failure.status},
     )
 
