@@ -63,7 +63,14 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(None)
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 10, "completion_tokens": 100, "total_tokens": 110}
-        reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+        reply = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+            "usage": usage,
+        }
         data = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

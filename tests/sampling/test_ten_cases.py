@@ -487,7 +487,9 @@ def test_10_failures_do_not_outvote(kind: str) -> None:
 def test_10_a_voter_that_errs_has_no_vote() -> None:
     async def main() -> None:
         model = Backend(lambda n: (0.01 * n, rate_limited() if n == 3 else EIGHT[n - 1]))
-        result = await sample("go", [], strategy=MajorityVotingStrategy(loop_budget=2, concurrency_budget=4), model=model)
+        result = await sample(
+            "go", [], strategy=MajorityVotingStrategy(loop_budget=2, concurrency_budget=4), model=model
+        )
         assert (result.result, result.success, model.in_flight) == ("5", True, 0)
         assert list(result.errors) == [3]
         assert result.facts["support"] == 4
@@ -497,7 +499,9 @@ def test_10_a_voter_that_errs_has_no_vote() -> None:
 
 def test_10_a_long_vote_does_not_stall_the_loop() -> None:
     chance = random.Random(1)
-    texts = [" ".join(chance.choice("abcdefghijklmnop") + str(chance.randint(0, 9)) for _ in range(200)) for _ in range(64)]
+    texts = [
+        " ".join(chance.choice("abcdefghijklmnop") + str(chance.randint(0, 9)) for _ in range(200)) for _ in range(64)
+    ]
 
     async def main() -> float:
         gaps: list[float] = []
@@ -537,9 +541,9 @@ def test_best_of_n_takes_the_highest_score_of_what_passes() -> None:
 
     async def main() -> None:
         model = Backend(lambda n: (0.01 * (9 - n), f"t{n}"))
-        result = await sample("go", [scored], strategy=BestOfNStrategy(loop_budget=2, concurrency_budget=4), model=model)
+        result = await sample(
+            "go", [scored], strategy=BestOfNStrategy(loop_budget=2, concurrency_budget=4), model=model
+        )
         assert (result.result, result.success, model.started) == ("t3", True, 8)
 
     virtual(main)
-
-

@@ -128,7 +128,7 @@ class Over(Backend):
 
     async def handle(self, stream: anyio.abc.SocketStream) -> None:
         async with stream, anyio.create_task_group() as group:
-            head, _, body = (await self.received(stream)).partition(b"\r\n\r\n")
+            _, _, body = (await self.received(stream)).partition(b"\r\n\r\n")
             prompt = json.loads(body)["prompt"]
 
             async def gone() -> None:

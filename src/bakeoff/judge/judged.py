@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.judge.requirement import Cost, Requirement
@@ -39,7 +39,7 @@ class JudgedRequirement(Requirement):
         model: who judges.
         max_tokens: of its answer.
         question: another text to ask with; `{description}` and `{text}` are replaced.
-        options: further fields of the `Request`.
+        request: further fields of what it is asked (`model`, `temperature`, `json_schema`, ...).
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class JudgedRequirement(Requirement):
         question: str = _QUESTION,
         timeout: float | None = None,
         version: str = "",
-        **options: Any,
+        request: Request | None = None,
     ) -> None:
         super().__init__(description, cost=Cost.MODEL, timeout=timeout, version=version)
         self.model = model
         self.question = question
-        self.options = {"temperature": 0.0, "max_tokens": max_tokens, **options}
+        self.template = replace(request or Request(temperature=0.0), max_tokens=max_tokens)
 
     def request(self, subject: Subject) -> Request:
         """What the judge is asked."""
         text = self.question.replace("{description}", self.description).replace("{text}", subject.text)
-        return Request((Message("user", text),), **self.options)
+        return replace(self.template, messages=(Message("user", text),))
 
     def reserve(self, subject: Subject) -> Mapping[str, float]:
         """One call, its question and the longest answer."""
