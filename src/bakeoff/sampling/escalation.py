@@ -70,7 +70,7 @@ class EscalationStrategy(MultiTurnStrategy):
             last.previous, last.feedback = best, feedback(sampler.requirements, best)
             if isinstance(sampler.action, Ask):
                 last.request = self._handed_over(sampler.action.request, best, last.feedback)
-            await sampler.repaired(f"escalation: {self.handover}", best, last.id, last.feedback)
+            await sampler.repaired(f"escalation: {self.handover}", last)
         attempt = await sampler.attempt(last)
         return attempt if attempt is not None and self.accept(attempt) else None
 

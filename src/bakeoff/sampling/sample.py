@@ -188,7 +188,17 @@ class _Call:
             raised = failure
             raise
         finally:
+            await self._tell_end(announcer, result, raised)
+
+    async def _tell_end(
+        self, announcer: Announcer, result: SamplingResult | None, raised: BaseException | None
+    ) -> None:
+        try:
             await announcer.tell_end(self._end(result, raised))
+        except Exception as failure:
+            if raised is None:
+                raise
+            raised.add_note(f"a hook failed at the end, too: {failure!r}")
 
     def _end(self, result: SamplingResult | None, raised: BaseException | None) -> SamplingEnded:
         assert self.announcer is not None
@@ -230,7 +240,6 @@ class _Call:
             sampler.stopped = sampler.stopped or Reason.DEADLINE
         if winner is None:
             winner = await self.strategy.choose(sampler)
-        await sampler.drained()
         return self._result(sampler, winner)
 
     def _result(self, sampler: Sampler, winner: Attempt | None) -> SamplingResult:

@@ -87,7 +87,8 @@ class Sampler:
         self.fatal: AttemptError | None = None
         self.facts: dict[str, Any] = {}
         self.ceilings = ceilings_of(run.budget)
-        self.backlog = Backlog(max(64, 4 * concurrency_budget))
+        self.backlogs: dict[int, Backlog] = {}
+        self.most_leaves = len(requirements) + 1
         self.panel = Panel(requirements, options.order, options.dedup, self._check)
         self.lanes = tuple(options.lanes)
         # Where nothing is kept, told or limited, a check by a function in this process need be no leaf.
@@ -108,6 +109,23 @@ class Sampler:
         limit = self.options.attempt_timeout
         until = None if limit is None else anyio.current_time() + limit
         try:
+            await self._carry_out(attempt, ticket, until)
+            attempt.latency = self.run.clock.monotonic() - since
+            if attempt.usage.calls and self.announcer.heard:
+                await self.announcer.tell(AttemptEnded(self.announcer.now(), self.sampling_id, attempt))
+        finally:
+            CURRENT.reset(token)
+            attempt.latency = attempt.latency or self.run.clock.monotonic() - since
+            if not attempt.usage.calls:  # it was cancelled, or refused, before it began
+                del self.attempts[ticket.id]
+        return attempt if attempt.usage.calls else None
+
+    async def _carry_out(self, attempt: Attempt, ticket: Ticket, until: float | None) -> None:
+        # One commit for all of an attempt: nobody but itself sees of it before that.
+        backlog = Backlog(self.most_leaves) if self.durable else None
+        if backlog is not None:
+            self.backlogs[attempt.id] = backlog
+        try:
             await self._generate(attempt, ticket)
             if attempt.error is None:
                 await self._judge(attempt, until)
@@ -115,25 +133,20 @@ class Sampler:
             self.stopped = self.stopped or Reason.CAP
             attempt.status, attempt.error = "error", AttemptError("budget", str(failure), failure)
         finally:
-            CURRENT.reset(token)
-            attempt.latency = self.run.clock.monotonic() - since
-            if not attempt.usage.calls:  # it was cancelled, or refused, before it began
-                del self.attempts[ticket.id]
-        if not attempt.usage.calls:
-            return None
-        if self.announcer.heard:
-            await self.announcer.tell(AttemptEnded(self.announcer.now(), self.sampling_id, attempt))
-        return attempt
+            self.backlogs.pop(attempt.id, None)
+        if backlog is not None:
+            await backlog.drained()
 
-    async def repaired(self, kind: str, failed: Attempt, next_id: int, feedback: str) -> None:
-        """Tell that the next attempt builds on a failed one."""
-        if self.announcer.heard:
-            told = Repaired(self.announcer.now(), self.sampling_id, kind, failed, next_id, feedback)
-            await self.announcer.tell(told)
-
-    async def drained(self) -> None:
-        """Wait until everything is on disk. Passes on JournalError: it could not be written."""
-        await self.backlog.drained()
+    async def repaired(self, kind: str, ticket: Ticket) -> None:
+        """Tell that the attempt of this ticket builds on one that failed."""
+        if self.announcer.heard and ticket.previous is not None:
+            now = self.announcer.now()
+            token = CURRENT.set(CurrentAttempt(ticket.id, ticket.lane, ticket.round))
+            try:
+                told = Repaired(now, self.sampling_id, kind, ticket.previous, ticket.id, ticket.feedback)
+                await self.announcer.tell(told)
+            finally:
+                CURRENT.reset(token)
 
     # An attempt's generation.
 
@@ -178,7 +191,7 @@ class Sampler:
             timeout=self.options.attempt_timeout,
             absorb=True,
             reserve=amounts,
-            backlog=self.backlog,
+            backlog=self.backlogs.get(attempt.id),
         )
         if not attempt.usage.calls:
             attempt.usage = UsageTotal(*record.output.get("used", (1, 0, 0, 0, None, 1)))
@@ -266,7 +279,7 @@ class Sampler:
                 timeout=min(timeouts, default=None),
                 absorb=True,
                 reserve=check_amounts(requirement, subject, self.ceilings) if self.ceilings else {},
-                backlog=self.backlog,
+                backlog=self.backlogs.get(attempt.id),
             )
         except anyio.get_cancelled_exc_class():
             if asks:

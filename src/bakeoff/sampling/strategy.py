@@ -138,7 +138,7 @@ class _Chains:
             if isinstance(sampler.action, Ask):
                 ticket.request = self.strategy.revise(sampler, failed, ticket.feedback)
             if sampler.stopped is None:
-                await sampler.repaired(self.strategy.repair, failed, ticket.id, ticket.feedback)
+                await sampler.repaired(self.strategy.repair, ticket)
         attempt = await sampler.attempt(ticket)
         if attempt is not None and attempt.judged:
             self.last[lane] = attempt
