@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +20,7 @@ import bakeoff
 from bakeoff import Requirement, Subject, ValidationResult, current_attempt
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge import killable as killing
-from bakeoff.judge import threads
+from bakeoff.judge import killable_worker, threads
 from bakeoff.judge.calling import GRACE, ask, most_tokens
 from bakeoff.judge.judged import JudgedRequirement, read_answer
 from bakeoff.judge.panel import Panel, examine
@@ -300,6 +303,36 @@ async def test_workers_are_used_again_unless_dead_or_anothers() -> None:
     dead.process.wait()
     assert dead.ask(b"{}\n" * 100_000) == b""
     dead.close()
+
+
+def test_a_worker_answers_lines_with_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [
+        {"do": "match", "pattern": "b", "flags": 0, "how": "search", "text": "abc", "timeout": 9},
+        {"do": "match", "pattern": "(", "flags": 0, "how": "search", "text": "abc", "timeout": 9},
+        {"do": "schema", "schema": {"type": "array"}, "value": 3, "path": sys.path, "timeout": 9},
+        {"do": "schema", "schema": {"type": "nothing"}, "value": 3, "path": sys.path, "timeout": 9},
+    ]
+    read, written = io.BytesIO("".join(f"{json.dumps(job)}\n" for job in jobs).encode()), io.BytesIO()
+    monkeypatch.setattr(killable_worker.sys, "stdin", io.TextIOWrapper(read))
+    monkeypatch.setattr(killable_worker.sys, "stdout", io.TextIOWrapper(written))
+    handler = signal.getsignal(signal.SIGINT)
+    killable_worker.main()
+    signal.signal(signal.SIGINT, handler)
+    answers = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert answers[0] == {"matched": True}
+    assert "error" in answers[1]["raised"]
+    assert answers[2] == {"errors": ["$: 3 is not of type 'array'"]}
+    assert "nothing" in answers[3]["bad_schema"]
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    assert killable_worker.schema(jobs[2]) == {"missing": True}
+
+
+def test_a_worker_that_hangs_is_killed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(killing, "ENDING", 0.01)
+    worker = killing._take()
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    worker.close()
+    assert worker.process.returncode == -signal.SIGKILL
 
 
 def test_workers_end_with_the_process() -> None:

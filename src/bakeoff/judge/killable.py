@@ -21,6 +21,8 @@ from anyio.lowlevel import RunVar
 _PROGRAM = str(Path(__file__).with_name("killable_worker.py"))
 WORKERS = 4
 """Most workers of one event loop at once."""
+ENDING = 1.0
+"""Seconds in which an idle worker ends itself."""
 
 _idle: list[_Worker] = []
 _limits: RunVar[anyio.CapacityLimiter] = RunVar("bakeoff_killable")
@@ -52,14 +54,18 @@ class _Worker:
 
     def close(self) -> None:
         """End it and let go of its pipes; nobody may be asking it."""
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            try:
-                pipe.close()
-            except BrokenPipeError:  # a job was still in the buffer
-                pass
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.close()  # an idle one ends now
+        except BrokenPipeError:  # a job was still in the buffer
+            pass
+        try:
+            self.process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
 
 
 async def killable(job: dict[str, Any], timeout: float) -> dict[str, Any]:

@@ -124,7 +124,7 @@ async def _end(thunk: Any, ticket: Ticket) -> None:
             pass  # the generation's own, which has ended
         except Exception as failure:
             ticket.not_stopped.append(f"mellea could not cancel a generation: {failure!r}")
-    if scope.cancelled_caught:
+    if scope.cancel_called:
         ticket.not_stopped.append(f"mellea did not cancel a generation within {GRACE:g} s")
 
 
