@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.model.protocol import Usage
@@ -55,7 +55,7 @@ class UsageTotal:
 
     def to_json(self) -> list[Any]:
         """As a run keeps it; `UsageTotal(*it)` is the same again."""
-        return list(astuple(self))
+        return [self.calls, self.input_tokens, self.output_tokens, self.cached_tokens, self.usd, self.unknown]
 
 
 def total(parts: Iterable[UsageTotal]) -> UsageTotal:
