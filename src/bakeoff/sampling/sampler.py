@@ -93,6 +93,7 @@ class Sampler:
         self.lanes = tuple(options.lanes)
         # Where nothing is kept, told or limited, a check by a function in this process need be no leaf.
         self.bare = not durable and not run.events.heard and not self.ceilings
+        self.identities = [_identity(requirement) for requirement in requirements] if durable else []
         self.memo = self._kept_verdicts() if durable else {}
 
     async def attempt(self, ticket: Ticket) -> Attempt | None:
@@ -257,7 +258,7 @@ class Sampler:
             return await examine(requirement, subject)
         path, key = f"{self.prefix}attempt:{place.id}/check:{rank}", ""
         if self.durable:
-            key = self._check_key(requirement, subject)
+            key = self._check_key(rank, subject)
             path = f"{path}:{key[:12]}"
             if (kept := self.memo.get(key)) is not None:
                 _count(attempt, kept, asks)
@@ -293,15 +294,12 @@ class Sampler:
         _count(attempt, verdict, asks)
         return verdict
 
-    def _check_key(self, requirement: Any, subject: Subject) -> str:
-        whole = hashlib.blake2b(digest_size=12)
-        identity = (
-            getattr(requirement, "identity", None) or f"{type(requirement).__qualname__}\0{requirement.description}"
-        )
-        talk = "\0".join(f"{turn.role}\0{turn.content}" for turn in subject.conversation)
-        for part in (identity, subject.text, talk if self.panel.whole else ""):
-            whole.update(f"{len(part)}\0{part}\0".encode("utf-8", "surrogatepass"))
-        return whole.hexdigest()
+    def _check_key(self, rank: int, subject: Subject) -> str:
+        whole = self.identities[rank].copy()
+        whole.update(subject.text.encode("utf-8", "surrogatepass"))
+        if self.panel.whole:
+            whole.update(repr([(turn.role, turn.content) for turn in subject.conversation]).encode())
+        return str(whole.hexdigest())
 
     def _kept_verdicts(self) -> dict[str, ValidationResult]:
         """Verdicts of earlier sessions by what was judged: the same output is not judged again at another attempt."""
@@ -310,6 +308,12 @@ class Sampler:
             for path, record in self.run.history.records.items()
             if record.type == "check" and record.status is Status.COMPLETED and path.startswith(self.prefix)
         }
+
+
+def _identity(requirement: Any) -> Any:
+    """The beginning of a digest of a requirement and what it judges."""
+    said = getattr(requirement, "identity", None) or f"{type(requirement).__qualname__}\0{requirement.description}"
+    return hashlib.blake2b(f"{len(said)}\0{said}\0".encode("utf-8", "surrogatepass"), digest_size=12)
 
 
 def ceilings_of(budget: Budget) -> frozenset[str]:
