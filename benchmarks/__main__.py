@@ -23,6 +23,7 @@ ROWS = (
     "idle_place",
     "start_up",
     "rate_gate",
+    "sampling",
 )
 
 

@@ -16,6 +16,7 @@ REQUIREMENTS = {
     "spec-kit": ("specify-cli==1.2.3",),
     "langgraph": ("langgraph==1.2.24", "langgraph-checkpoint-sqlite==3.1.2"),
     "dbos": ("dbos==3.4.0",),
+    "mellea": ("mellea==0.8.0",),
 }
 
 

@@ -4,22 +4,38 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BakeoffError": "bakeoff.engine.errors",
+    "BestOfNStrategy": "bakeoff.sampling.best_of_n",
     "BudgetSpentError": "bakeoff.engine.errors",
     "Codec": "bakeoff.engine.codec",
     "DurableRun": "bakeoff.engine.durable",
+    "EscalationStrategy": "bakeoff.sampling.escalation",
     "Events": "bakeoff.engine.events",
     "FanOutError": "bakeoff.engine.durable",
+    "Generation": "bakeoff.sampling.action",
     "ItemError": "bakeoff.engine.durable",
+    "MajorityVotingStrategy": "bakeoff.sampling.vote",
+    "MultiTurnStrategy": "bakeoff.sampling.repair",
     "Outcome": "bakeoff.engine.record",
     "RaceResult": "bakeoff.engine.race",
+    "RejectionSamplingStrategy": "bakeoff.sampling.rejection",
+    "RepairTemplateStrategy": "bakeoff.sampling.repair",
+    "Requirement": "bakeoff.judge.requirement",
     "Retry": "bakeoff.engine.retry",
+    "SamplingError": "bakeoff.sampling.result",
+    "SamplingResult": "bakeoff.sampling.result",
+    "SamplingStrategy": "bakeoff.sampling.strategy",
     "Status": "bakeoff.engine.record",
     "StepContext": "bakeoff.workflow.steps.custom",
     "StepModel": "bakeoff.workflow.models",
+    "Subject": "bakeoff.judge.subject",
+    "ValidationResult": "bakeoff.judge.verdict",
+    "current_attempt": "bakeoff.judge.subject",
     "durable": "bakeoff.engine.durable",
     "fan_out": "bakeoff.engine.durable",
     "fan_out_sync": "bakeoff.engine.sync",
     "race": "bakeoff.engine.race",
+    "sample": "bakeoff.sampling.sample",
+    "sample_sync": "bakeoff.sampling.sample",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604  (a list of texts; the names are imported when they are first used)
@@ -41,6 +57,22 @@ if TYPE_CHECKING:
     from bakeoff.engine.record import Status as Status
     from bakeoff.engine.retry import Retry as Retry
     from bakeoff.engine.sync import fan_out_sync as fan_out_sync
+    from bakeoff.judge.requirement import Requirement as Requirement
+    from bakeoff.judge.subject import Subject as Subject
+    from bakeoff.judge.subject import current_attempt as current_attempt
+    from bakeoff.judge.verdict import ValidationResult as ValidationResult
+    from bakeoff.sampling.action import Generation as Generation
+    from bakeoff.sampling.best_of_n import BestOfNStrategy as BestOfNStrategy
+    from bakeoff.sampling.escalation import EscalationStrategy as EscalationStrategy
+    from bakeoff.sampling.rejection import RejectionSamplingStrategy as RejectionSamplingStrategy
+    from bakeoff.sampling.repair import MultiTurnStrategy as MultiTurnStrategy
+    from bakeoff.sampling.repair import RepairTemplateStrategy as RepairTemplateStrategy
+    from bakeoff.sampling.result import SamplingError as SamplingError
+    from bakeoff.sampling.result import SamplingResult as SamplingResult
+    from bakeoff.sampling.sample import sample as sample
+    from bakeoff.sampling.sample import sample_sync as sample_sync
+    from bakeoff.sampling.strategy import SamplingStrategy as SamplingStrategy
+    from bakeoff.sampling.vote import MajorityVotingStrategy as MajorityVotingStrategy
     from bakeoff.workflow.models import StepModel as StepModel
     from bakeoff.workflow.steps.custom import StepContext as StepContext
 

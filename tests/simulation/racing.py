@@ -15,6 +15,7 @@ async def simulate(chance: Chance, trace: Trace) -> None:
     times = [[chance.ticks() for _ in range(chance.randint(0, 3))] for _ in range(count)]
     cleanup = [chance.ticks() for _ in range(count)]
     stubborn = {entrant for entrant in range(count) if chance.likely(0.15)}
+    fixed = chance.likely(0.3)
     stop = chance.choice((None, None, None, chance.randint(0, 6)))
     running: set[int] = set()
     started: list[int] = []
@@ -23,8 +24,14 @@ async def simulate(chance: Chance, trace: Trace) -> None:
 
     async def run(entrant: int) -> int:
         trace.note("start", entrant)
-        assert not wins, f"{entrant} started although {wins[0]} had been accepted"
-        assert entrant == len(started)
+        if fixed:
+            lower = mode == "deterministic" and all(entrant < winner for winner in wins)
+            assert not wins or lower, f"{entrant} started although {min(wins)} had been accepted"
+            before = entrant - min(bound, count)
+            assert before < 0 or before in finished, "it started before the one that it builds on had ended"
+        else:
+            assert not wins, f"{entrant} started although {wins[0]} had been accepted"
+            assert entrant == len(started)
         started.append(entrant)
         running.add(entrant)
         assert len(running) <= bound
@@ -47,6 +54,11 @@ async def simulate(chance: Chance, trace: Trace) -> None:
 
     def check() -> None:
         if not wins and not scope.cancel_called and not returned:
+            places = min(bound, count)
+            if fixed:
+                open_places = {entrant % places for entrant in range(count) if entrant not in finished}
+                assert {entrant % places for entrant in running} == open_places
+                return
             assert len(running) == min(bound, count - len(finished))
 
     returned = False
@@ -56,7 +68,7 @@ async def simulate(chance: Chance, trace: Trace) -> None:
         with scope:
             if stop is not None:
                 scope.deadline = trio.current_time() + stop
-            ended = await race(count, run, accept, bound=bound, mode=mode)
+            ended = await race(count, run, accept, bound=bound, mode=mode, fixed_places=fixed)
         returned = True
         assert not running, f"{running} still run at return"
         if ended is None:

@@ -9,8 +9,8 @@ import fcntl
 import hashlib
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -131,21 +131,31 @@ class DurableRun:
         )  # fmt: skip
         self._check_open()
         options.check(
-            function, items, durable=_keeps(self.run), lanes=self.run.lanes.sizes, ceilings=self.run.budget.ceilings
+            function, items, durable=keeps(self.run), lanes=self.run.lanes.sizes, ceilings=self.run.budget.ceilings
         )
         call = _Call(self.run, function, options, next(self._numbers))
-        ends: list[Any] | None = None
+        async with self.joined():
+            return await self._ends(call, items)
+
+    @asynccontextmanager
+    async def joined(self) -> AsyncIterator[Run]:
+        """The engine's run, for work that is built on it.
+
+        The work is cancelled when the run is over. An item of the same run in which this is called holds no place
+        meanwhile.
+
+        Passes on BakeoffError: the run is over.
+        """
+        self._check_open()
         with anyio.CancelScope() as scope:
             self._calls.add(scope)
             try:
                 async with waiting(self.run):
-                    ends = await self._ends(call, items)
+                    yield self.run
             finally:
                 self._calls.discard(scope)
-        if ends is None:
+        if scope.cancelled_caught:
             self._check_open()
-        assert ends is not None
-        return ends
 
     async def _ends(self, call: _Call, items: Iterable[Any]) -> list[Any]:
         least, title = call.options.min_success, call.name
@@ -185,7 +195,8 @@ class DurableRun:
             scope.cancel()
 
 
-def _keeps(run: Run) -> bool:
+def keeps(run: Run) -> bool:
+    """Whether results of the run are found again."""
     return not isinstance(run.journal, NoJournal)
 
 
@@ -200,7 +211,7 @@ class _Call:
         self.lanes = tuple(options.lanes)
         self.amounts = options.amounts(run.budget.ceilings)
         self.backlog = Backlog(options.max_concurrency)
-        self.durable = _keeps(run)
+        self.durable = keeps(run)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
         )

@@ -82,7 +82,18 @@ class Warned:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpened | GateOpened | Warned
+@dataclass(slots=True)
+class JobEvent:
+    """What a job says of itself; each job has its own. Consumers that do not know one pass it over.
+
+    Attributes:
+        at: wall-clock seconds since the epoch.
+    """
+
+    at: float
+
+
+Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpened | GateOpened | Warned | JobEvent
 
 
 class Events:

@@ -93,7 +93,10 @@ class Lanes:
         self._take(lease)
 
     def _fits(self, wanted: tuple[str, ...], free: Mapping[str, int]) -> bool:
-        return all(free[name] > 0 for name in wanted)
+        for name in wanted:  # noqa: SIM110  (asked for every leaf; a generator takes four times as long)
+            if free[name] <= 0:
+                return False
+        return True
 
     def _take(self, wanted: tuple[str, ...]) -> None:
         for name in wanted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -33,6 +33,7 @@ async def race(
     *,
     bound: int,
     mode: Literal["deterministic", "fastest"] = "deterministic",
+    fixed_places: bool = False,
 ) -> RaceResult[Result]:
     """Run entrants 0 to `entrants - 1` in order, at most `bound` at once, until one is accepted.
 
@@ -46,6 +47,8 @@ async def race(
         accept: whether a result wins.
         bound: most entrants running at once, at least 1.
         mode: see above.
+        fixed_places: entrant `n` runs at place `n % bound`, after `n - bound`, and at no other: for entrants that
+            build on the one before them at their place. A free place takes the next entrant otherwise.
 
     Raises:
         ValueError: `bound` is less than 1, `entrants` negative, or the mode is unknown.
@@ -62,7 +65,11 @@ async def race(
         raise ValueError(f"the mode of a race is deterministic or fastest, not {mode!r}")
     ended: RaceResult[Result] = RaceResult()
     scopes: dict[int, anyio.CancelScope] = {}
-    upcoming = iter(range(entrants))
+    places = min(bound, entrants)
+    pool = iter(range(entrants))
+
+    def still_counts(entrant: int) -> bool:
+        return ended.winner is None or (mode == "deterministic" and entrant < ended.winner)
 
     def won(entrant: int) -> None:
         if mode == "fastest":
@@ -74,8 +81,10 @@ async def race(
             if other != entrant and (mode == "fastest" or other > entrant):
                 scope.cancel()
 
-    async def work() -> None:
-        while ended.winner is None and (entrant := next(upcoming, None)) is not None:
+    async def work(upcoming: Iterator[int]) -> None:
+        for entrant in upcoming:
+            if not still_counts(entrant):
+                return
             with anyio.CancelScope() as scope:
                 scopes[entrant] = scope
                 try:
@@ -87,6 +96,6 @@ async def race(
                     won(entrant)
 
     async with work_group() as group:
-        for _ in range(min(bound, entrants)):
-            group.start(work)
+        for place in range(places):
+            group.start(work, iter(range(place, entrants, places)) if fixed_places else pool)
     return ended

@@ -18,7 +18,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
 from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, decode_record, encode, encode_record
-from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal
+from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, Status
@@ -59,6 +59,7 @@ class Run:
         random: Random | None = None,
     ) -> None:
         self.journal = journal or MemoryJournal()
+        self._keeps = not isinstance(self.journal, NoJournal)
         self.history = history or History(root)
         self.root = root
         self.lanes = lanes or Lanes({LEAVES: DEFAULT_MAX_PARALLEL})
@@ -167,9 +168,10 @@ class Run:
             place = self._take_place()
             try:
                 begun, since = self.clock.wall(), self.clock.monotonic()
-                started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
-                if reserve:
-                    await self._on_record(started, path, reservation)
+                if self._keeps:
+                    started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
+                    if reserve:
+                        await self._on_record(started, path, reservation)
                 if self.events.heard:
                     self.events.emit(NodeStarted(begun, path, type_, attempt, place))
                 outcome = await _guarded(work, attempt, timeout)
@@ -217,13 +219,16 @@ class Run:
 
         Cancelled, it is written all the same. Passes on JournalError: it could not be written.
         """
-        text, files = encode_record(record, self.root)
-        if self.masker.forms:
-            text = self.masker.text(text)
-            record = decode_record(record.path, json.loads(text), self.root)
-        batch = self.journal.append("end", record.path, text, files)
+        batch: Batch | None = None
+        if self._keeps or self.masker.forms:
+            text, files = encode_record(record, self.root)
+            if self.masker.forms:
+                text = self.masker.text(text)
+                record = decode_record(record.path, json.loads(text), self.root)
+            batch = self.journal.append("end", record.path, text, files)
         self.history.records[record.path] = record
-        await (batch.committed() if backlog is None else backlog.add(batch))
+        if batch is not None:
+            await (batch.committed() if backlog is None else backlog.add(batch))
         if self.events.heard:
             self.events.emit(NodeEnded(record.ended_at, record))
         return record

@@ -1,0 +1,1 @@
+"""Judging: requirements and their verdicts."""

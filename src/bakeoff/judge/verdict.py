@@ -1,0 +1,101 @@
+"""How one requirement judged one output: passed, failed, or could not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.model.protocol import Usage
+
+UNDECIDED = "undecided"
+SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationResult:
+    """The verdict of a requirement.
+
+    Attributes:
+        result: whether the output meets the requirement.
+        reason: why, for a person and for the next attempt.
+        score: how well, where the requirement can say; higher is better.
+        error: why it could not be judged (`undecided`, `timeout`, `skipped`, or what was raised); never a pass.
+        usage: what a model that judged reported.
+        receipt: the evidence, where there is any.
+
+    Raises:
+        TypeError: `result` is neither True nor False.
+        ValueError: it is True beside an error.
+    """
+
+    result: bool
+    reason: str = ""
+    score: float | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    receipt: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.result, bool):
+            raise TypeError(f"a verdict is True or False, not {self.result!r}")
+        if self.result and self.error is not None:
+            raise ValueError(f"what could not be judged has not passed: {self.error}")
+
+    def __bool__(self) -> bool:
+        return self.result
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed`, `error`, `undecided` or `skipped`."""
+        if self.error is None:
+            return "passed" if self.result else "failed"
+        return self.error if self.error in (UNDECIDED, SKIPPED) else "error"
+
+
+SKIP = ValidationResult(False, "not judged: an earlier requirement was not met", error=SKIPPED)
+
+
+def verdict_of(value: object) -> ValidationResult:
+    """What a validator returned, as a verdict; anything but a bool, (bool, text) or a verdict is an error."""
+    if isinstance(value, ValidationResult):
+        return value
+    if isinstance(value, bool):
+        return ValidationResult(value)
+    match value:
+        case (bool(result), str(reason)):
+            return ValidationResult(result, reason)
+    close = getattr(value, "close", None)
+    if callable(close) and hasattr(value, "send"):
+        close()  # a coroutine: it would warn that nobody awaited it
+        said = "a coroutine that nobody awaits: make the function itself async"
+    else:
+        said = f"{type(value).__name__} {value!r:.100}"
+    return ValidationResult(False, error=f"a validator returns True, False, (bool, reason) or a verdict; not {said}")
+
+
+def to_json(result: ValidationResult) -> dict[str, Any]:
+    """A verdict as a run keeps it."""
+    data: dict[str, Any] = {"result": result.result}
+    for name in ("reason", "score", "error"):
+        if (value := getattr(result, name)) not in (None, ""):
+            data[name] = value
+    if result.usage is not None:
+        used = result.usage
+        data["usage"] = [used.input_tokens, used.output_tokens, used.cached_tokens, used.usd]
+    if result.receipt:
+        data["receipt"] = dict(result.receipt)
+    return data
+
+
+def from_json(data: Mapping[str, Any]) -> ValidationResult:
+    """The verdict that `to_json` was given."""
+    usage = data.get("usage")
+    return ValidationResult(
+        data["result"],
+        data.get("reason", ""),
+        data.get("score"),
+        data.get("error"),
+        None if usage is None else Usage(*usage),
+        data.get("receipt"),
+    )

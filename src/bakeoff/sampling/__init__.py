@@ -1,0 +1,1 @@
+"""Sampling: many attempts at one answer, judged, repaired, chosen among."""

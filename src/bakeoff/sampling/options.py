@@ -1,0 +1,102 @@
+"""What sampling was asked for, checked before anything is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bakeoff.engine.arguments import amounts, check_retry, number
+from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.judge.panel import ORDERS, Order
+from bakeoff.judge.requirement import Cost
+from bakeoff.judge.subject import Subject
+from bakeoff.model.protocol import TRANSIENT, Model
+from bakeoff.sampling.action import Ask, Call, Ticket
+from bakeoff.sampling.events import Hook
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `sample`; see there."""
+
+    judge: Model | None = None
+    budget: Mapping[str, float] | None = None
+    reserve: Mapping[str, float] | None = None
+    name: str | None = None
+    version: str = ""
+    hooks: Iterable[Hook] = ()
+    retry: Retry = ONCE
+    attempt_timeout: float | None = None
+    check_timeout: float | None = None
+    deadline: float | None = None
+    order: Order = "cheap_first"
+    dedup: bool = True
+    lanes: Iterable[str] = ()
+
+    def checked(self) -> Options:
+        """The same, with a retry policy that never repeats what is permanent.
+
+        Raises:
+            ValueError: a value is out of its range.
+            TypeError: something is of the wrong kind.
+        """
+        amounts("budget", self.budget)
+        amounts("reserve", self.reserve)
+        check_retry(self.retry)
+        for name in ("attempt_timeout", "check_timeout", "deadline"):
+            value = getattr(self, name)
+            if value is not None and not 0 < number(name, value) < math.inf:
+                raise ValueError(f"{name} is a number of seconds above 0, not {value!r}")
+        if self.order not in ORDERS:
+            raise ValueError(f"order is one of {', '.join(ORDERS)}; not {self.order!r}")
+        if isinstance(self.lanes, (str, Mapping)):
+            raise TypeError(f"lanes is a list of names, not {self.lanes!r}")
+        for name in ("name", "version"):
+            if not isinstance(getattr(self, name) or "", str):
+                raise TypeError(f"{name} is a text, not {getattr(self, name)!r}")
+        return replace(
+            self,
+            retry=replace(self.retry, on=self.retry.on or tuple(sorted(TRANSIENT))),
+            hooks=tuple(self.hooks),
+            lanes=tuple(self.lanes),
+        )
+
+    def amounts(self, action: Ask | Call, ticket: Ticket, ceilings: Iterable[str]) -> dict[str, float]:
+        """What one generation reserves of a budget with these ceilings.
+
+        Raises:
+            ValueError: nobody knows how much it may use.
+        """
+        found: dict[str, float] = {}
+        for kind in ceilings:
+            amount = (self.reserve or {}).get(kind)
+            if amount is None:
+                amount = {"calls": 1.0, "tokens": action.most_tokens(ticket)}.get(kind, math.inf)
+            if amount == math.inf:
+                hint = "give the request max_tokens, or " if kind == "tokens" else ""
+                raise ValueError(
+                    f"there is a ceiling on {kind}, and nobody knows how much one attempt may use: "
+                    f"{hint}say reserve={{{kind!r}: ...}}"
+                )
+            found[kind] = amount
+        return found
+
+
+def check_amounts(requirement: Any, subject: Subject, ceilings: Iterable[str]) -> dict[str, float]:
+    """What one check reserves of a budget with these ceilings.
+
+    Raises:
+        ValueError: a model judges, and nobody knows how much it may use.
+    """
+    reserve = getattr(requirement, "reserve", None)
+    asked: Mapping[str, float] = {} if reserve is None else reserve(subject)
+    found = {kind: asked[kind] for kind in ceilings if kind in asked}
+    for kind in ceilings:
+        if requirement.cost == Cost.MODEL and not found.get(kind, math.inf) < math.inf:
+            raise ValueError(
+                f"there is a ceiling on {kind}, and the requirement {requirement.description!r} does not say how much "
+                "one check may use: its `reserve` must"
+            )
+    return found
