@@ -229,6 +229,7 @@ class Sampler:
     def _failed(self, attempt: Attempt, ticket: Ticket, record: Record, raised: BaseException | None) -> None:
         error = AttemptError(record.kind or "error", record.error or "failed", raised)
         attempt.status, attempt.error = "error", error
+        attempt.receipt = record.facts or {}
         own = ticket.previous is not None and error.kind in OWN  # a conversation of its own, which grew too long
         if record.output.get("aborted") and not own and self.stopped is None:
             self.stopped, self.fatal = Reason.PERMANENT, error
@@ -277,6 +278,7 @@ class Sampler:
                 "check",
                 work,
                 key=key,
+                lanes=[lane for lane in getattr(requirement, "lanes", ()) if lane in self.run.lanes.sizes],
                 timeout=min(timeouts, default=None),
                 absorb=True,
                 reserve=check_amounts(requirement, subject, self.ceilings) if self.ceilings else {},
@@ -335,7 +337,12 @@ def _refused(failure: ModelError) -> Outcome:
         str(failure),
         failure.kind,
         usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if failure.kind in UNBILLED else {})},
-        facts={"retry_after": failure.retry_after, "request_id": failure.request_id, "status": failure.status},
+        facts={
+            "retry_after": failure.retry_after,
+            "request_id": failure.request_id,
+            "status": failure.status,
+            **failure.facts,
+        },
     )
 
 

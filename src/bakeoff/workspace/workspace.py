@@ -136,6 +136,7 @@ async def open_workspace(
     *,
     base: str | None = None,
     dirty: Dirty | None = None,
+    snapshot: Snapshot | None = None,
     slots: int = 4,
     mount_at: bool = False,
     processes: Processes | None = None,
@@ -149,6 +150,7 @@ async def open_workspace(
         run_id: the run that results are kept for.
         base: a commit to start from instead of the work tree.
         dirty: what the snapshot takes besides HEAD; None for what the settings say.
+        snapshot: one that was taken before, to work on instead of a new one.
         slots: how many at once; they are made when they are needed.
         mount_at: show overlay slots at the project's own path, so that whatever names that path means the slot.
         processes: runs the setup command; None for processes of the workspace's own.
@@ -159,7 +161,7 @@ async def open_workspace(
     opening = _Opening()
     wanted = settings.slots
     try:
-        found = await in_thread(_Found.look, project, cache, base, dirty or _dirty(wanted))
+        found = await in_thread(_Found.look, project, cache, base, dirty or _dirty(wanted), snapshot)
         maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
         setup = None
         if wanted.setup is not None:
@@ -208,12 +210,14 @@ class _Found:
     swept: Swept
 
     @classmethod
-    def look(cls, path: Path, cache_root: Path | None, base: str | None, dirty: Dirty) -> _Found:
+    def look(
+        cls, path: Path, cache_root: Path | None, base: str | None, dirty: Dirty, snapshot: Snapshot | None
+    ) -> _Found:
         project = find_project(path)
         cache = ProjectCache.of(project.common_dir, cache_root)
         repository = open_repository(cache, project.object_format)
         swept = sweep(cache)
-        snapshot = take_snapshot(project, repository, dirty=dirty, base=base)
+        snapshot = snapshot or take_snapshot(project, repository, dirty=dirty, base=base)
         delete_later(cache.dead())
         return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
 
