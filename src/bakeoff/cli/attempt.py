@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunStore
 
 CHECK = click.option(
     "--check", "checks", multiple=True, metavar="CMD", help="Must end with exit status 0; may be repeated."
@@ -94,7 +98,7 @@ def _task(given: str) -> str:
     return given
 
 
-def attempt_store():  # type: ignore[no-untyped-def]
+def attempt_store() -> RunStore:
     """The runs of the git work tree that this folder lies in: attempts are kept at its top."""
     from bakeoff.engine.store import RunStore
     from bakeoff.workspace.project import find_project

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff import __version__
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
@@ -29,6 +28,7 @@ from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.score import ScoreRequirement
 from bakeoff.sampling.action import Maker
+from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import JOB
@@ -83,7 +83,6 @@ async def start(
         "project": str(store.project),
         "options": options.to_json(),
         "created_at": SystemClock().wall(),
-        "bakeoff": __version__,
     }
     return folder, await job.run(folder, meta)
 
@@ -261,18 +260,19 @@ class _Job:
             compare=options.score is not None or bool(options.refs),
         )
         return await sample(
-            self._maker(run, folder, spawner, workspace),
+            self._maker(folder, spawner, workspace),
             requirements,
             strategy=strategy,
             run=DurableRun(run),
             name=JOB,
             reserve=self.reserve,
-            lanes=(AGENTS,),
+            lanes=() if self.entry is None else (AGENTS,),
         )
 
-    def _maker(self, run: Run, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> Maker:
+    def _maker(self, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> Maker:
         options = self.options
-        assert self.entry is not None
+        if self.entry is None:
+            return GivenMaker(options.refs, workspace, options.protection, folder.id)
         return AgentMaker(
             self.entry,
             options.task,
