@@ -133,7 +133,7 @@ def _print_ending(
     for line in table_lines(found):
         out(line)
     total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
-    if total:
+    if total and not found.options.refs:
         out(f"used: {total}")
     for text in ending.facts.get("salvaged") or ():
         out(f"unfinished work is kept as {text}")

@@ -16,8 +16,8 @@ from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder, RunStore
-    from bakeoff.workspace.overview import Cleaning
     from bakeoff.report.overview import Overview
+    from bakeoff.workspace.overview import Cleaning
 
 STATUSES = ("paused", "completed", "failed", "aborted", "cancelled", "budget_spent", "unreadable")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -168,6 +168,8 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
+            if run.job == "attempt":
+                _forget_attempts(run)
             run.folder.delete()
         except OSError as failure:
             chosen.stay.append((run.folder.id, f"{failure.filename or run.folder.root}: {failure.strerror}"))
@@ -175,6 +177,12 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
         finally:
             lock.release()
         yield run, size
+
+
+def _forget_attempts(run: Overview) -> None:
+    from bakeoff.sampling.attempt.forgetting import forget
+
+    forget(run.folder.root.parents[2], run.folder.id)
 
 
 def _count(chosen: Choice) -> str:

@@ -22,7 +22,8 @@ class ValidationResult:
         result: whether the output meets the requirement.
         reason: why, for a person and for the next attempt.
         score: how well, where the requirement can say; higher is better.
-        error: why it could not be judged (`undecided`, `invalid`, `timeout`, `skipped`, or what was raised); never a pass.
+        error: why it could not be judged (`undecided`, `invalid`, `timeout`, `skipped`, or what was raised); never a
+            pass.
         usage: what a model that judged reported.
         receipt: the evidence, where there is any.
 

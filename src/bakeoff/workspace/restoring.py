@@ -19,7 +19,7 @@ class Restored:
 
 
 def restored(repository: Repository, snapshot: str, commit: str, paths: Iterable[str], ref: str) -> Restored:
-    """`commit` with `paths` as `snapshot` has them, kept as `ref`; its parent is the snapshot. To be called in a thread.
+    """`commit` with `paths` as `snapshot` has them, kept as `ref`, on top of the snapshot. To be called in a thread.
 
     Passes on GitError: bakeoff's repository cannot be written.
     """

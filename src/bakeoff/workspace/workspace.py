@@ -91,9 +91,10 @@ class Workspace:
         Passes on SlotError: none can be made. DiskError: the project's slots took too much.
         """
         await self.disk.check()
-        async with self.pool.lease() as slot:
-            with self.disk.watching(slot):
-                yield slot
+        with self.disk.opened():
+            async with self.pool.lease() as slot:
+                with self.disk.watching(slot):
+                    yield slot
 
     def receipt(self) -> dict[str, Any]:
         """What attempts were given, for the record; JSON types only."""

@@ -181,7 +181,11 @@ class _Job:
         meta: Mapping[str, Any] | None,
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
-        """The session, to its end."""
+        """The session, to its end.
+
+        Raises:
+            AssertionError: never.
+        """
         base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
         masker = Masker()
         spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
@@ -228,7 +232,6 @@ class _Job:
             if result.reason is Reason.CAP:
                 return Ending(RunStatus.BUDGET_SPENT, _spent(result), _facts(result, workspace))
             return Ending(RunStatus.COMPLETED, None, _facts(result, workspace))
-        raise AssertionError("a workspace swallows nothing")
 
     def _announce(self) -> None:
         """Say how many calls there may be, and how far the budget can be overshot, before the first one."""

@@ -1,4 +1,4 @@
-"""Taking an attempt over: its diff, its changes in the user's files, or a branch. To be called in a thread, or alone."""
+"""Taking an attempt over: its diff, its changes in the user's files, or a branch. Its functions block."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,6 @@ class AgentMaker:
     grace: float = 5.0
     all_tokens: int | None = None
     resumed: bool = False
-    _made: dict[int, str] = field(default_factory=dict)
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -127,7 +126,7 @@ class AgentMaker:
         if self.resumed:
             await in_thread(self._put_aside, name)
         try:
-            result = await self._ask(slot, ticket, name)
+            result = await self._ask(slot, ticket)
         finally:
             await slot.end_processes()
         made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
@@ -158,20 +157,21 @@ class AgentMaker:
             if found == ref:
                 repository.set_ref(salvage_name(self.run, name), commit)
 
-    async def _ask(self, slot: Slot, ticket: Ticket, name: str) -> AgentResult:
+    async def _ask(self, slot: Slot, ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
         before = ticket.previous.receipt if ticket.previous is not None else {}
         if before:
             await slot.check_out(before["commit"])
             session = before.get("session_id") if self.entry.can_resume else None
             if session:
-                result = await self._call(slot, name, _filled(REPAIR, self.task, ticket.feedback), session)
+                result = await self._call(slot, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
                 if not _is_lost(result):
                     return result
         prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
-        return await self._call(slot, name, prompt, None)
+        return await self._call(slot, ticket, prompt, None)
 
-    async def _call(self, slot: Slot, name: str, prompt: str, session: str | None) -> AgentResult:
+    async def _call(self, slot: Slot, ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
+        name = f"attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
         while os.path.exists(f"{log}.out"):
@@ -183,7 +183,7 @@ class AgentMaker:
             InSlot(slot, self.processes),
             cwd=slot.path,
             log=log,
-            env=_QUIET,
+            env={**_QUIET, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
         )
