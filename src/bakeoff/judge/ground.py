@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Finished, Processes
+from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.workspace.running import InSlot
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
@@ -55,10 +56,9 @@ class Ground:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
             while (log := str(self.logs / f"{name}.{number}")) and os.path.exists(f"{log}.out"):
                 number = self._numbers[name] = number + 1
-        shell = ("sh", "-c", command)
+        asked = Command(("sh", "-c", command), slot.path, env, log=log, timeout=timeout, grace=self.grace)
         try:
-            asked = slot.command(shell, env=env, log=log, timeout=timeout, grace=self.grace)
-            return await self.processes.run(asked)
+            return await InSlot(slot, self.processes).run(asked)
         finally:
             await slot.end_processes()
 

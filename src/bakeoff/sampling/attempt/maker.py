@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
-from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import Protection
 from bakeoff.model.protocol import ModelError, Usage
@@ -19,6 +19,7 @@ from bakeoff.sampling.attempt.kept import keep
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.running import InSlot
 from bakeoff.workspace.salvage import salvage_name
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
@@ -52,20 +53,6 @@ class AttemptFailure(ModelError):
 
 _KINDS = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
 """Kinds of an agent's failure that models have by another name."""
-
-
-@dataclass(slots=True)
-class InSlot:
-    """Runs commands in a slot."""
-
-    slot: Slot
-    processes: Processes
-
-    async def run(self, command: Command) -> Finished:
-        """See `Processes`. Passes on SpawnError: it could not be started."""
-        slot = self.slot
-        argv = [*slot.argv_prefix, *command.argv]
-        return await self.processes.run(replace(command, argv=argv, cwd=slot.cwd, env={**slot.env, **command.env}))
 
 
 @dataclass(slots=True)
