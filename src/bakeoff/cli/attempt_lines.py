@@ -53,6 +53,8 @@ class AttemptLines:
             made = f"{size['files']} changed, +{size['added']} -{size['deleted']}" if size else "nothing changed"
             if record.status is Status.COMPLETED:
                 self._say(f"· {what}: {made} ({took})")
+            elif record.kind == "unmade":
+                self._say(f"- {what}: {record.error}")
             else:
                 self._say(f"✗ {what}: {record.kind}: {record.error}")
             return

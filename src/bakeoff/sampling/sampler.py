@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -35,6 +36,9 @@ OWN = frozenset({"bad_request", "context_length"})
 
 UNBILLED = frozenset({"auth", "bad_request", "not_found", "context_length", "rate_limit", "overload"})
 """Kinds of error by which a request was refused: nothing was generated."""
+
+UNMADE = "unmade"
+"""The kind of a generation that was not begun: it had waited for its lanes, and in the meantime sampling stopped."""
 
 
 class Sampler:
@@ -127,8 +131,7 @@ class Sampler:
         if backlog is not None:
             self.backlogs[attempt.id] = backlog
         try:
-            await self._generate(attempt, ticket)
-            if attempt.error is None:
+            if await self._generate(attempt, ticket) and attempt.error is None:
                 await self._judge(attempt, until)
         except BudgetSpentError as failure:
             self.stopped = self.stopped or Reason.CAP
@@ -151,7 +154,8 @@ class Sampler:
 
     # An attempt's generation.
 
-    async def _generate(self, attempt: Attempt, ticket: Ticket) -> None:
+    async def _generate(self, attempt: Attempt, ticket: Ticket) -> bool:
+        """Whether it was begun."""
         if isinstance(self.action, Ask):
             ticket.request = attempt.request = self.action.request_of(ticket)
         amounts = self.options.amounts(self.action, ticket, self.ceilings) if self.ceilings else {}
@@ -159,6 +163,11 @@ class Sampler:
         raised: list[BaseException] = []
 
         async def work(_: int) -> Outcome:
+            if self.stopped is None and self._is_spent(amounts):
+                self.stopped = Reason.CAP
+            if self.stopped is not None:
+                none = dict.fromkeys(("calls", *amounts), 0)
+                return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
             attempt.usage.calls += 1
             known = False
             try:
@@ -194,14 +203,27 @@ class Sampler:
             reserve=amounts,
             backlog=self.backlogs.get(attempt.id),
         )
+        if record.kind == UNMADE:
+            return False
         if not attempt.usage.calls:
             attempt.usage = UsageTotal(*record.output.get("used", (1, 0, 0, 0, None, 1)))
         if record.status is not Status.COMPLETED:
             self._failed(attempt, ticket, record, raised[-1] if raised else None)
-            return
+            return True
         generation = made[-1] if made else _kept(record, ticket)
         attempt.output = record.output["value"] if self.durable else generation.output
         attempt.conversation, attempt.receipt = generation.conversation, generation.facts
+        return True
+
+    def _is_spent(self, amounts: Mapping[str, float]) -> bool:
+        """Whether calls that ended used more than they had reserved, so that this one does not fit any more."""
+        budget: Budget | None = self.run.budget
+        while budget is not None:
+            for kind, amount in amounts.items():
+                if budget.ceilings.get(kind, math.inf) - budget.spent[kind] < amount - 1e-9:
+                    return True
+            budget = budget.parent
+        return False
 
     async def _make(self, ticket: Ticket, amounts: dict[str, float]) -> Generation:
         if isinstance(self.action, Ask):

@@ -11,6 +11,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.judge.verdict import ValidationResult, from_json
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.sampler import UNMADE
 
 JOB = "attempt"
 
@@ -152,7 +153,7 @@ def _made(view: AttemptView, record: Record) -> None:
     view.facts, view.usage = record.facts or {}, record.usage or {}
     if record.status is Status.COMPLETED:
         view.status = "made"
-    else:
+    elif record.kind != UNMADE:
         view.status, view.error, view.kind = "error", record.error, record.kind
 
 
