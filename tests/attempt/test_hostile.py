@@ -59,7 +59,7 @@ def test_nothing_but_protected_changes_are_no_attempt(lab):
         "printf '[pytest]\\naddopts = --co\\n' > pytest.ini; echo '# x' >> calc.py",
         "printf '[tool.pytest.ini_options]\\naddopts = \"--co\"\\n' > pyproject.toml; echo '# x' >> calc.py",
         "echo 'import os; os._exit(0)' > sitecustomize.py; echo '# x' >> calc.py",
-        "mkdir pytest; echo 'print(\"1 passed in 0.1s\")' > pytest/__main__.py; touch pytest/__init__.py; echo '# x' >> calc.py",
+        "mkdir pytest; echo 'print(\"1 passed in 1s\")' > pytest/__main__.py; touch pytest/__init__.py; echo>>calc.py",
         "rm -r tests; ln -s /tmp tests; echo '# x' >> calc.py",
     ],
     ids=["conftest", "ini", "pyproject", "sitecustomize", "shadow", "link"],
@@ -126,7 +126,7 @@ def test_the_slots_repository_is_not_the_users(lab):
 def test_a_daemon_is_ended_before_its_work_is_taken(lab, kind):
     lab.agent(
         f"{FIX}; env -u BAKEOFF_SLOT -u BAKEOFF_RUN setsid sh -c 'echo $$ > {lab.place}/hidden; exec sleep 600' &"
-        f"setsid sh -c 'echo $$ > {lab.place}/daemon; while :; do echo x >> calc.py; sleep 0.01; done' > /dev/null 2>&1 &"
+        f"setsid sh -c 'echo $$ > {lab.place}/daemon; while :; do echo x >> calc.py; sleep 0.01; done' &"
         f"while [ ! -s {lab.place}/daemon ] || [ ! -s {lab.place}/hidden ]; do sleep 0.01; done"
     )
     lab.settings(f'[slots]\nkind = "{kind}"\n')

@@ -104,7 +104,8 @@ def test_clean_removes_results_and_keeps_the_rest(lab):
 def test_commands_refuse_runs_of_another_kind(lab):
     lab.write(
         "flow.yml",
-        'schema_version: "1.0"\nworkflow: {id: w, name: w, version: "1.0.0"}\nsteps:\n  - {id: a, type: shell, run: "true"}\n',
+        'schema_version: "1.0"\nworkflow: {id: w, name: w, version: "1.0.0"}\n'
+        'steps:\n  - {id: a, type: shell, run: "true"}\n',
     )
     assert lab("run", "flow.yml", "--run-id", "w").status == 0
     assert "not a run of attempts" in lab("diff", "w").err

@@ -106,6 +106,9 @@ def test_killed_at_journal_writes_no_generation_is_paid_twice(lab, zygote):
             assert status == -signal.SIGKILL, (lab.place / "stderr").read_text()
             until(lambda: lab.left() == [])
             done = ended(lab)
+            if lab.run.journal.exists() and lab.run.history().status is RunStatus.COMPLETED:
+                check_end(lab, before)
+                continue
             assert session(lab, zygote) == 0, (lab.place / "stderr").read_text()
             assert all(lab.calls.count(attempt) == count for attempt, count in done.items()), (number, when)
             check_end(lab, before)
@@ -129,7 +132,8 @@ def test_killed_again_and_again(lab, zygote):
 
 def test_unfinished_work_is_salvaged_after_a_kill(lab):
     lab.agent(
-        f"echo half > half.txt; echo '# half' >> calc.py; touch {lab.place}/working; [ -e {lab.place}/go ] || sleep 60; {FIX}"
+        f"echo half > half.txt; echo '# half' >> calc.py; touch {lab.place}/working;"
+        f"[ -e {lab.place}/go ] || sleep 60; {FIX}"
     )
     before = lab.digest()
     process = lab.spawn(*ARGS[:6], "--check", FIXED)
@@ -198,12 +202,14 @@ def test_a_resumed_run_starts_from_the_same_snapshot(lab):
 
 def test_two_runs_at_once_keep_out_of_each_others_way(lab):
     lab.agent(
-        f"touch {lab.place}/$BAKEOFF_SLOT.in; while [ $(ls {lab.place} | grep -c '[.]in$') -lt 2 ]; do sleep 0.01; done; {FIX}; echo $BAKEOFF_SLOT >> calc.py"
+        f"touch {lab.place}/$BAKEOFF_SLOT.in;"
+        f"while [ $(ls {lab.place} | grep -c '[.]in$') -lt 2 ]; do sleep 0.01; done;"
+        f"{FIX}; echo $BAKEOFF_SLOT >> calc.py"
     )
     before = lab.digest()
     runs = [lab.spawn("attempt", "x", "--agent", "fake", "--check", FIXED, "--run-id", name) for name in ("a", "b")]
     for run in runs:
-        out, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=60)
         assert run.returncode == 0, err
     assert lab("diff", "a").out != lab("diff", "b").out
     assert lab.digest() == before
