@@ -18,7 +18,7 @@ from bakeoff.engine.retry import Retry
 from bakeoff.model import failures
 from bakeoff.model.answer import Answer
 from bakeoff.model.prices import price
-from bakeoff.model.protocol import Kind, ModelError, Reply, Request
+from bakeoff.model.protocol import Kind, ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import UNDECLARED, Limits
 from bakeoff.model.rate.gate import Gate, Ticket, gate_for
 from bakeoff.model.retrying import RETRY, retried
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LINGER = 0.25
 """Seconds to wait for an answer's last bytes after its last event, so that its connection can be used again."""
+USAGE_TIME = 5.0
+"""Seconds to wait for the usage once the text is whole."""
 CHARACTERS_PER_TOKEN = 3
 """For estimates: text has about four, code and other languages fewer."""
 UNKNOWN_OUTPUT = 1024
@@ -137,6 +139,16 @@ class HttpModel:
         )
         return await retried(lambda: self._try(wire, request), self.retry, self._random)
 
+    def at_most(self, request: Request) -> Usage:
+        """What one try of `request` may use at most, for a budget; None where nothing bounds it or has a price.
+
+        The input is estimated, with few characters to a token.
+        """
+        limit = request.max_tokens or self.endpoint.max_tokens
+        tokens = Usage(estimate(replace(request, max_tokens=1)) - 1, limit)
+        usd = price(tokens, request.model or self.endpoint.model, self.endpoint.base_url, self.endpoint.price)
+        return replace(tokens, usd=usd)
+
     def _wire(self, request: Request) -> Wire:
         """The wire format for `request`: endpoints of the chat format are asked for raw completion beside it.
 
@@ -180,7 +192,7 @@ class HttpModel:
                     if answer.ended:
                         continue
                     answer.feed(chunk)
-                    scope.deadline = anyio.current_time() + (LINGER if answer.ended else deadlines.between)
+                    scope.deadline = anyio.current_time() + _patience(answer, deadlines)
         if scope.cancelled_caught and not answer.is_whole:
             limit = deadlines.between if answer.begun else deadlines.first_byte
             raise self._failure("timeout", f"silent for {limit:g} s")
@@ -231,6 +243,13 @@ class HttpModel:
             model=reading.model or model,
             seconds=seconds,
         )
+
+
+def _patience(answer: Answer, deadlines: Deadlines) -> float:
+    """Seconds to wait for the next bytes of an answer."""
+    if answer.ended:
+        return LINGER
+    return min(USAGE_TIME, deadlines.between) if answer.is_whole else deadlines.between
 
 
 def estimate(request: Request) -> int:
