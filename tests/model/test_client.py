@@ -13,6 +13,7 @@ import pytest
 
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.model.client import Deadlines
+from bakeoff.model.connections import FULL, Connections
 from bakeoff.model.protocol import Message, ModelError, Request
 from bakeoff.model.rate.gate import Gate
 from model.conftest import ASK, GO_ON, KEY, ask_for, open_model
@@ -451,6 +452,33 @@ async def test_a_key_never_shows(caplog):
     assert KEY not in shown
     assert "***" in shown
     assert KEY not in caplog.text
+
+
+async def test_connections_are_spread_over_small_pools_and_used_again():
+    with serve(Say("x")) as server:
+        connections = Connections(server.url + "/v1/", connect=5.0, keep_alive=True, use_proxies=True)
+        body = json.dumps({"model": "m", "stream": False}).encode()
+
+        async def ask(group_is_up):
+            async with connections.post("/chat/completions", body, {}) as response:
+                group_is_up()
+                await everybody.wait()
+                await response.aread()
+
+        for _ in range(2):
+            up, everybody = [], anyio.Event()
+
+            def one_more():
+                up.append(1)
+                if len(up) == 2 * FULL + 1:
+                    everybody.set()
+
+            async with anyio.create_task_group() as group:
+                for _ in range(2 * FULL + 1):
+                    group.start_soon(ask, one_more)
+            assert connections._busy == [0, 0, 0]
+        await connections.close()
+    assert len(server.seen) == 2 * (2 * FULL + 1)
 
 
 async def test_many_requests_at_once():

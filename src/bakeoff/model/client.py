@@ -17,6 +17,7 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.retry import Retry
 from bakeoff.model import failures
 from bakeoff.model.answer import Answer
+from bakeoff.model.connections import Connections
 from bakeoff.model.prices import price
 from bakeoff.model.protocol import Kind, ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import UNDECLARED, Limits
@@ -108,20 +109,25 @@ class HttpModel:
         self._random = random.Random() if chance is None else chance  # noqa: S311
         self._masker = Masker({"key": endpoint.key})
         self._where = f"{endpoint.name} at {endpoint.base_url}"
-        self._client: httpx.AsyncClient | None = None
+        self._connections: Connections | None = None
 
     def __repr__(self) -> str:
         return f"HttpModel({self.endpoint!r})"
 
     async def __aenter__(self) -> HttpModel:
-        self._client = _client(self.endpoint)
+        endpoint = self.endpoint
+        self._connections = Connections(
+            endpoint.base_url,
+            connect=endpoint.deadlines.connect,
+            keep_alive=endpoint.keep_alive,
+            use_proxies=endpoint.use_proxies,
+        )
         return self
 
     async def __aexit__(self, *details: object) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            with anyio.CancelScope(shield=True):
-                await client.aclose()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            await connections.close()
         self.gate.close()
 
     async def generate(self, request: Request) -> Reply:
@@ -199,10 +205,9 @@ class HttpModel:
         return answer.finish()
 
     def _post(self, wire: Wire, content: bytes) -> AbstractAsyncContextManager[httpx.Response]:
-        if self._client is None:
+        if self._connections is None:
             raise RuntimeError("the model is not open: use `async with model:`")
-        url = self.endpoint.base_url.rstrip("/") + wire.PATH
-        return self._client.stream("POST", url, content=content, headers=_headers(wire, self.endpoint.key))
+        return self._connections.post(wire.PATH, content, _headers(wire, self.endpoint.key))
 
     @asynccontextmanager
     async def _named_failures(self, answer: Answer) -> AsyncIterator[None]:
@@ -265,24 +270,6 @@ def _certificate(failure: BaseException | None) -> str | None:
     while failure is not None and not isinstance(failure, ssl.SSLCertVerificationError):
         failure = failure.__cause__ or failure.__context__
     return None if failure is None else f"its certificate is not trusted: {failure.verify_message}"
-
-
-def _client(endpoint: Endpoint) -> httpx.AsyncClient:
-    import httpx
-
-    return httpx.AsyncClient(
-        http1=True,
-        http2=False,  # over HTTP/2 a cancelled request runs to its end at the server
-        # The gate and the lanes bound requests; a second bound here would only hide them.
-        limits=httpx.Limits(
-            max_connections=None, max_keepalive_connections=64 if endpoint.keep_alive else 0, keepalive_expiry=30.0
-        ),
-        # Silence is bounded where it is known what is waited for.
-        timeout=httpx.Timeout(None, connect=endpoint.deadlines.connect),
-        # Reading the system's certificates takes 20 ms that plain HTTP does not need.
-        verify=endpoint.base_url.startswith("https:"),
-        trust_env=endpoint.use_proxies,
-    )
 
 
 def _headers(wire: Wire, key: str) -> dict[str, str]:
