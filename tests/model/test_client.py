@@ -459,23 +459,23 @@ async def test_connections_are_spread_over_small_pools_and_used_again():
         connections = Connections(server.url + "/v1/", connect=5.0, keep_alive=True, use_proxies=True)
         body = json.dumps({"model": "m", "stream": False}).encode()
 
-        async def ask(group_is_up):
-            async with connections.post("/chat/completions", body, {}) as response:
-                group_is_up()
-                await everybody.wait()
-                await response.aread()
-
-        for _ in range(2):
+        async def all_at_once():
             up, everybody = [], anyio.Event()
 
-            def one_more():
-                up.append(1)
-                if len(up) == 2 * FULL + 1:
-                    everybody.set()
+            async def ask():
+                async with connections.post("/chat/completions", body, {}) as response:
+                    up.append(1)
+                    if len(up) == 2 * FULL + 1:
+                        everybody.set()
+                    await everybody.wait()
+                    await response.aread()
 
             async with anyio.create_task_group() as group:
                 for _ in range(2 * FULL + 1):
-                    group.start_soon(ask, one_more)
+                    group.start_soon(ask)
+
+        for _ in range(2):
+            await all_at_once()
             assert connections._busy == [0, 0, 0]
         await connections.close()
     assert len(server.seen) == 2 * (2 * FULL + 1)
