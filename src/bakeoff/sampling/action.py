@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from bakeoff.engine.codec import argument_json
 from bakeoff.judge.calling import ask, most_tokens
+from bakeoff.judge.requirement import is_async
 from bakeoff.model.protocol import Message, Model, Request, Usage
 from bakeoff.sampling.result import Attempt
 
@@ -139,10 +139,7 @@ def as_action(given: Any, model: Model | None, brings_model: bool) -> Ask | Call
         return Ask(given, model)
     make = getattr(given, "make", None)
     function = make if callable(make) else given
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
-    )
-    if not is_async:
+    if not is_async(function):
         raise TypeError(
             f"an action is a text, a Request, an async function of the attempt, or has an async `make`; not {given!r}"
         )
