@@ -94,8 +94,10 @@ class _Threads:
         if passed < LOOK:
             return
         used = {job: job.used() for job in self.jobs}
-        # Twice running: a machine that is busy with something else makes everybody look asleep for a moment.
-        self.quiet = self.quiet + 1 if sum(used.values()) < IDLE * passed else 0
+        # Twice running, and in time: one that holds the interpreter while the machine does something else looks
+        # asleep, and the loop is late.
+        quiet = sum(used.values()) < IDLE * passed and passed < 3 * LOOK
+        self.quiet = self.quiet + 1 if quiet else 0
         asleep = self.quiet > 1
         for job, seconds in used.items():
             if seconds >= IDLE * passed:
