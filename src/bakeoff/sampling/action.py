@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from bakeoff.engine.codec import argument_json
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.judge.requirement import is_async
-from bakeoff.model.protocol import Message, Model, Request, Usage
+from bakeoff.model.protocol import Message, Model, Reply, Request, Usage
 from bakeoff.sampling.result import Attempt
 
 
@@ -75,11 +75,19 @@ class Ask:
     title = "sample"
 
     async def make(self, ticket: Ticket) -> Generation:
-        """Ask. Passes on ModelError: the call failed."""
+        """Ask.
+
+        Passes on ModelError: the call failed.
+
+        Raises:
+            TypeError: the model returned no reply.
+        """
         request, model = ticket.request, ticket.model or self.model
         assert request is not None
         assert model is not None
         reply = await ask(model, request, ticket.not_stopped)
+        if not isinstance(reply, Reply):
+            raise TypeError(f"a model's `generate` returns a Reply, not {reply!r:.100}")
         facts = {"request_id": reply.request_id, "model": reply.model, "finish_reason": reply.finish_reason}
         known = {name: value for name, value in facts.items() if value is not None}
         return Generation(reply.text, reply.usage, talk(request), known)
