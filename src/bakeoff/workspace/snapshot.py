@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -51,7 +52,12 @@ class Snapshot:
 
 
 def take_snapshot(
-    project: Project, repository: Repository, *, dirty: Dirty = "all", base: str | None = None
+    project: Project,
+    repository: Repository,
+    *,
+    dirty: Dirty = "all",
+    base: str | None = None,
+    without: Sequence[str] = (),
 ) -> Snapshot:
     """Snapshot the work tree, or with `base` that commit of the user's. To be called in a thread.
 
@@ -62,6 +68,7 @@ def take_snapshot(
         repository: where the snapshot goes.
         dirty: `none` for HEAD alone, `tracked` for its files as they are now, `all` for untracked files too.
         base: a commit by any name that git knows; then nothing uncommitted is taken.
+        without: paths whose untracked files are not taken, as if they were ignored.
 
     Raises:
         ProjectError: there are unresolved conflicts, there is no such base, or nothing is committed yet and nothing
@@ -82,7 +89,7 @@ def take_snapshot(
             )
         tree, left_out = _tree(git, head), _submodules(git, head)
     else:
-        tree, left_out = _work_tree(project, repository, head, dirty)
+        tree, left_out = _work_tree(project, repository, head, dirty, without)
     linked = repository.link(project)
     if not linked:
         _pack(project, repository, tree)
@@ -101,12 +108,16 @@ def _tree(git: Git, commit: str) -> str:
 
 
 def _work_tree(
-    project: Project, repository: Repository, head: str | None, dirty: Dirty
+    project: Project, repository: Repository, head: str | None, dirty: Dirty, without: Sequence[str]
 ) -> tuple[str, tuple[LeftOut, ...]]:
     """The tree of the files as they are, by way of a copy of the user's index."""
     index = repository.path / f"snapshot.{secrets.token_hex(6)}.index"
     theirs = object_directories(project)
     git = project.git().at(index=index, objects=repository.objects, alternates=theirs)
+    excludes = index.with_suffix(".excludes")
+    if without:
+        excludes.write_bytes(project.excludes + ignore_rules(without))
+        git = git.at(config=(*git.config, f"core.excludesFile={excludes}"))
     try:
         try:
             shutil.copyfile(project.git_dir / "index", index)
@@ -122,7 +133,14 @@ def _work_tree(
         gitlinks = _gitlinks(git, known, head, tree)
     finally:
         index.unlink(missing_ok=True)
+        excludes.unlink(missing_ok=True)
     return tree, (*missed, *gitlinks)
+
+
+def ignore_rules(paths: Sequence[str]) -> bytes:
+    """Ignore rules for exactly those paths."""
+    quoted = [re.sub(rb"([\\*?\[ !#])", rb"\\\1", os.fsencode(path)) for path in paths]
+    return b"".join(b"/" + path + b"\n" for path in quoted)
 
 
 def _prepare(project: Project, git: Git) -> set[bytes]:
