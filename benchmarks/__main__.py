@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks import history
 from benchmarks.measure import REPOSITORY, Bench, Measure
 
-ROWS = ("shell_fan_out", "growth", "bytes_written", "in_process", "list_scheduling", "idle_place", "start_up")
+ROWS = ("shell_fan_out", "growth", "bytes_written", "in_process", "list_scheduling", "idle_place", "start_up", "slots")
 
 
 def main() -> int:
