@@ -186,9 +186,7 @@ def _commit(slot: Slot, times: int) -> Measure:
 
 
 def _disk(used: float) -> Measure:
-    return Measure(
-        "slot-disk", "disk used by 16 overlay slots before work", used, "MB", 10, used / 10, "10 MB", 0.2
-    )
+    return Measure("slot-disk", "disk used by 16 overlay slots before work", used, "MB", 10, used / 10, "10 MB", 0.2)
 
 
 async def _checkout(root: Path, cache: Path, times: int) -> list[Measure]:

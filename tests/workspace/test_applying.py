@@ -66,7 +66,9 @@ async def test_what_changed_since_is_merged_or_refused(project: Checkout) -> Non
 
 
 async def test_ignored_files_are_never_overwritten(project: Checkout) -> None:
-    result = await made(project, "echo forced > noise2.txt; mkdir gen; echo x > gen/file; mkdir -p build2; echo y > build2/sub")
+    result = await made(
+        project, "echo forced > noise2.txt; mkdir gen; echo x > gen/file; mkdir -p build2; echo y > build2/sub"
+    )
     project.write(".git/info/exclude", "noise2.txt\ngen\nbuild2/\n")
     project.write("noise2.txt", "precious\n")
     project.write("gen", "precious\n")
@@ -141,7 +143,11 @@ async def test_a_result_becomes_a_branch_of_the_user(project: Checkout) -> None:
     assert project.git("rev-parse", "bakeoff/best", "bakeoff/best^").split() == [commit, head]
     assert project.git("log", "-1", "--format=%an %ae %s", commit) == "Local User user@example.org Take the best"
     assert project.git("show", f"{commit}:a.txt") == "one\nchanged\nmore"
-    assert [project.git(*args) for args in (("rev-parse", "HEAD"), ("ls-files", "-s"), ("status", "-s"))] == [head, index, status]
+    assert [project.git(*args) for args in (("rev-parse", "HEAD"), ("ls-files", "-s"), ("status", "-s"))] == [
+        head,
+        index,
+        status,
+    ]
     project.git("fsck")
     for name, said in (("bakeoff/best", "already"), ("-x", "cannot be the name"), ("bakeoff", "was not made")):
         with pytest.raises(ApplyError, match=said):

@@ -60,7 +60,12 @@ async def test_live_and_dead_slots_are_listed_and_only_dead_ones_cleaned(project
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     subprocess.run([sys.executable, "-c", DYING, project.root], env=environment, check=False)
     (dead,) = checked("slots", bakeoff(project, listing.command, "--json").stdout)["slots"]
-    assert (dead["alive"], dead["kind"], dead["run"], dead["project"]) == (False, "overlay", "dead-run", str(project.root))
+    assert (dead["alive"], dead["kind"], dead["run"], dead["project"]) == (
+        False,
+        "overlay",
+        "dead-run",
+        str(project.root),
+    )
     assert dead["size"] > 0
     text = bakeoff(project, listing.command)
     assert "dead" in text.stdout

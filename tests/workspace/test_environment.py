@@ -31,7 +31,13 @@ async def test_variables_are_the_slots_own(project: Checkout, kind: str, monkeyp
     monkeypatch.setenv("PYTHONPATH", "/theirs")
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace:
         async with workspace.lease() as one, workspace.lease() as two:
-            said = [sh(slot, "echo $BAKEOFF_SLOT $BAKEOFF_RUN $COMPOSE_PROJECT_NAME $PORT $BAKEOFF_PORT $BAKEOFF_PORTS $TMPDIR $PYTHONPATH $BAKEOFF_SLOT_PATH").split() for slot in (one, two)]
+            said = [
+                sh(
+                    slot,
+                    "echo $BAKEOFF_SLOT $BAKEOFF_RUN $COMPOSE_PROJECT_NAME $PORT $BAKEOFF_PORT $BAKEOFF_PORTS $TMPDIR $PYTHONPATH $BAKEOFF_SLOT_PATH",
+                ).split()
+                for slot in (one, two)
+            ]
             for slot, words in zip((one, two), said, strict=True):
                 port = str(slot.ports.first)
                 assert words == [
@@ -39,7 +45,10 @@ async def test_variables_are_the_slots_own(project: Checkout, kind: str, monkeyp
                     str(slot.temp), f"{slot.path}/src:{slot.path}:/theirs", slot.path,
                 ]  # fmt: skip
                 assert sh(slot, "git rev-parse --show-toplevel").strip() == slot.path
-                assert sh(slot, "python3 -c 'import pkg.mod; print(pkg.mod.__file__)'").strip() == f"{slot.path}/src/pkg/mod.py"
+                assert (
+                    sh(slot, "python3 -c 'import pkg.mod; print(pkg.mod.__file__)'").strip()
+                    == f"{slot.path}/src/pkg/mod.py"
+                )
             assert set(said[0]).isdisjoint(set(said[1]) - {"run"})
 
 
@@ -68,13 +77,22 @@ async def test_usual_folders_are_seen_and_cannot_be_changed(project: Checkout, k
     project.write("data/big.bin", "big\n")
     project.write(".gitignore", "node_modules/\n*.log\n")  # .venv and data are not ignored by the project
     before = project.digest()
-    async with open_workspace(project.root, settings(kind=kind, link=("data", "noise.log")), "run", slots=1) as workspace:
+    async with open_workspace(
+        project.root, settings(kind=kind, link=("data", "noise.log")), "run", slots=1
+    ) as workspace:
         for _ in range(2):
             async with workspace.lease() as slot:
-                assert sh(slot, ".venv/bin/tool; cat node_modules/left/index.js data/big.bin noise.log").split() == ["tool", "left", "big", "ignored"]
+                assert sh(slot, ".venv/bin/tool; cat node_modules/left/index.js data/big.bin noise.log").split() == [
+                    "tool",
+                    "left",
+                    "big",
+                    "ignored",
+                ]
                 assert sh(slot, "git status --short") == ""
                 if kind == "overlay":
-                    assert "Read-only" in sh(slot, "touch .venv/x 2>&1 || true") + sh(slot, "echo x 2>&1 > noise.log || true")
+                    assert "Read-only" in sh(slot, "touch .venv/x 2>&1 || true") + sh(
+                        slot, "echo x 2>&1 > noise.log || true"
+                    )
                 sh(slot, "echo x > own.txt")
                 result = await slot.commit("n")
                 assert [path.path for path in result.changed] == ["own.txt"]
@@ -99,7 +117,12 @@ async def test_copies_are_each_slots_own(project: Checkout, kind: str) -> None:
     async with open_workspace(project.root, wanted, "run", slots=1) as workspace:
         for _ in range(2):
             async with workspace.lease() as slot:
-                assert sh(slot, "cat deep/local.env secrets/key fixtures/data/x node_modules/own").split() == ["KEY=1", "key", "x", "own"]
+                assert sh(slot, "cat deep/local.env secrets/key fixtures/data/x node_modules/own").split() == [
+                    "KEY=1",
+                    "key",
+                    "x",
+                    "own",
+                ]
                 assert sh(slot, "git status --short") == ""
                 sh(slot, "echo changed > deep/local.env; echo more > fixtures/data/y; echo x >> node_modules/own")
                 assert (await slot.commit("n")).changed == ()
@@ -107,7 +130,12 @@ async def test_copies_are_each_slots_own(project: Checkout, kind: str) -> None:
 
 
 async def test_configured_paths_must_be_inside_and_there(project: Checkout, tmp_path: Path) -> None:
-    for path, said in (("../x", "inside the project"), ("/etc", "inside the project"), ("nowhere", "there is no"), (".git", "inside")):
+    for path, said in (
+        ("../x", "inside the project"),
+        ("/etc", "inside the project"),
+        ("nowhere", "there is no"),
+        (".git", "inside"),
+    ):
         with pytest.raises(WorkspaceError, match=said):
             async with open_workspace(project.root, settings(copy=(path,)), "run"):
                 pass
@@ -174,7 +202,9 @@ async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, k
                     sh(slot, "head -c 6000000 /dev/urandom > big")
                     await anyio.sleep_forever()
         assert raised.value.kind == "disk"
-        assert any("big" in str(workspace.repository.git().run("ls-tree", "--name-only", ref)) for ref in workspace.salvaged)
+        assert any(
+            "big" in str(workspace.repository.git().run("ls-tree", "--name-only", ref)) for ref in workspace.salvaged
+        )
         async with workspace.lease() as slot:
             sh(slot, "head -c 6000000 /dev/urandom > big; rm big")
         async with workspace.lease() as slot:
@@ -196,10 +226,19 @@ def test_settings_of_slots_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "bakeoff.toml"
     file.write_text('[slots]\nkind = "repository"\nlink = [".venv"]\ncopy = ["x"]\nmax_disk_mb = 100\nsetup = "make"\n')
     found = load_settings(tmp_path, {}).slots
-    assert (found.kind, found.link, found.copy, found.max_disk_mb, found.setup) == ("repository", (".venv",), ("x",), 100, "make")
-    for line, said in (('kind = "zfs"', "must be one of auto, overlay"), ("knd = 1", r"did you mean kind\?"), ("max_disk_mb = 0", "whole number from 1"), ('link = "x"', "list of texts")):
+    assert (found.kind, found.link, found.copy, found.max_disk_mb, found.setup) == (
+        "repository",
+        (".venv",),
+        ("x",),
+        100,
+        "make",
+    )
+    for line, said in (
+        ('kind = "zfs"', "must be one of auto, overlay"),
+        ("knd = 1", r"did you mean kind\?"),
+        ("max_disk_mb = 0", "whole number from 1"),
+        ('link = "x"', "list of texts"),
+    ):
         file.write_text(f"[slots]\n{line}\n")
         with pytest.raises(SettingsError, match=said):
             load_settings(tmp_path, {})
-
-

@@ -288,6 +288,7 @@ async def test_a_running_git_is_killed_by_cancelling(tmp_path, monkeypatch) -> N
 async def test_real_slots_survive_cancelling(project: Checkout, delay: float) -> None:
     before = project.digest()
     async with open_workspace(project.root, settings(), "run", slots=2) as workspace:
+
         async def attempt(number: int) -> None:
             async with workspace.lease() as slot:
                 await in_thread(sh, slot, f"echo {number} > work.txt")

@@ -72,7 +72,10 @@ def cache_of(project: Checkout) -> ProjectCache:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_killed_owners_work_is_saved_and_its_slot_alone_is_swept(project: Checkout, owner, kind: str) -> None:
-    process, dead = owner(kind, "echo lost > work.txt; rm a.txt; echo x > x.log; git add -A; git commit -qm mine; rm work.txt; echo y > later")
+    process, dead = owner(
+        kind,
+        "echo lost > work.txt; rm a.txt; echo x > x.log; git add -A; git commit -qm mine; rm work.txt; echo y > later",
+    )
     _, live = owner(kind, "echo alive > work.txt")
     cache = cache_of(project)
     assert {slot.id: slot.alive for slot in slots()} == {dead: True, live: True}
@@ -116,7 +119,10 @@ async def test_what_no_result_holds_is_saved_when_a_slot_is_given_back(project: 
                 raise KeyError
         async with workspace.lease() as slot:
             sh(slot, "echo two > work.txt; git add -A; git stash -q")
-            sh(slot, "git checkout -q -b side; echo three > side.txt; git add -A; git commit -qm side; git checkout -q main")
+            sh(
+                slot,
+                "git checkout -q -b side; echo three > side.txt; git add -A; git commit -qm side; git checkout -q main",
+            )
             await slot.commit("n")
         async with workspace.lease() as slot:
             sh(slot, "echo four > work.txt")
@@ -186,12 +192,15 @@ async def test_a_slot_that_was_only_begun_is_swept(project: Checkout) -> None:
 async def test_hostile_objects_and_refs_are_not_believed(project: Checkout, tmp_path: Path) -> None:
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace:
         async with workspace.lease() as slot:
-            sh(slot, f"""
+            sh(
+                slot,
+                f"""
                 echo x > .git/refs/heads/bad; ln -s /etc/passwd .git/refs/heads/link; mkfifo .git/refs/heads/pipe
                 echo {"1" * 40} > .git/refs/heads/none; mkdir -p .git/objects/11
                 mkfifo .git/objects/11/{"1" * 38}; rm -f .git/HEAD; ln -s {tmp_path} .git/HEAD
                 echo {tmp_path} > .git/objects/info/alternates
-            """)
+            """,
+            )
             await slot.commit("n")
         assert workspace.warnings == []
         assert workspace.salvaged == []
