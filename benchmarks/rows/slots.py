@@ -1,4 +1,4 @@
-"""Slots over a tree of 27,000 files: a snapshot, getting ready, resetting, results, and the disk that 16 of them take."""
+"""Slots over a tree of 27,000 files: a snapshot, getting ready, resetting, results, and the disk that 16 take."""
 
 from __future__ import annotations
 

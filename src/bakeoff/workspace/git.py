@@ -99,8 +99,7 @@ class Git:
     def run(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> bytes:
         """What the command prints.
 
-        Raises:
-            GitError: it ended with a status that is none of `statuses`; the message has what it said.
+        Passes on GitError: it ended with a status that is none of `statuses`; the message has what it said.
         """
         return self.both(*args, data=data, statuses=statuses)[1]
 
@@ -109,11 +108,7 @@ class Git:
         return os.fsdecode(self.run(*args, statuses=statuses)).rstrip("\n")
 
     def both(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> tuple[int, bytes, bytes]:
-        """Exit status, standard output and standard error.
-
-        Raises:
-            GitError: as for `run`.
-        """
+        """Exit status, standard output and standard error. Passes on GitError: as for `run`."""
         return self.feed(*args, write=lambda pipe: _write(pipe, data), statuses=statuses)
 
     def feed(

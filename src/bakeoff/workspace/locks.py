@@ -53,7 +53,11 @@ os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def try_lock(path: Path, *, shared: bool = False, create: bool = True) -> FileLock | None:
-    """The lock on `path`, or None when somebody else holds it, or there is no such file to lock."""
+    """The lock on `path`, or None when somebody else holds it, or there is no such file to lock.
+
+    Raises:
+        FileNotFoundError: with `create`, there is no folder for it.
+    """
     while True:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         try:
