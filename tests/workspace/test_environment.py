@@ -222,6 +222,18 @@ async def test_without_a_ceiling_nobody_looks(project: Checkout) -> None:
         await watch.check()
 
 
+async def test_source_roots_are_configured_or_the_top(project: Checkout, checkout) -> None:
+    async with (
+        open_workspace(project.root, settings(source_roots=("docs",)), "run") as workspace,
+        workspace.lease() as slot,
+    ):
+        assert str(slot.env["PYTHONPATH"]).split(":")[0] == f"{slot.path}/docs"
+    flat = checkout("flat")
+    flat.write("tool.py")
+    async with open_workspace(flat.root, settings(), "run") as workspace, workspace.lease() as slot:
+        assert str(slot.env["PYTHONPATH"]).split(":")[0] == slot.path
+
+
 def test_settings_of_slots_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "bakeoff.toml"
     file.write_text('[slots]\nkind = "repository"\nlink = [".venv"]\ncopy = ["x"]\nmax_disk_mb = 100\nsetup = "make"\n')

@@ -395,8 +395,23 @@ def test_the_same_as_nobody(tmp_path: Path) -> None:
     os.chown(place, 65534, 65534)
     asked = "all_tracked or unreadable or finds_the_project or as_new_for_the_next or own_path"
     done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "pytest", "-q", "-k", asked]
-        + ["-p", "no:cacheprovider", f"--basetemp={place}/t", "test_snapshot.py", "test_slots.py"],
+        [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-k",
+            asked,
+            "-p",
+            "no:cacheprovider",
+            f"--basetemp={place}/t",
+            "test_snapshot.py",
+            "test_slots.py",
+        ],
         cwd=tests,
         env={
             "PATH": os.environ["PATH"],

@@ -15,7 +15,6 @@ from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.git_folder import make_git_folder
 from bakeoff.workspace.place import Made
-from bakeoff.workspace.repository import disk_bytes
 from bakeoff.workspace.scan import Written, read_index, scan
 
 
@@ -93,10 +92,6 @@ class CheckoutPlace:
 
     def close(self) -> None:
         """Nothing is held."""
-
-    def used(self, limit: int) -> int:
-        """Bytes on disk, the checkout included."""
-        return disk_bytes(self.home, limit)
 
     def _noted(self) -> Written:
         if self._written is None:

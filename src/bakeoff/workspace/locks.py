@@ -42,6 +42,10 @@ class FileLock:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def __del__(self) -> None:
+        # Who waited for it may have been cancelled just as it was had: then nobody knows of it.
+        self.release()
+
 
 def _let_go_in_child() -> None:
     # Close-on-exec covers exec only: a forked child would keep the lock after its owner died.

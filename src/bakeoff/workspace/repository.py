@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -196,8 +195,3 @@ def _sizes(path: Path, seen: set[tuple[int, int]], limit: int | None) -> Iterato
                 yield found.st_blocks * 512
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-
-
-def remove_tree(path: Path) -> None:
-    """Delete a small folder of bakeoff's own now."""
-    shutil.rmtree(path, ignore_errors=True)
