@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -170,6 +171,18 @@ def _pour(descriptor: int, data: bytes) -> None:
             pipe.write(data)
     except BrokenPipeError:
         pass
+
+
+def copy_index(source: Path, target: Path) -> None:
+    """Copy an index with its time: by that git knows which files may have changed unseen right after it was written.
+
+    Passes on FileNotFoundError: there is none.
+    """
+    with source.open("rb") as file:
+        times = os.fstat(file.fileno())
+        with target.open("wb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 20)
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _quoted(place: Path) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from bakeoff.workspace.errors import GitError, ProjectError
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.git import Git, copy_index
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import SNAPSHOTS, Repository, object_directories
 
@@ -126,7 +125,7 @@ def _work_tree(
         git = git.at(config=(*git.config, f"core.excludesFile={excludes}"))
     try:
         try:
-            shutil.copyfile(project.git_dir / "index", index)
+            copy_index(project.git_dir / "index", index)
         except FileNotFoundError:
             if head is not None:
                 git.run("read-tree", head)
