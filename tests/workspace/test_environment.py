@@ -205,14 +205,18 @@ async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, k
         assert any(
             "big" in str(workspace.repository.git().run("ls-tree", "--name-only", ref)) for ref in workspace.salvaged
         )
-        async with workspace.lease() as slot:
-            sh(slot, "head -c 6000000 /dev/urandom > big; rm big")
-        async with workspace.lease() as slot:
+
+
+async def test_there_is_no_lease_where_the_ceiling_is_reached(project: Checkout, kind: str) -> None:
+    async with open_workspace(project.root, settings(kind=kind, max_disk_mb=4), "run") as workspace:
+        async with open_workspace(project.root, settings(kind=kind), "other") as other, other.lease() as slot:
             sh(slot, "head -c 6000000 /dev/urandom > $TMPDIR/big")
-            with pytest.raises(DiskError):
+            with pytest.raises(DiskError, match="more than 4 MB"):
                 async with workspace.lease():
                     raise AssertionError("there is no room")
             sh(slot, "rm $TMPDIR/big")
+            async with workspace.lease():
+                pass
 
 
 async def test_without_a_ceiling_nobody_looks(project: Checkout) -> None:
