@@ -139,7 +139,7 @@ async def test_configured_paths_must_be_inside_and_there(project: Checkout, tmp_
         with pytest.raises(WorkspaceError, match=said):
             async with open_workspace(project.root, settings(copy=(path,)), "run"):
                 pass
-    assert not list((tmp_path / "cache").rglob("slots/*"))
+    assert not list((tmp_path / "cache").glob("bakeoff/projects/*/slots/*"))
 
 
 async def test_setup_runs_once_and_all_slots_have_what_it_built(project: Checkout, kind: str, tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ async def test_a_setup_that_fails_or_is_cancelled_leaves_nothing(project: Checko
             while not begun.exists():
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
-    assert not list((tmp_path / "cache").rglob("slots/*"))
-    assert not [path for path in (tmp_path / "cache").rglob("layers/*") if path.is_dir()]
+    assert not list((tmp_path / "cache").glob("bakeoff/projects/*/slots/*"))
+    assert not [path for path in (tmp_path / "cache").glob("bakeoff/projects/*/layers/*") if path.is_dir()]
 
 
 async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, kind: str, monkeypatch) -> None:
