@@ -44,17 +44,22 @@ def measure(bench: Bench) -> Iterator[Measure]:
         ),
     )
     with _server() as url:
-        ends = sorted(found["end"] for found in _clients(bench, url, "two", [requests // 2] * 2))
+        both = _clients(bench, url, "two", [requests // 2] * 2)
         stats = _stats(url)
+    ends, mostly = (sorted(found[name] for found in both) for name in ("end", "mostly"))
     yield Measure(
         "rate-gate-two",
-        "two processes with half of it each: the later one's end against the earlier one's",
-        ends[1] / ends[0],
+        "two processes with half of it each: when the later one had 95% of its answers, against the earlier one",
+        mostly[1] / mostly[0],
         "x",
         1.05,
-        ends[1] / ends[0],
-        "ending together",
-        notes=(f"{ends[0]:.1f} s and {ends[1]:.1f} s, {ends[1] / best:.2f}x best", _rejections(stats)),
+        mostly[1] / mostly[0],
+        "getting the same",
+        notes=(
+            f"ends at {ends[0]:.1f} s and {ends[1]:.1f} s, {ends[1] / ends[0]:.2f}x, {ends[1] / best:.2f}x best: "
+            f"a last 429 costs one of them {RETRY_AFTER:g} s",
+            _rejections(stats),
+        ),
     )
     (found,) = _clients(bench, "", "cost", [5000 if bench.quick else 20_000])
     yield Measure(
@@ -127,6 +132,7 @@ async def _ask(url: str, requests: int, at_once: int) -> dict[str, Any]:
 
     request = Request(messages=(Message("user", "hello"),), max_tokens=5)
     left = requests
+    answers: list[float] = []
     async with HttpModel(Endpoint("limited", url, "limited", use_proxies=False)) as model:
 
         async def worker() -> None:
@@ -134,12 +140,13 @@ async def _ask(url: str, requests: int, at_once: int) -> dict[str, Any]:
             while left:
                 left -= 1
                 assert (await model.generate(request)).text == "ok"
+                answers.append(time.perf_counter() - since)
 
         since = time.perf_counter()
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once):
                 group.create_task(worker())
-        return {"end": time.perf_counter() - since, "cpu": time.process_time()}
+        return {"end": answers[-1], "mostly": answers[int(0.95 * requests) - 1], "cpu": time.process_time()}
 
 
 async def _cancel(url: str, times: int) -> dict[str, Any]:

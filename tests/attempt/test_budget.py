@@ -24,7 +24,7 @@ def test_a_ceiling_on_calls_stops_and_can_be_raised(lab):
     lab.agent('echo "# $BAKEOFF_ATTEMPT" >> calc.py')
     said = lab.attempt("--attempts", "5", "--max-calls", "2")
     assert said.status == 4, said
-    assert lab.calls == ["1", "2"]
+    assert sorted(lab.calls) == ["1", "2"]
     assert "at most 5 calls of fake; budget: 2 calls" in said.err
     assert "bakeoff resume r -i max_cost=USD" in said.out
     assert "closest: attempt 1" in said.out

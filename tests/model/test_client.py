@@ -13,6 +13,7 @@ import pytest
 
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.model.client import Deadlines
+from bakeoff.model.connections import FULL, Connections
 from bakeoff.model.protocol import Message, ModelError, Request
 from bakeoff.model.rate.gate import Gate
 from model.conftest import ASK, GO_ON, KEY, ask_for, open_model
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.anyio
 
 APIS = ("chat", "completions", "responses", "messages")
 CONVERSATION = (Message("system", "s"), Message("user", "u"), Message("assistant", "a"))
+on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # for what takes seconds and depends on no loop
 FAST = Retry(attempts=4, delay=0.001)
 
 
@@ -155,6 +157,23 @@ async def test_a_text_that_is_whole_counts_though_the_rest_is_missing():
     with serve(cut) as server:
         async with open_model(server) as model:
             assert (await model.generate(ASK)).text == "all"
+
+
+async def test_usage_that_never_comes_is_not_waited_for_long(monkeypatch):
+    monkeypatch.setattr("bakeoff.model.client.USAGE_TIME", 0.05)
+    with serve(Raw(sse(chunk("all", "stop"), end=None).chunks, stall=True)) as server:
+        async with open_model(server) as model:
+            assert (await model.generate(ASK)).text == "all"
+
+
+async def test_what_a_request_may_use_at_most():
+    model = open_model("http://h", price=(1.0, 10.0), max_tokens=1000)
+    most = model.at_most(Request(prompt="x" * 3000))
+    assert (most.input_tokens, most.output_tokens, most.usd) == (1000, 1000, pytest.approx(0.011))
+    assert model.at_most(Request(prompt="x", max_tokens=10)).output_tokens == 10
+    unbounded = open_model("http://h", price=(1.0, 10.0)).at_most(Request(prompt="x"))
+    assert unbounded.output_tokens is unbounded.usd is None
+    assert open_model("http://h", max_tokens=5).at_most(Request(prompt="x")).usd is None
 
 
 async def test_what_comes_after_the_end_is_not_waited_for():
@@ -317,6 +336,7 @@ async def test_a_time_that_is_too_long_is_not_waited_for():
         assert (len(server.seen), failure.retry_after) == (1, 9999)
 
 
+@on_asyncio
 async def test_retry_after_is_waited_for_by_that_request_alone():
     answers = {"first": iter([Status(429, 1.6), Say("late")])}
 
@@ -434,6 +454,33 @@ async def test_a_key_never_shows(caplog):
     assert KEY not in caplog.text
 
 
+async def test_connections_are_spread_over_small_pools_and_used_again():
+    with serve(Say("x")) as server:
+        connections = Connections(server.url + "/v1/", connect=5.0, keep_alive=True, use_proxies=True)
+        body = json.dumps({"model": "m", "stream": False}).encode()
+
+        async def all_at_once():
+            up, everybody = [], anyio.Event()
+
+            async def ask():
+                async with connections.post("/chat/completions", body, {}) as response:
+                    up.append(1)
+                    if len(up) == 2 * FULL + 1:
+                        everybody.set()
+                    await everybody.wait()
+                    await response.aread()
+
+            async with anyio.create_task_group() as group:
+                for _ in range(2 * FULL + 1):
+                    group.start_soon(ask)
+
+        for _ in range(2):
+            await all_at_once()
+            assert connections._busy == [0, 0, 0]
+        await connections.close()
+    assert len(server.seen) == 2 * (2 * FULL + 1)
+
+
 async def test_many_requests_at_once():
     with serve(Say("x")) as server:
         gate = Gate()
@@ -445,6 +492,7 @@ async def test_many_requests_at_once():
         assert len(server.seen) == 200
 
 
+@on_asyncio
 async def test_the_gate_hears_of_rejections():
     gate = Gate()
     with serve(Status(429, 0.0), Status(503), Say("x")) as server:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from email.utils import formatdate
 
 import pytest
 
 from bakeoff.model.failures import error_of, from_response, retry_after
-from bakeoff.model.protocol import KINDS, TRANSIENT, ModelError
+from bakeoff.model.protocol import KINDS, TRANSIENT, ModelError, Usage
 from bakeoff.model.sse import EventDecoder
 
 
@@ -70,6 +71,15 @@ def test_every_kind_is_said_to_be_transient_or_not():
     assert set(KINDS) - TRANSIENT == {"auth", "bad_request", "not_found", "refusal", "context_length"}
     assert ModelError("x", "cut").transient
     assert not ModelError("x", "cut", transient=False).transient
+
+
+def test_failures_travel_between_processes():
+    sent = ModelError(
+        "x", "rate_limit", retry_after=2.0, transient=False, status=429, request_id="r", usage=Usage(1, 2)
+    )
+    got = pickle.loads(pickle.dumps(sent))
+    assert (str(got), got.kind, got.retry_after, got.transient, got.status) == ("x", "rate_limit", 2.0, False, 429)
+    assert (got.request_id, got.usage) == ("r", Usage(1, 2))
 
 
 def test_an_account_without_money_is_not_asked_again():

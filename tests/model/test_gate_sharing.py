@@ -160,6 +160,33 @@ def test_a_file_that_cannot_be_mapped_leaves_nothing_open(file, monkeypatch):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_a_full_disk_is_found_when_the_file_is_made(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert SharedState.of(URL, "", {"XDG_CACHE_HOME": str(tmp_path)}) is None
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_gate_made_before_any_event_loop_works_in_one_after_the_other(backend):
+    gate = Gate()
+
+    async def main():
+        async with anyio.create_task_group() as group:
+            for _ in range(10):
+                group.start_soon(one)
+
+    async def one():
+        async with gate.admit() as ticket:
+            await anyio.lowlevel.checkpoint()
+            ticket.succeeded()
+
+    for _ in range(2):
+        anyio.run(main, backend=backend)
+    assert read(gate.store).owners == {}
+
+
 async def test_a_killed_owner_frees_what_it_held(anyio_backend, tmp_path):
     environ = {**os.environ, "PYTHONPATH": str(Path(gate.__file__).parents[3])}
     program = [sys.executable, str(Path(__file__).with_name("sharer.py")), "hold", URL]

@@ -60,6 +60,7 @@ async def test_it_completes_code_with_seeds_and_many_at_once():
         assert "return" in alone.text
         assert (alone.usage.output_tokens or 0) > 0
         assert alone.usage.usd == 0
+        assert alone.model == "SmolLM2-135M-Instruct.Q4_1"
         said = await model.generate(Request(messages=(Message("user", "Say hello."),), max_tokens=8))
         assert said.text
         with pytest.raises(ModelError) as caught:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from bakeoff.model.prices import highest_price, price
+from bakeoff.model.prices import price
 from bakeoff.model.protocol import Usage
 
 OPENAI = "https://api.openai.com/v1"
@@ -26,7 +26,6 @@ def test_unknown_usage_has_no_price(usage):
 def test_listed_prices():
     # 2.5 USD for a million tokens of input, half of that from the cache, 10 for output.
     assert price(USED, "gpt-4o", OPENAI) == pytest.approx(0.5 * 2.5 + 0.5 * 1.25 + 1.0)
-    assert highest_price(1_000_000, 100_000, "gpt-4o", OPENAI, (None, None)) == pytest.approx(3.5)
     assert price(USED, "no-such-model", OPENAI) is None
     assert price(USED, "gpt-4o", "http://127.0.0.1:1/v1") is None
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -144,16 +145,18 @@ def test_local_is_no_name_of_the_users_own(tmp_path):
 
 
 def test_the_protocol_is_light():
-    """No heavy import, and next to nothing over what the engine's errors take."""
+    """Nothing heavy is imported, and it takes under 5 ms over the standard library's dataclasses (3 ms measured)."""
     program = (
-        "import sys, time; since = time.process_time(); import bakeoff.model.protocol; "
-        "print(time.process_time() - since); print(*sys.modules)"
+        "import sys, time, dataclasses, typing; since = time.process_time(); import bakeoff.model.protocol; "
+        "print(time.process_time() - since, *sys.modules)"
     )
     said = [
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(3)
+        for _ in range(5)
     ]
     assert not {"pydantic", "httpx", "anyio", "yaml"} & set(said[0])
+    if "COVERAGE_PROCESS_CONFIG" not in os.environ:  # which takes longer than all the rest
+        assert min(float(line[0]) for line in said) < 0.005
     program = "import sys, bakeoff.model.registry; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pydantic", "httpx", "genai_prices", "pydantic_ai", "yaml"} & set(loaded)

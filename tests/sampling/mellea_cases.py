@@ -24,6 +24,7 @@ from bakeoff.sampling.mellea import for_mellea
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 100
     script = staticmethod(lambda n: (0.0, "no"))
     lock = threading.Lock()
 
@@ -97,7 +98,7 @@ async def main() -> None:
     port = server.server_address[1]
     found = {}
 
-    server.reset(lambda n: (0.05, "pass") if n == 1 else (2.0, "no"))
+    server.reset(lambda n: (0.4, "pass") if n == 1 else (2.0, "no"))
     strategy = RejectionSamplingStrategy(loop_budget=5, concurrency_budget=8, mode="fastest")
     result = await ask(port, for_mellea(strategy), passes())
     await asyncio.sleep(0.02)

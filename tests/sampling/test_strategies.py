@@ -502,6 +502,17 @@ def test_a_function_that_raises_costs_its_attempt() -> None:
     assert result.errors[2].kind == "error"
 
 
+def test_a_model_must_reply() -> None:
+    async def main() -> SamplingResult:
+        return await sample("go", model=Mute(lambda _: (0, "x")))
+
+    class Mute(Backend):
+        async def generate(self, request: Request) -> Any:
+            return "text"
+
+    assert "returns a Reply, not 'text'" in virtual(main).errors[1].message
+
+
 @pytest.mark.parametrize("action", [len, 3, lambda _: "text", object()])
 def test_what_is_no_action_is_refused(action: Any) -> None:
     with pytest.raises(TypeError, match="an action is"):

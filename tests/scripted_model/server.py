@@ -78,7 +78,7 @@ class ScriptedModel:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
     def url(self) -> str:
@@ -146,7 +146,7 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
         def handle(self) -> None:
             try:
                 super().handle()
-            except (ConnectionError, TimeoutError):
+            except (ConnectionError, TimeoutError, ssl.SSLError):
                 pass  # the client went away; that is recorded where it matters
 
         def do_GET(self) -> None:
@@ -174,6 +174,9 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             model.count(1)
             try:
                 self._answer(wire, seen, model.choose(seen))
+            except (ConnectionError, ssl.SSLError):
+                seen.left.set()
+                self.close_connection = True
             finally:
                 model.count(-1)
 

@@ -34,12 +34,17 @@ async def test_an_agent_finds_the_project_and_its_history(project: Checkout, kin
     before = project.digest()
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
         assert slot.kind == kind
-        assert sh(slot, "cat a.txt new/untracked.txt; readlink link; ./tool.sh") == "one\nchanged\nuntracked\na.txttool\n".replace("txttool", "txt\ntool")
+        assert sh(
+            slot, "cat a.txt new/untracked.txt; readlink link; ./tool.sh"
+        ) == "one\nchanged\nuntracked\na.txttool\n".replace("txttool", "txt\ntool")
         assert sh(slot, "git status --short; git diff; git stash list") == ""
         assert sh(slot, "git log --format=%s").splitlines() == ["bakeoff snapshot", "first"]
         assert sh(slot, "git rev-parse HEAD~1 other v1^{commit} origin 2>/dev/null || true").split()[:3] == [head] * 3
         assert sh(slot, "git branch --show-current").strip() == "main"
-        assert sh(slot, "git config user.email; git rev-parse --show-toplevel").split() == ["user@example.org", slot.path]
+        assert sh(slot, "git config user.email; git rev-parse --show-toplevel").split() == [
+            "user@example.org",
+            slot.path,
+        ]
         assert sh(slot, "ls noise.log 2>&1 || true").startswith("ls:")
         sh(slot, "echo more >> a.txt; git commit -qam mine; git checkout -qb feature; git rebase -q HEAD~1; git gc -q")
         assert "mine" in sh(slot, "git log --format=%s")
@@ -89,7 +94,11 @@ async def test_a_slot_is_as_new_for_the_next(project: Checkout, kind: str) -> No
     async with open_workspace(project.root, settings(kind=kind), "run", slots=1) as workspace:
         async with workspace.lease() as slot:
             first, name = sh(slot, "find . -path ./.git -prune -o -print | sort; git rev-parse HEAD"), slot.id
-            sh(slot, WORK + "mkdir -m 555 closed; git add -A; git commit -qm work; git config user.name Mallory; touch $TMPDIR/left")
+            sh(
+                slot,
+                WORK
+                + "mkdir -m 555 closed; git add -A; git commit -qm work; git config user.name Mallory; touch $TMPDIR/left",
+            )
             sh(slot, "rm -rf src; ln -s /etc src; mkdir tool.sh.d; rm tool.sh; mkdir tool.sh; echo x > tool.sh/inner")
             await slot.commit("x")
         async with workspace.lease() as slot:
@@ -142,7 +151,10 @@ async def test_links_are_kept_and_never_followed(project: Checkout, kind: str, t
     (secret / "mod.py").write_text("SECRET")
     (secret / ".gitignore").write_text("*\n")
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
-        sh(slot, f"rm -r src/pkg; ln -s {secret} src/pkg; ln -s {secret}/mod.py direct; ln -sf {secret}/.gitignore .gitignore")
+        sh(
+            slot,
+            f"rm -r src/pkg; ln -s {secret} src/pkg; ln -s {secret}/mod.py direct; ln -sf {secret}/.gitignore .gitignore",
+        )
         result = await slot.commit("n")
         assert b"SECRET" not in diff(workspace.repository, result.base, result.commit)
         assert changed(result) == {
@@ -169,7 +181,9 @@ async def test_ignore_rules_of_all_places_hold(project: Checkout, kind: str, hom
 
 
 async def test_line_ends_are_stored_as_attributes_say(project: Checkout, kind: str) -> None:
-    project.write(".gitattributes", "*.txt text eol=crlf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n*.raw -text\n")
+    project.write(
+        ".gitattributes", "*.txt text eol=crlf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n*.raw -text\n"
+    )
     project.write("ends.txt", "a\r\nb\r\n")
     project.write("v.id", "$Id$\n")
     project.commit("attributes")
@@ -186,7 +200,10 @@ async def test_automatic_line_ends_and_modes_that_do_not_count(project: Checkout
     project.git("config", "core.autocrlf", "input")
     project.git("config", "core.fileMode", "false")
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
-        sh(slot, r"printf 'a\r\nc\r\n' > new.txt; chmod +x a.txt; echo x >> a.txt; echo more >> tool.sh; chmod -x tool.sh")
+        sh(
+            slot,
+            r"printf 'a\r\nc\r\n' > new.txt; chmod +x a.txt; echo x >> a.txt; echo more >> tool.sh; chmod -x tool.sh",
+        )
         result = await slot.commit("n")
         assert sh(slot, "git add -A; git write-tree").strip() == result.tree
 
@@ -200,7 +217,9 @@ async def test_what_an_agent_does_to_git_runs_nothing_here(project: Checkout, ki
         refs = workspace.repository.refs("refs")
         async with workspace.lease() as slot:
             folder = sh(slot, "git rev-parse --absolute-git-dir").strip()
-            sh(slot, f"""
+            sh(
+                slot,
+                f"""
                 printf '* filter=spy diff=spy merge=spy\\n' > .gitattributes
                 git config filter.spy.clean '{spy} clean'; git config filter.spy.smudge '{spy} smudge'
                 git config diff.spy.command '{spy} diff'; git config core.hooksPath {tmp_path}
@@ -208,7 +227,8 @@ async def test_what_an_agent_does_to_git_runs_nothing_here(project: Checkout, ki
                 echo x >> a.txt; git update-ref -d refs/heads/other || true
                 git update-ref refs/heads/main HEAD~1; git update-ref refs/bakeoff/run/forged HEAD
                 git config core.fsmonitor '{spy} monitor'
-            """)
+            """,
+            )
             result = await slot.commit("n")
             assert changed(result) == {".gitattributes": "A", "a.txt": "M"}
             sh(slot, f"rm -rf {folder}; rm -rf .git || true; mkdir .git && echo '[core]' > .git/config", **{})
@@ -222,7 +242,10 @@ async def test_what_an_agent_does_to_git_runs_nothing_here(project: Checkout, ki
 
 async def test_files_of_repositories_inside_a_slot_are_kept(project: Checkout, kind: str) -> None:
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
-        sh(slot, "git init -q inner; cd inner; echo x > file; git add file; git commit -qm inner; mkdir sub; touch sub/.GIT")
+        sh(
+            slot,
+            "git init -q inner; cd inner; echo x > file; git add file; git commit -qm inner; mkdir sub; touch sub/.GIT",
+        )
         result = await slot.commit("n")
         assert changed(result) == {"inner/file": "A"}
         assert all("repository inside" in refused.reason for refused in result.refused)
@@ -240,7 +263,9 @@ async def test_submodules_are_empty_folders(project: Checkout, checkout, kind: s
             sh(slot, "touch lib/inside; echo x >> a.txt")
             result = await slot.commit("n")
             assert changed(result) == {"a.txt": "M"}
-            assert [(refused.path, refused.reason) for refused in result.refused] == [("lib/inside", "it lies in a submodule")]
+            assert [(refused.path, refused.reason) for refused in result.refused] == [
+                ("lib/inside", "it lies in a submodule")
+            ]
         async with workspace.lease() as slot:
             assert sh(slot, "ls -A lib; git status --short") == ""
             sh(slot, "rm -r lib; echo file > lib")

@@ -21,8 +21,8 @@ Check = Callable[[int, Any, Subject], Awaitable[ValidationResult]]
 """Judges a subject by the requirement of that number."""
 
 
-async def examine(requirement: Any, subject: Subject) -> ValidationResult:
-    """The verdict of one requirement; what it raises is an error of that requirement.
+async def examine(requirement: Any, subject: Subject, raised: list[BaseException] | None = None) -> ValidationResult:
+    """The verdict of one requirement; what it raises is an error of that requirement, and is put into `raised`.
 
     Raises:
         BudgetSpentError: it may not be asked.
@@ -34,6 +34,8 @@ async def examine(requirement: Any, subject: Subject) -> ValidationResult:
     except BaseException as failure:
         if not isinstance(failure, Exception) and not is_stray(failure):
             raise
+        if raised is not None:
+            raised.append(failure)
         return ValidationResult(False, error=f"{type(failure).__name__}: {failure}")
     if not isinstance(found, ValidationResult):
         return ValidationResult(False, error=f"check returned {type(found).__name__} and no ValidationResult")

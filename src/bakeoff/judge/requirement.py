@@ -94,7 +94,7 @@ class Requirement:
         if self.function is None:
             raise NotImplementedError(f"{self!r} has no function: give one, or override `check`")
         argument = subject if self.takes_subject else subject.output
-        if _is_async(self.function):
+        if is_async(self.function):
             return verdict_of(await self.function(argument))
         if self.isolate:
             found = await call_blocking(
@@ -134,7 +134,8 @@ class Requirement:
         return JudgedRequirement(description, model, **options)
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def is_async(function: object) -> bool:
+    """Whether calling it gives something to await."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
     )

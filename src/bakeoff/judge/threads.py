@@ -71,6 +71,7 @@ class _Threads:
         self.limiter = anyio.CapacityLimiter(THREADS)
         self.jobs: set[_Job] = set()
         self.turn = anyio.Lock()
+        self.quiet = 0  # looks in a row at which nobody computed
         self.ended = anyio.Event()
 
     async def admit(self) -> _Job:
@@ -82,6 +83,7 @@ class _Threads:
                     await self.ended.wait()
                 self.look(since)
             job = _Job()
+            self.quiet = 0
             self.jobs.add(job)
             return job
 
@@ -92,7 +94,11 @@ class _Threads:
         if passed < LOOK:
             return
         used = {job: job.used() for job in self.jobs}
-        asleep = sum(used.values()) < IDLE * passed
+        # Twice running, and in time: one that holds the interpreter while the machine does something else looks
+        # asleep, and the loop is late.
+        quiet = sum(used.values()) < IDLE * passed and passed < 3 * LOOK
+        self.quiet = self.quiet + 1 if quiet else 0
+        asleep = self.quiet > 1
         for job, seconds in used.items():
             if seconds >= IDLE * passed:
                 job.burned = now

@@ -17,8 +17,9 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.retry import Retry
 from bakeoff.model import failures
 from bakeoff.model.answer import Answer
+from bakeoff.model.connections import Connections
 from bakeoff.model.prices import price
-from bakeoff.model.protocol import Kind, ModelError, Reply, Request
+from bakeoff.model.protocol import Kind, ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import UNDECLARED, Limits
 from bakeoff.model.rate.gate import Gate, Ticket, gate_for
 from bakeoff.model.retrying import RETRY, retried
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 LINGER = 0.25
 """Seconds to wait for an answer's last bytes after its last event, so that its connection can be used again."""
+USAGE_TIME = 5.0
+"""Seconds to wait for the usage once the text is whole."""
 CHARACTERS_PER_TOKEN = 3
 """For estimates: text has about four, code and other languages fewer."""
 UNKNOWN_OUTPUT = 1024
@@ -106,20 +109,25 @@ class HttpModel:
         self._random = random.Random() if chance is None else chance  # noqa: S311
         self._masker = Masker({"key": endpoint.key})
         self._where = f"{endpoint.name} at {endpoint.base_url}"
-        self._client: httpx.AsyncClient | None = None
+        self._connections: Connections | None = None
 
     def __repr__(self) -> str:
         return f"HttpModel({self.endpoint!r})"
 
     async def __aenter__(self) -> HttpModel:
-        self._client = _client(self.endpoint)
+        endpoint = self.endpoint
+        self._connections = Connections(
+            endpoint.base_url,
+            connect=endpoint.deadlines.connect,
+            keep_alive=endpoint.keep_alive,
+            use_proxies=endpoint.use_proxies,
+        )
         return self
 
     async def __aexit__(self, *details: object) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            with anyio.CancelScope(shield=True):
-                await client.aclose()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            await connections.close()
         self.gate.close()
 
     async def generate(self, request: Request) -> Reply:
@@ -136,6 +144,16 @@ class HttpModel:
             max_tokens=request.max_tokens or self.endpoint.max_tokens,
         )
         return await retried(lambda: self._try(wire, request), self.retry, self._random)
+
+    def at_most(self, request: Request) -> Usage:
+        """What one try of `request` may use at most, for a budget; None where nothing bounds it or has a price.
+
+        The input is estimated, with few characters to a token.
+        """
+        limit = request.max_tokens or self.endpoint.max_tokens
+        tokens = Usage(estimate(replace(request, max_tokens=1)) - 1, limit)
+        usd = price(tokens, request.model or self.endpoint.model, self.endpoint.base_url, self.endpoint.price)
+        return replace(tokens, usd=usd)
 
     def _wire(self, request: Request) -> Wire:
         """The wire format for `request`: endpoints of the chat format are asked for raw completion beside it.
@@ -180,17 +198,16 @@ class HttpModel:
                     if answer.ended:
                         continue
                     answer.feed(chunk)
-                    scope.deadline = anyio.current_time() + (LINGER if answer.ended else deadlines.between)
+                    scope.deadline = anyio.current_time() + _patience(answer, deadlines)
         if scope.cancelled_caught and not answer.is_whole:
             limit = deadlines.between if answer.begun else deadlines.first_byte
             raise self._failure("timeout", f"silent for {limit:g} s")
         return answer.finish()
 
     def _post(self, wire: Wire, content: bytes) -> AbstractAsyncContextManager[httpx.Response]:
-        if self._client is None:
+        if self._connections is None:
             raise RuntimeError("the model is not open: use `async with model:`")
-        url = self.endpoint.base_url.rstrip("/") + wire.PATH
-        return self._client.stream("POST", url, content=content, headers=_headers(wire, self.endpoint.key))
+        return self._connections.post(wire.PATH, content, _headers(wire, self.endpoint.key))
 
     @asynccontextmanager
     async def _named_failures(self, answer: Answer) -> AsyncIterator[None]:
@@ -233,6 +250,13 @@ class HttpModel:
         )
 
 
+def _patience(answer: Answer, deadlines: Deadlines) -> float:
+    """Seconds to wait for the next bytes of an answer."""
+    if answer.ended:
+        return LINGER
+    return min(USAGE_TIME, deadlines.between) if answer.is_whole else deadlines.between
+
+
 def estimate(request: Request) -> int:
     """Tokens, input and output, that `request` may use; for limits and budgets, before it is sent."""
     size = len(request.prompt or "") + sum(len(message.content) + 12 for message in request.messages)
@@ -246,24 +270,6 @@ def _certificate(failure: BaseException | None) -> str | None:
     while failure is not None and not isinstance(failure, ssl.SSLCertVerificationError):
         failure = failure.__cause__ or failure.__context__
     return None if failure is None else f"its certificate is not trusted: {failure.verify_message}"
-
-
-def _client(endpoint: Endpoint) -> httpx.AsyncClient:
-    import httpx
-
-    return httpx.AsyncClient(
-        http1=True,
-        http2=False,  # over HTTP/2 a cancelled request runs to its end at the server
-        # The gate and the lanes bound requests; a second bound here would only hide them.
-        limits=httpx.Limits(
-            max_connections=None, max_keepalive_connections=64 if endpoint.keep_alive else 0, keepalive_expiry=30.0
-        ),
-        # Silence is bounded where it is known what is waited for.
-        timeout=httpx.Timeout(None, connect=endpoint.deadlines.connect),
-        # Reading the system's certificates takes 20 ms that plain HTTP does not need.
-        verify=endpoint.base_url.startswith("https:"),
-        trust_env=endpoint.use_proxies,
-    )
 
 
 def _headers(wire: Wire, key: str) -> dict[str, str]:

@@ -111,7 +111,8 @@ class LocalModel:
     async def _try(self, request: Request) -> Reply:
         server = await self._running()
         try:
-            return await server.ask(request)
+            # It calls itself by the path of its weights, which is nobody's business.
+            return replace(await server.ask(request), model=self._weights.stem)
         except ModelError as failure:
             if failure.kind in ("cut", "connection"):
                 with anyio.move_on_after(SEEN_DEAD):

@@ -23,13 +23,6 @@ def price(
     return _listed(usage, model, base_url)
 
 
-def highest_price(
-    input_tokens: int, output_tokens: int, model: str, base_url: str, own: tuple[float | None, float | None]
-) -> float | None:
-    """USD that a request may cost at most: what a budget reserves for it. None where it is not known."""
-    return price(Usage(input_tokens, output_tokens), model, base_url, own)
-
-
 def _listed(usage: Usage, model: str, base_url: str) -> float | None:
     try:
         from genai_prices import Usage as ListedUsage

@@ -184,3 +184,19 @@ class ModelError(BakeoffError):
         self.status = status
         self.request_id = request_id
         self.usage = usage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _error, (
+            str(self),
+            self.kind,
+            self.retry_after,
+            self.transient,
+            self.status,
+            self.request_id,
+            self.usage,
+        )
+
+
+def _error(message: str, kind: Kind, *facts: Any) -> ModelError:
+    names = ("retry_after", "transient", "status", "request_id", "usage")
+    return ModelError(message, kind, **dict(zip(names, facts, strict=True)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from bakeoff.engine.codec import argument_json
 from bakeoff.judge.calling import ask, most_tokens
-from bakeoff.model.protocol import Message, Model, Request, Usage
+from bakeoff.judge.requirement import is_async
+from bakeoff.model.protocol import Message, Model, Reply, Request, Usage
 from bakeoff.sampling.result import Attempt
 
 
@@ -75,11 +75,19 @@ class Ask:
     title = "sample"
 
     async def make(self, ticket: Ticket) -> Generation:
-        """Ask. Passes on ModelError: the call failed."""
+        """Ask.
+
+        Passes on ModelError: the call failed.
+
+        Raises:
+            TypeError: the model returned no reply.
+        """
         request, model = ticket.request, ticket.model or self.model
         assert request is not None
         assert model is not None
         reply = await ask(model, request, ticket.not_stopped)
+        if not isinstance(reply, Reply):
+            raise TypeError(f"a model's `generate` returns a Reply, not {reply!r:.100}")
         facts = {"request_id": reply.request_id, "model": reply.model, "finish_reason": reply.finish_reason}
         known = {name: value for name, value in facts.items() if value is not None}
         return Generation(reply.text, reply.usage, talk(request), known)
@@ -139,10 +147,7 @@ def as_action(given: Any, model: Model | None, brings_model: bool) -> Ask | Call
         return Ask(given, model)
     make = getattr(given, "make", None)
     function = make if callable(make) else given
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
-    )
-    if not is_async:
+    if not is_async(function):
         raise TypeError(
             f"an action is a text, a Request, an async function of the attempt, or has an async `make`; not {given!r}"
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from bakeoff.judge.requirement import Cost, Requirement
+from bakeoff.judge.requirement import Cost, Requirement, is_async
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.threads import beside_loop
 from bakeoff.judge.verdict import ValidationResult
@@ -78,7 +77,7 @@ class _Scored(Requirement):
             TypeError: the function returned no number.
         """
         assert self.function is not None
-        if inspect.iscoroutinefunction(self.function):
+        if is_async(self.function):
             score = await self.function(subject.output)
         else:
             left = lambda: subject.not_stopped.append("the score goes on in its thread")  # noqa: E731

@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.engine.arguments import amounts, check_retry, number
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.judge.panel import ORDERS, Order
-from bakeoff.judge.requirement import Cost
+from bakeoff.judge.requirement import Cost, is_async
 from bakeoff.judge.subject import Subject
 from bakeoff.model.protocol import TRANSIENT, Model
 from bakeoff.sampling.action import Ask, Call, Ticket
@@ -51,6 +51,9 @@ class Options:
                 raise ValueError(f"{name} is a number of seconds above 0, not {value!r}")
         if self.order not in ORDERS:
             raise ValueError(f"order is one of {', '.join(ORDERS)}; not {self.order!r}")
+        for hook in (hooks := tuple(self.hooks)):
+            if not is_async(hook):
+                raise TypeError(f"a hook is an async function, not {hook!r}; plain ones may consume `events`")
         if isinstance(self.lanes, (str, Mapping)):
             raise TypeError(f"lanes is a list of names, not {self.lanes!r}")
         for name in ("name", "version"):
@@ -59,7 +62,7 @@ class Options:
         return replace(
             self,
             retry=replace(self.retry, on=self.retry.on or tuple(sorted(TRANSIENT))),
-            hooks=tuple(self.hooks),
+            hooks=hooks,
             lanes=tuple(self.lanes),
         )
 

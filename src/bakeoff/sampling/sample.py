@@ -137,6 +137,7 @@ class _Call:
         self.requirements = strategy.requirements([as_requirement(one, judge) for one in given])
         self.loop_budget, self.concurrency_budget = strategy.loop_budget, strategy.concurrency_budget
         self.sampling_id = os.urandom(8).hex()
+        self.durable = False
         self.prefix = ""
         self.announcer: Announcer | None = None
         self.sampler: Sampler | None = None
@@ -155,18 +156,21 @@ class _Call:
         if durable and self.options.name is None and self.action.title.endswith("<lambda>"):
             raise ValueError("results of a durable run are found by the function's name, and this one has none: "
                              "give `name=`")  # fmt: skip
+        self.durable = durable
+
+    def _prefix(self) -> str:
+        """Of the paths of all leaves."""
         name = self.options.name or self.action.title
-        if not durable:
-            self.prefix = f"{name}~{next(_numbers)}/"
-            return
+        if not self.durable:
+            return f"{name}~{next(_numbers)}/"
         whole = hashlib.blake2b(digest_size=12)
         strategy = self.strategy
         parts = [self.action.identity(name), strategy.identity, self.options.version]
         if strategy.chained:  # what an attempt makes depends on what the one before it failed
-            parts += [str(strategy.loop_budget), *(str(getattr(one, "identity", one)) for one in self.requirements)]
+            parts += [str(self.loop_budget), *(str(getattr(one, "identity", one)) for one in self.requirements)]
         for part in parts:
             whole.update(f"{len(part)}\0{part}\0".encode("utf-8", "surrogatepass"))
-        self.prefix = f"{name}:{whole.hexdigest()}/"
+        return f"{name}:{whole.hexdigest()}/"
 
     async def told(self, events: Events, carry_out: Any) -> SamplingResult:
         """Carry it out between one start and one end that everybody hears of."""
@@ -182,6 +186,7 @@ class _Call:
             await announcer.tell(started)
             self.loop_budget = check_budget("loop_budget", started.loop_budget)
             self.concurrency_budget = check_budget("concurrency_budget", started.concurrency_budget)
+            self.prefix = self._prefix()
             result = await carry_out()
             return result
         except BaseException as failure:
@@ -224,7 +229,7 @@ class _Call:
             run=run,
             home=home,
             prefix=self.prefix,
-            durable=keeps(run),
+            durable=self.durable,
             action=self.action,
             requirements=self.requirements,
             options=self.options,
@@ -255,8 +260,7 @@ class _Call:
             facts=sampler.facts,
         )
         if sampler.fatal is not None and not passed:
-            met = sum(error.kind == sampler.fatal.kind for error in result.errors.values())
-            raise SamplingError(sampler.fatal, met, result) from sampler.fatal.exception
+            raise SamplingError(sampler.fatal, sampler.fatal_count, result) from sampler.fatal.exception
         return result
 
 

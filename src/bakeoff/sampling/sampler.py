@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,25 +16,15 @@ from bakeoff.engine.nesting import CURRENT as CURRENT_LEAF
 from bakeoff.engine.nesting import HeldLeaf
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
-from bakeoff.judge.panel import Panel, examine
-from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
-from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.model.protocol import Message, ModelError
 from bakeoff.sampling.action import Ask, Call, Generation, Ticket, talk
+from bakeoff.sampling.checks import Checks
+from bakeoff.sampling.errors import OWN, refused, unbilled
 from bakeoff.sampling.events import Announcer, AttemptEnded, Repaired
-from bakeoff.sampling.options import Options, check_amounts
+from bakeoff.sampling.options import Options
 from bakeoff.sampling.result import Attempt, AttemptError, Reason
 from bakeoff.sampling.usage import UsageTotal, settled
-
-PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
-"""Kinds of error that every other attempt would meet, too."""
-
-OWN = frozenset({"bad_request", "context_length"})
-"""Kinds of those that an attempt which builds on others may meet alone."""
-
-UNBILLED = frozenset({"auth", "bad_request", "not_found", "context_length", "rate_limit", "overload"})
-"""Kinds of error by which a request was refused: nothing was generated."""
 
 UNMADE = "unmade"
 """The kind of a generation that was not begun: it had waited for its lanes, and in the meantime sampling stopped."""
@@ -61,6 +50,7 @@ class Sampler:
         attempts: every attempt that began, by id.
         stopped: why no further attempt begins; None while they do.
         fatal: the permanent error that stopped it.
+        fatal_count: how often such errors were met.
         facts: what the strategy adds to the result.
     """
 
@@ -89,16 +79,13 @@ class Sampler:
         self.attempts: dict[int, Attempt] = {}
         self.stopped: Reason | None = None
         self.fatal: AttemptError | None = None
+        self.fatal_count = 0
         self.facts: dict[str, Any] = {}
         self.ceilings = ceilings_of(run.budget)
         self.backlogs: dict[int, Backlog] = {}
         self.most_leaves = len(requirements) + 1
-        self.panel = Panel(requirements, options.order, options.dedup, self._check)
         self.lanes = tuple(options.lanes)
-        # Where nothing is kept, told or limited, a check by a function in this process need be no leaf.
-        self.bare = not durable and not run.events.heard and not self.ceilings
-        self.identities = [_identity(requirement) for requirement in requirements] if durable else []
-        self.memo = self._kept_verdicts() if durable else {}
+        self.checks = Checks(run, prefix, durable, requirements, options, self.ceilings, self.stop)
 
     async def attempt(self, ticket: Ticket) -> Attempt | None:
         """Make an attempt and have it judged; None when no further one may begin.
@@ -135,7 +122,9 @@ class Sampler:
                 await self._judge(attempt, until)
         except BudgetSpentError as failure:
             self.stopped = self.stopped or Reason.CAP
-            attempt.status, attempt.error = "error", AttemptError("budget", str(failure), failure)
+            attempt.status = "error"
+            # A try that failed and may not be repeated has a name of its own.
+            attempt.error = attempt.error or AttemptError("budget", str(failure), failure)
         finally:
             self.backlogs.pop(attempt.id, None)
         if backlog is not None:
@@ -151,6 +140,13 @@ class Sampler:
                 await self.announcer.tell(told)
             finally:
                 CURRENT.reset(token)
+
+    def stop(self, error: AttemptError) -> None:
+        """Begin no further attempt, because of an error that each would meet."""
+        self.fatal_count += 1
+        if self.fatal is None:
+            self.fatal = error
+            self.stopped = self.stopped or Reason.PERMANENT
 
     # An attempt's generation.
 
@@ -178,11 +174,12 @@ class Sampler:
                 return self._outcome(generation, attempt.usage)
             except ModelError as failure:
                 raised.append(failure)
-                known = failure.kind in UNBILLED
+                attempt.error = AttemptError(failure.kind, str(failure), failure)
+                known = unbilled(failure)
                 if failure.usage is not None:
                     attempt.usage.add(failure.usage)
                     known = True
-                return _refused(failure)
+                return refused(failure)
             except BakeoffError as failure:
                 raised.append(failure)
                 return Outcome(Status.FAILED, error=str(failure), kind="error")
@@ -207,6 +204,7 @@ class Sampler:
             return False
         if not attempt.usage.calls:
             attempt.usage = UsageTotal(*record.output.get("used", (1, 0, 0, 0, None, 1)))
+        attempt.error = None
         if record.status is not Status.COMPLETED:
             self._failed(attempt, ticket, record, raised[-1] if raised else None)
             return True
@@ -253,91 +251,23 @@ class Sampler:
         attempt.status, attempt.error = "error", error
         attempt.receipt = record.facts or {}
         own = ticket.previous is not None and error.kind in OWN  # a conversation of its own, which grew too long
-        if record.output.get("aborted") and not own and self.stopped is None:
-            self.stopped, self.fatal = Reason.PERMANENT, error
+        if record.output.get("aborted") and not own:
+            self.stop(error)
 
     # Its checks.
 
     async def _judge(self, attempt: Attempt, until: float | None) -> None:
         subject = Subject(attempt.output, attempt.conversation, attempt.receipt, attempt.not_stopped)
         if until is None:
-            attempt.verdicts = await self.panel.judge(subject)
+            attempt.verdicts = await self.checks.judge(attempt, subject, self.backlogs.get(attempt.id))
         else:
             with anyio.CancelScope(deadline=until) as scope:
-                attempt.verdicts = await self.panel.judge(subject)
+                attempt.verdicts = await self.checks.judge(attempt, subject, self.backlogs.get(attempt.id))
             if scope.cancelled_caught:
                 said = f"not judged within the {self.options.attempt_timeout:g} s of the attempt"
                 attempt.status, attempt.error = "error", AttemptError("timeout", said)
                 return
         attempt.status = "passed" if all(verdict.result for verdict in attempt.verdicts) else "failed"
-
-    async def _check(self, rank: int, requirement: Any, subject: Subject) -> ValidationResult:
-        place = CURRENT.get()
-        assert place is not None
-        attempt = self.attempts[place.id]
-        asks = requirement.cost == Cost.MODEL
-        timeouts = [limit for limit in (getattr(requirement, "timeout", None), self.options.check_timeout) if limit]
-        if self.bare and not timeouts and requirement.cost == Cost.CHEAP:
-            return await examine(requirement, subject)
-        path, key = f"{self.prefix}attempt:{place.id}/check:{rank}", ""
-        if self.durable:
-            key = self._check_key(rank, subject)
-            path = f"{path}:{key[:12]}"
-            if (kept := self.memo.get(key)) is not None:
-                _count(attempt, kept, asks)
-                return kept
-        fresh: list[ValidationResult] = []
-
-        async def work(_: int) -> Outcome:
-            verdict = await examine(requirement, subject)
-            fresh.append(verdict)
-            output = {"verdict": to_json(verdict)} if self.durable else {}
-            return Outcome(output=output, usage=settled(verdict.usage) if asks else None)
-
-        try:
-            record = await self.run.leaf(
-                path,
-                "check",
-                work,
-                key=key,
-                lanes=[lane for lane in getattr(requirement, "lanes", ()) if lane in self.run.lanes.sizes],
-                timeout=min(timeouts, default=None),
-                absorb=True,
-                reserve=check_amounts(requirement, subject, self.ceilings) if self.ceilings else {},
-                backlog=self.backlogs.get(attempt.id),
-            )
-        except anyio.get_cancelled_exc_class():
-            if asks:
-                attempt.usage.calls += 1
-                attempt.usage.unknown += 1
-            raise
-        if record.status is not Status.COMPLETED:
-            verdict = ValidationResult(False, record.error or "", error=record.kind or "error")
-        else:
-            verdict = fresh[-1] if fresh else from_json(record.output["verdict"])
-        _count(attempt, verdict, asks)
-        return verdict
-
-    def _check_key(self, rank: int, subject: Subject) -> str:
-        whole = self.identities[rank].copy()
-        whole.update(subject.text.encode("utf-8", "surrogatepass"))
-        if self.panel.whole:
-            whole.update(repr([(turn.role, turn.content) for turn in subject.conversation]).encode())
-        return str(whole.hexdigest())
-
-    def _kept_verdicts(self) -> dict[str, ValidationResult]:
-        """Verdicts of earlier sessions by what was judged: the same output is not judged again at another attempt."""
-        return {
-            record.key: from_json(record.output["verdict"])
-            for path, record in self.run.history.records.items()
-            if record.type == "check" and record.status is Status.COMPLETED and path.startswith(self.prefix)
-        }
-
-
-def _identity(requirement: Any) -> Any:
-    """The beginning of a digest of a requirement and what it judges."""
-    said = getattr(requirement, "identity", None) or f"{type(requirement).__qualname__}\0{requirement.description}"
-    return hashlib.blake2b(f"{len(said)}\0{said}\0".encode("utf-8", "surrogatepass"), digest_size=12)
 
 
 def ceilings_of(budget: Budget) -> frozenset[str]:
@@ -350,24 +280,6 @@ def ceilings_of(budget: Budget) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _refused(failure: ModelError) -> Outcome:
-    """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
-    permanent = failure.kind in PERMANENT and not failure.transient
-    return Outcome(
-        Status.FAILED,
-        {"aborted": True} if permanent else {},
-        str(failure),
-        failure.kind,
-        usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if failure.kind in UNBILLED else {})},
-        facts={
-            "retry_after": failure.retry_after,
-            "request_id": failure.request_id,
-            "status": failure.status,
-            **failure.facts,
-        },
-    )
-
-
 def _kept(record: Record, ticket: Ticket) -> Generation:
     """What an earlier session of the run made."""
     said = record.output.get("talk")
@@ -376,9 +288,3 @@ def _kept(record: Record, ticket: Ticket) -> Generation:
     else:
         conversation = talk(ticket.request) if ticket.request is not None else ()
     return Generation(record.output["value"], None, conversation, record.facts or {})
-
-
-def _count(attempt: Attempt, verdict: ValidationResult, asks: bool) -> None:
-    if asks:
-        attempt.usage.calls += 1
-        attempt.usage.add(verdict.usage)

@@ -44,8 +44,7 @@ class DiskWatch:
     async def check(self) -> None:
         """Look now; while more than the ceiling is in use by slots of this process, one of them is about to be ended.
 
-        Raises:
-            DiskError: more than the ceiling is in use, and by nobody here.
+        Passes on DiskError: more than the ceiling is in use, and by nobody here.
         """
         if self.limit is None:
             return
@@ -67,11 +66,7 @@ class DiskWatch:
 
     @contextmanager
     def watching(self, slot: Slot) -> Iterator[None]:
-        """While inside, the slot may be the one whose work is cancelled.
-
-        Raises:
-            DiskError: it was.
-        """
+        """While inside, the slot may be the one whose work is cancelled; DiskError is raised then."""
         with anyio.CancelScope() as scope:
             self._leased[slot.id] = (slot, scope)
             try:

@@ -16,13 +16,13 @@ from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.environment import slot_environment
 from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.locks import FileLock, try_lock
 from bakeoff.workspace.mounts import Mounts
 from bakeoff.workspace.overlay import OverlayPlace
 from bakeoff.workspace.place import Made, Place, write_facts
 from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.results import Result, changed_between, commit_changes
 from bakeoff.workspace.salvage import salvage_commits, salvage_files
 from bakeoff.workspace.trees import Base

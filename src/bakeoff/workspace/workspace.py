@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +21,7 @@ from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.environment import source_roots
-from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.errors import SlotError, WorkspaceError
 from bakeoff.workspace.filters import filtered_files
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
@@ -33,7 +32,7 @@ from bakeoff.workspace.project import find_project
 from bakeoff.workspace.repository import Repository, open_repository
 from bakeoff.workspace.setup_step import setup_digest, setup_layer
 from bakeoff.workspace.slot import Slot, SlotMaker
-from bakeoff.workspace.snapshot import Dirty, Snapshot, take_snapshot
+from bakeoff.workspace.snapshot import Dirty, Snapshot, ignore_rules, take_snapshot
 from bakeoff.workspace.sweep import Swept, sweep
 from bakeoff.workspace.trees import Base, materialise
 
@@ -162,7 +161,7 @@ async def open_workspace(
     opening = _Opening()
     wanted = settings.slots
     try:
-        found = await in_thread(_Found.look, project, cache, base, dirty or _dirty(wanted), snapshot)
+        found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot)
         maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
         setup = None
         if wanted.setup is not None:
@@ -212,13 +211,22 @@ class _Found:
 
     @classmethod
     def look(
-        cls, path: Path, cache_root: Path | None, base: str | None, dirty: Dirty, snapshot: Snapshot | None
+        cls,
+        path: Path,
+        cache_root: Path | None,
+        settings: SlotSettings,
+        base: str | None,
+        dirty: Dirty,
+        snapshot: Snapshot | None,
     ) -> _Found:
         project = find_project(path)
         cache = ProjectCache.of(project.common_dir, cache_root)
         repository = open_repository(cache, project.object_format)
         swept = sweep(cache)
-        snapshot = snapshot or take_snapshot(project, repository, dirty=dirty, base=base)
+        if snapshot is None:
+            usual = [name for name in LINKED if (project.root / name).is_dir()]
+            given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
+            snapshot = take_snapshot(project, repository, dirty=dirty, base=base, without=given)
         delete_later(cache.dead())
         return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
 
@@ -232,7 +240,7 @@ def _prepare(
     links = _links(base, settings, kind, opening)
     copies = files_to_copy(base, settings.copy)
     given = (*links, *(path for path in copies if path not in links))
-    base = replace(base, excludes=base.excludes + b"".join(_rule(path) for path in given))
+    base = replace(base, excludes=base.excludes + ignore_rules(given))
     layers: list[Path] = []
     if copies:
         home, lock = copy_layer(found.cache, base, copies)
@@ -276,11 +284,6 @@ def _links(base: Base, settings: SlotSettings, kind: str, opening: _Opening) -> 
     return found
 
 
-def _rule(path: str) -> bytes:
-    """An ignore rule for exactly that path."""
-    return b"/" + re.sub(rb"([\\*?\[ !#])", rb"\\\1", os.fsencode(path)) + b"\n"
-
-
 def _mount_point(base: Base, cache: ProjectCache, kind: str, wanted: bool, opening: _Opening) -> Path | None:
     if not wanted:
         return None
@@ -300,11 +303,17 @@ async def _set_up(maker: SlotMaker, settings: SlotSettings, processes: Processes
     base = maker.made.base
     place = str(maker.made.at or "")
     digest = setup_digest(command, settings.setup_inputs, base.entries, base.snapshot.tree, place)
+    failed: WorkspaceError | None = None
     async with AsyncExitStack() as stack:
         if processes is None:
             own = Spawner(token=f"setup-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
             processes = await stack.enter_async_context(own)
-        home, lock = await setup_layer(maker, command, digest, processes)
+        try:
+            home, lock = await setup_layer(maker, command, digest, processes)
+        except WorkspaceError as failure:  # raised outside, where no task group wraps it
+            failed = failure
+    if failed is not None:
+        raise failed
     opening.locks.append(lock)
     maker.made = replace(maker.made, layers=[home, *maker.made.layers])
     return digest

@@ -64,7 +64,7 @@ class SharedState:
     def __enter__(self) -> State:
         if self._file < 0:
             self._map = self._open()
-        locked = self._lock()
+        locked = _lock(self._file)
         magic, version, boot, sequence, length, checksum = _HEADER.unpack_from(self._map)
         if sequence == self._sequence and self._state is not None and locked:
             return self._state  # nobody wrote since we did
@@ -96,28 +96,19 @@ class SharedState:
     def _open(self) -> mmap.mmap:
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            if os.fstat(file).st_size < SIZE:
-                os.truncate(file, SIZE)
+            # Under the lock: another that makes it now would be overwritten. It also shows that locks work here.
+            _lock(file)
+            missing = SIZE - os.fstat(file).st_size
+            if missing > 0:
+                # Written, not only promised: a mapped page without a block on a full disk kills the process.
+                os.pwrite(file, bytes(missing), SIZE - missing)
+            fcntl.flock(file, fcntl.LOCK_UN)
             mapped = mmap.mmap(file, SIZE)
         except BaseException:
             os.close(file)
             raise
         self._file = file
         return mapped
-
-    def _lock(self) -> bool:
-        """Lock the file; after `PATIENCE` go on without, for a holder that was stopped changes nothing meanwhile."""
-        end = None
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                now = time.monotonic()
-                end = now + PATIENCE if end is None else end
-                if now > end:
-                    return False
-                time.sleep(0.00005)
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path | None:
@@ -126,6 +117,21 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     if cache and os.path.isabs(cache):
         return Path(cache, "bakeoff", "rates")
     return Path(home, ".cache", "bakeoff", "rates") if home and os.path.isabs(home) else None
+
+
+def _lock(file: int) -> bool:
+    """Lock the file; after `PATIENCE` go on without, for a holder that was stopped changes nothing meanwhile."""
+    end = None
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            now = time.monotonic()
+            end = now + PATIENCE if end is None else end
+            if now > end:
+                return False
+            time.sleep(0.00005)
 
 
 def _decode(body: bytes) -> State:

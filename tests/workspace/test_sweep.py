@@ -1,0 +1,250 @@
+"""Work outlives whoever did it: salvage when a slot is given back, and a sweep when its owner was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bakeoff.workspace.applying import open_project
+from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.locks import is_held, try_lock
+from bakeoff.workspace.overview import clean, slots
+from bakeoff.workspace.project import find_project
+from bakeoff.workspace.snapshot import read_entries
+from bakeoff.workspace.sweep import sweep
+from bakeoff.workspace.workspace import open_workspace
+from workspace.conftest import KINDS, Checkout, settings, sh, until
+
+pytestmark = pytest.mark.anyio
+SOURCE = Path(__file__).parents[2] / "src"
+
+OWNER = """
+import sys, anyio
+from pathlib import Path
+from bakeoff.settings import Settings, SlotSettings
+from bakeoff.workspace.workspace import open_workspace
+sys.path.insert(0, {tests!r})
+from workspace.conftest import sh
+
+async def main():
+    kept = Settings(slots=SlotSettings(kind={kind!r}))
+    async with open_workspace(Path({project!r}), kept, "dead-run") as workspace, workspace.lease() as slot:
+        sh(slot, {script!r})
+        if {commit!r}:
+            await slot.commit("kept")
+        print(slot.id, flush=True)
+        await anyio.sleep_forever()
+anyio.run(main)
+"""
+
+
+@pytest.fixture
+def owner(project: Checkout) -> Iterator:
+    """Starts a process that works in a slot and holds it; returns the process and the slot's id."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(kind: str, script: str, commit: bool = False) -> tuple[subprocess.Popen[str], str]:
+        text = OWNER.format(
+            tests=str(Path(__file__).parents[1]), kind=kind, project=str(project.root), script=script, commit=commit
+        )
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment)
+        started.append(process)
+        assert process.stdout is not None
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def cache_of(project: Checkout) -> ProjectCache:
+    return ProjectCache.of(find_project(project.root).common_dir)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_killed_owners_work_is_saved_and_its_slot_alone_is_swept(project: Checkout, owner, kind: str) -> None:
+    process, dead = owner(
+        kind,
+        "echo lost > work.txt; rm a.txt; echo x > x.log; git add -A; git commit -qm mine; rm work.txt; echo y > later",
+    )
+    _, live = owner(kind, "echo alive > work.txt")
+    cache = cache_of(project)
+    assert {slot.id: slot.alive for slot in slots()} == {dead: True, live: True}
+    assert sweep(cache).slots == []
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert {slot.id: slot.alive for slot in slots()} == {dead: False, live: True}
+    swept = sweep(cache)
+    assert swept.slots == [dead]
+    assert swept.kept == {}
+    repository = open_project(project.root)[1]
+    saved = {ref: read_entries(repository, ref).files.keys() for ref in swept.saved}
+    assert len(saved) == 2
+    (files,) = [names for ref, names in saved.items() if not ref.endswith("-commit")]
+    assert b"later" in files
+    assert not files & {b"a.txt", b"work.txt", b"x.log"}
+    (commit,) = [ref for ref in saved if ref.endswith("-commit")]
+    assert repository.git().run("cat-file", "blob", f"{commit}:work.txt") == b"lost\n"
+    assert not (cache.slots / dead).exists()
+    assert (cache.slots / live).exists()
+    assert sweep(cache).slots == []
+    async with open_workspace(project.root, settings(), "next") as workspace:
+        assert workspace.swept.slots == []
+
+
+async def test_work_that_a_result_holds_is_not_saved_twice(project: Checkout, owner) -> None:
+    process, dead = owner("overlay", "echo kept > work.txt", True)
+    process.kill()
+    process.wait()
+    async with open_workspace(project.root, settings(), "next") as workspace:
+        assert (workspace.swept.slots, workspace.swept.saved) == ([dead], [])
+        assert "refs/bakeoff/dead-run/kept" in workspace.repository.refs("refs")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_no_result_holds_is_saved_when_a_slot_is_given_back(project: Checkout, kind: str) -> None:
+    async with open_workspace(project.root, settings(kind=kind), "run", slots=1) as workspace:
+        with pytest.raises(KeyError):
+            async with workspace.lease() as slot:
+                sh(slot, "echo one > work.txt")
+                raise KeyError
+        async with workspace.lease() as slot:
+            sh(slot, "echo two > work.txt; git add -A; git stash -q")
+            sh(
+                slot,
+                "git checkout -q -b side; echo three > side.txt; git add -A; git commit -qm side; git checkout -q main",
+            )
+            await slot.commit("n")
+        async with workspace.lease() as slot:
+            sh(slot, "echo four > work.txt")
+            await slot.commit("m")
+            sh(slot, "echo five > work.txt")
+        async with workspace.lease() as slot:
+            pass
+        git = workspace.repository.git()
+        found = [git.run("ls-tree", "--name-only", ref).split() for ref in workspace.salvaged]
+        assert len(found) == 4
+        assert git.run("cat-file", "blob", f"{workspace.salvaged[0]}:work.txt") == b"one\n"
+        assert any(b"side.txt" in names for names in found)
+        assert git.run("cat-file", "blob", f"{workspace.salvaged[-1]}:work.txt") == b"five\n"
+        git.run("fsck", "--connectivity-only")
+        for ref in workspace.salvaged:
+            assert f"refs/bakeoff/salvage/run/{slot.id}-" in ref
+
+
+async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeypatch) -> None:
+    process, dead = owner("overlay", "echo lost > work.txt")
+    process.kill()
+    process.wait()
+    cache = cache_of(project)
+
+    def full(*args: object) -> None:
+        raise GitError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bakeoff.workspace.sweep.salvage_files", full)
+        swept = sweep(cache)
+        assert (swept.slots, swept.kept) == ([], {dead: "no space left"})
+        assert clean().kept == {dead: "no space left"}
+    (slot,) = slots()
+    assert not slot.alive
+    (upper,) = (cache.slots / dead).glob("upper.*")
+    assert (upper / "work.txt").read_text() == "lost\n"
+    assert list(cache.trees.glob("*/tree"))
+    assert sweep(cache).slots == [dead]
+
+    async with open_workspace(project.root, settings(), "run", slots=1) as workspace:
+        with monkeypatch.context() as patched:
+            patched.setattr("bakeoff.workspace.slot.salvage_files", full)
+            async with workspace.lease() as slot:
+                sh(slot, "echo again > work.txt")
+        assert [text.partition(":")[0] for text in workspace.warnings] == [
+            "a slot could not be cleaned and is replaced", "a slot could not be ended",
+        ]  # fmt: skip
+        assert not is_held(cache.slots / f"{slot.id}.lock")
+        async with workspace.lease() as other:
+            assert other.id != slot.id
+    assert sweep(cache).slots == [slot.id]
+
+
+async def test_a_slot_that_was_only_begun_is_swept(project: Checkout) -> None:
+    cache = cache_of(project)
+    (cache.slots / "begun").mkdir()
+    (cache.slots / "begun/slot.json").write_text("[")
+    (cache.slots / "alone.lock").touch()
+    assert sweep(cache).slots == ["alone", "begun"]
+    assert list(cache.slots.iterdir()) == []
+    assert len(cache.dead()) == 1
+    (cache.slots / "odd").mkdir()
+    (cache.slots / "odd/slot.json").write_text('{"kind": 3}')
+    assert list(sweep(cache).kept) == ["odd"]
+
+
+async def test_hostile_objects_and_refs_are_not_believed(project: Checkout, tmp_path: Path) -> None:
+    async with open_workspace(project.root, settings(), "run", slots=1) as workspace:
+        async with workspace.lease() as slot:
+            sh(
+                slot,
+                f"""
+                echo x > .git/refs/heads/bad; ln -s /etc/passwd .git/refs/heads/link; mkfifo .git/refs/heads/pipe
+                echo {"1" * 40} > .git/refs/heads/none; mkdir -p .git/objects/11
+                mkfifo .git/objects/11/{"1" * 38}; rm -f .git/HEAD; ln -s {tmp_path} .git/HEAD
+                echo {tmp_path} > .git/objects/info/alternates
+            """,
+            )
+            await slot.commit("n")
+        assert workspace.warnings == []
+        assert workspace.salvaged == []
+
+
+def test_cleaning_takes_what_nobody_uses_and_leaves_the_rest(project: Checkout, owner) -> None:
+    process, dead = owner("overlay", "echo lost > work.txt")
+    cache = cache_of(project)
+    (cache.layers / "old").mkdir()
+    (cache.trees / ".new.young").mkdir()
+    assert clean(dry_run=True).unused == ["old"]
+    assert (cache.layers / "old").exists()
+    process.kill()
+    process.wait()
+    looked = clean(dry_run=True)
+    assert looked.slots == [dead]
+    assert looked.size > 0
+    done = clean()
+    assert done.slots == [dead]
+    assert len(done.saved) == 1
+    assert len(done.unused) == 2
+    until(lambda: not cache.dead())
+    assert [path.name for path in cache.trees.iterdir() if path.is_dir()] == [".new.young"]
+    assert slots() == []
+
+
+def test_a_forked_child_does_not_keep_a_lock(tmp_path: Path) -> None:
+    lock = try_lock(tmp_path / "x.lock")
+    assert lock is not None
+    reading, writing = os.pipe()
+    up, begun = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(writing)
+        os.write(begun, b"x")
+        os.read(reading, 1)
+        os._exit(0)
+    os.close(reading)
+    os.read(up, 1)
+    try:
+        assert is_held(tmp_path / "x.lock")
+        lock.release()
+        assert not is_held(tmp_path / "x.lock")
+    finally:
+        for descriptor in (writing, up, begun):
+            os.close(descriptor)
+        os.waitpid(child, 0)
