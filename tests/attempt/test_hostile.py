@@ -112,7 +112,7 @@ def test_a_held_index_lock_holds_nobody(lab):
 
 def test_the_slots_repository_is_not_the_users(lab):
     lab.agent(
-        f"""{FIX}; git config core.hooksPath /tmp; git config user.name Mallory; echo evil > .git/hooks-x
+        f"""{FIX}; git config core.hooksPath /tmp; git config user.name other; echo evil > .git/hooks-x
         git add -A; git commit -qm mine; git branch -f main HEAD; git update-ref refs/heads/evil HEAD"""
     )
     before = lab.digest()

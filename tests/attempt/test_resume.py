@@ -95,7 +95,7 @@ def test_killed_at_journal_writes_no_generation_is_paid_twice(lab, zygote):
     assert session(lab, zygote) == 0, (lab.place / "stderr").read_text()
     check_end(lab, before)
     assert sorted(lab.calls) == ["1", "2", "3", "4"]
-    for number in itertools.count(1, 1 if SOAK else 3):
+    for number in itertools.count(1, 1 if SOAK else 4):
         for when in ("before", "after") if SOAK else (("before", "after")[number % 2],):
             lab("clean", "r")
             (lab.place / "calls").unlink(missing_ok=True)
@@ -117,7 +117,7 @@ def test_killed_at_journal_writes_no_generation_is_paid_twice(lab, zygote):
 def test_killed_again_and_again(lab, zygote):
     lab.agent(f"{SCRIPT}\nsleep 0.1")
     before = lab.digest()
-    for number in range(8 if SOAK else 3):
+    for number in range(8 if SOAK else 2):
         lab("clean", "r")
         for after in (0.15 + 0.08 * number, 0.3, 0.45, 0.6):
             done = ended(lab)
