@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bakeoff.engine import attach as attach_module
 from bakeoff.engine import spawner as spawner_module
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, SpawnError
@@ -543,9 +544,9 @@ async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.
 def test_whether_a_standard_stream_is_open() -> None:
     reader, writer = os.pipe()
     os.close(writer)
-    assert spawner_module._is_open(reader)
+    assert attach_module._is_open(reader)
     os.close(reader)
-    assert not spawner_module._is_open(reader)
+    assert not attach_module._is_open(reader)
 
 
 async def test_after_the_end_nothing_is_sent_and_a_command_starts_anew() -> None:

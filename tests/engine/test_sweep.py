@@ -30,7 +30,9 @@ def test_survivors_by_ps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sweep_gives_up_on_what_will_not_die(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[int] = []
     monkeypatch.setattr(sweep_module, "_marked", lambda: [(70, "dead")])
-    monkeypatch.setattr(sweep_module, "send_signal", lambda pid, _: sent.append(pid))
+    monkeypatch.setattr(
+        sweep_module, "kill_trees", lambda pids: sent.extend(pids) or dict(zip(pids, pids, strict=True))
+    )
     monkeypatch.setattr(sweep_module, "PATIENCE", 0.02)
     assert sweep(lambda _: True) == [Survivor(70, "dead")]
     assert set(sent) == {70}
