@@ -70,12 +70,12 @@ def _high(fd: int) -> int:
 
 def _streams() -> dict[str, int]:
     names = ("stdin", "stdout", "stderr")
-    return {name: subprocess.DEVNULL for fd, name in enumerate(names) if not _is_open(fd)}
+    return {name: subprocess.DEVNULL for fd, name in enumerate(names) if not _is_passed_on(fd)}
 
 
-def _is_open(fd: int) -> bool:
+def _is_passed_on(fd: int) -> bool:
+    """Whether it is a standard stream, and neither closed nor a number that something of this process has taken."""
     try:
-        os.fstat(fd)
+        return os.get_inheritable(fd)
     except OSError:
         return False
-    return True
