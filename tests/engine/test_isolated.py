@@ -23,6 +23,7 @@ from bakeoff.engine import isolated as isolated_module
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.isolated import Workers
 from bakeoff.engine.proctable import children_in, process_table
+from bakeoff.engine.sweep import sweep, token_of
 from engine.family import SOURCE, Fifo
 
 pytestmark = [
@@ -294,13 +295,14 @@ async def test_large_items_and_results() -> None:
     assert await bakeoff.fan_out(large, [5_000_000], isolate=True) == [bytes(5_000_000)]
 
 
-LEFT = (
-    """exec 9>"$FIFO"; (env -i setsid sh -c 'echo bare >&9; exec sleep 600' &) ; (setsid sleep 601 &) ; echo up >&9"""
-)
+LEFT = """exec 9>"$FIFO"; (env -i setsid sh -c 'echo bare >&9; : > "$0"; exec sleep 600' "$FIFO.$$" &)
+(setsid sleep 601 &) ; echo up >&9"""
 
 
 def leave(path: str) -> int:
-    subprocess.run(["sh", "-c", LEFT], env={**os.environ, "FIFO": path}, check=True)
+    with subprocess.Popen(["sh", "-c", LEFT], env={**os.environ, "FIFO": path}) as shell:
+        while not os.path.exists(f"{path}.{shell.pid}"):
+            time.sleep(0.005)
     return os.getppid()
 
 
@@ -336,6 +338,43 @@ async def test_what_a_cancelled_call_leaves_is_gone_when_it_ends(tmp_path: Path,
         group.start_soon(lambda: bakeoff.fan_out(function, [fifo.path], isolate=True))
         await anyio.to_thread.run_sync(fifo.wait_for, 2)
         group.cancel_scope.cancel()
+    fifo.wait_until_gone(0.0)
+
+
+def leave_and_end(path: str) -> None:
+    leave(path)
+    os._exit(1)
+
+
+def leave_and_die(path: str) -> None:
+    leave(path)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("function", [leave_and_end, leave_and_die])
+async def test_what_a_worker_leaves_that_dies_is_gone_with_its_item(tmp_path: Path, function: Any) -> None:
+    fifo = Fifo(tmp_path)
+
+    async def main(run: bakeoff.DurableRun) -> None:
+        (end,) = await run.fan_out(function, [fifo.path], isolate=True, min_success=0)
+        assert "ended before it had a result" in str(end)
+        fifo.wait_for(2)
+        fifo.wait_until_gone(0.0)
+
+    await bakeoff.durable(main)
+
+
+async def test_what_a_call_leaves_is_there_for_later_items(tmp_path: Path) -> None:
+    fifo = Fifo(tmp_path)
+
+    async def main(run: bakeoff.DurableRun) -> None:
+        await run.call(leave, fifo.path, isolate=True)
+        await run.call(ids, 0, isolate=True)
+        fifo.wait_for(2)
+        with pytest.raises(AssertionError, match="still alive"):
+            fifo.wait_until_gone(0.05)
+
+    await bakeoff.durable(main)
     fifo.wait_until_gone(0.0)
 
 
@@ -437,6 +476,46 @@ def test_a_main_module_that_fails_is_named(tmp_path: Path) -> None:
     assert "LookupError: mine" in errors
 
 
+def test_what_is_left_when_keeper_and_coordinator_die_at_once_is_found_by_the_run(tmp_path: Path) -> None:
+    fifo = Fifo(tmp_path)
+    body = f"bakeoff.fan_out_sync(leave_and_wait, [{fifo.path!r}], isolate=True, run='r')"
+    with script(tmp_path, body) as coordinator:
+        fifo.wait_for(2)
+        (keeper,) = children_in(process_table())[coordinator.pid]
+        (worker,) = (pid for pid in children_in(process_table())[keeper] if token_of(pid) and _is_python(pid))
+        os.kill(coordinator.pid, signal.SIGSTOP)  # at the same moment: neither can act on the other's death
+        os.kill(keeper, signal.SIGSTOP)
+        coordinator.kill()
+        os.kill(keeper, signal.SIGKILL)
+        coordinator.communicate()
+    end = time.monotonic() + 5
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < end, "the worker lives on"
+        time.sleep(0.005)
+    token = str(tmp_path / ".bakeoff/runs/r")
+    left = {survivor.pid for survivor in sweep(lambda candidate: candidate == token)}
+    assert len(left) == 1
+    bare = [pid for pid in process_table() if _command(pid) == [b"sleep", b"600"] and _holds(pid, fifo.path)]
+    assert len(bare) == 1, "what has no mark is not found"
+    os.kill(bare[0], signal.SIGKILL)
+    fifo.wait_until_gone(2.0)
+
+
+def _command(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
+def _is_python(pid: int) -> bool:
+    return b"-c" in _command(pid) and b"bakeoff" in b"".join(_command(pid))
+
+
+def _holds(pid: int, path: str) -> bool:
+    return os.path.realpath(f"/proc/{pid}/fd/9") == path
+
+
 def test_without_pidfd_the_keeper_looks_for_its_parent(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     body = f"""del os.pidfd_open
@@ -446,6 +525,56 @@ def test_without_pidfd_the_keeper_looks_for_its_parent(tmp_path: Path) -> None:
         coordinator.kill()
         coordinator.communicate()
     fifo.wait_until_gone(2.0)
+
+
+class Spoken:
+    """A worker spoken to without `Workers`, which kill it: so its exit, and what runs in it, is seen."""
+
+    def __init__(self) -> None:
+        (self.link, self.leash), self.process = isolated_module.start_attached(
+            isolated_module.START, links=2, env=dict(os.environ), stdin=subprocess.DEVNULL
+        )
+        self.link.setblocking(True)
+        self.leash.setblocking(True)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self.ask(pickle.dumps((function, args)))
+
+    def ask(self, body: bytes) -> Any:
+        """The result, or the chain of exceptions."""
+        header = isolated_module.HEADER
+        self.link.sendall(header.pack(7, isolated_module.CALL, len(body)) + body)
+        number, kind, length = header.unpack(self.link.recv(header.size, socket.MSG_WAITALL))
+        assert number == 7
+        answer = pickle.loads(self.link.recv(length, socket.MSG_WAITALL))
+        return answer if kind == isolated_module.RESULT else answer[0]
+
+    def end(self) -> None:
+        with self.process, self.link, self.leash:
+            self.link.shutdown(socket.SHUT_WR)
+            assert self.leash.recv(64) == isolated_module.STATUS.pack(0)
+        assert self.process.returncode == 0
+
+
+def test_a_worker_that_nobody_calls_any_more_ends_in_order(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("print('imported')")
+    worker = Spoken()
+    assert worker.call(isolated_module.prepare, sys.path, ["x"], str(tmp_path / "main.py")) is None
+    assert worker.call(fail, "good") == "good"
+    assert worker.call(with_fork, 3) == 3
+    assert [type(failure) for failure in worker.call(fail, "cause")] == [LookupError, KeyError]
+    assert "cannot be pickled" in str(worker.call(fail, "exception")[0])
+    assert "the result cannot be pickled" in str(worker.call(fail, "result")[0])
+    assert "cannot unpickle" in str(worker.ask(b"junk")[0])
+    worker.end()
+
+
+def test_a_main_module_that_starts_a_fan_out_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("import bakeoff.engine.arguments as a; a.check_isolated(len)")
+    worker = Spoken()
+    (refusal,) = worker.call(isolated_module.prepare, sys.path, ["x"], str(tmp_path / "main.py"))
+    assert type(refusal) is BakeoffError
+    worker.end()
 
 
 def test_both_ends_are_sockets_that_no_child_of_the_coordinator_inherits() -> None:
