@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import anyio
@@ -236,12 +236,11 @@ class _Worker:
         self.let_go()
         with anyio.move_on_after(PATIENCE):
             gone = gone or await self._last_words(last)
-        if not gone:
-            kill_trees({self._keeper.pid})
+        killed = {} if gone else kill_trees({self._keeper.pid})
         while self._keeper.poll() is None:  # noqa: ASYNC110  (it closed its socket by exiting)
             await anyio.sleep(0.001)
         if not last:
-            await end_marked(self._mark)
+            await end_marked(self._mark, killed)
         for socket_ in (self._link, self._leash):
             anyio.notify_closing(socket_)
             socket_.close()
@@ -302,16 +301,18 @@ def _outcome(kind: int, data: bytes) -> Any:
     raise chain[0]
 
 
-async def end_marked(mark: str) -> None:
-    """Kill what a worker's processes have left, and wait until it is gone, at most `AFTERMATH` seconds."""
-    with anyio.move_on_after(AFTERMATH, shield=True):
-        while kill_marked(mark):  # noqa: ASYNC110  (nobody tells of the end of processes that are not ours)
-            await anyio.sleep(0.002)
+async def end_marked(mark: str, killed: Iterable[int] = ()) -> None:
+    """Kill every process that was started under the mark and all below it; none are seen without /proc.
 
-
-def kill_marked(mark: str) -> int:
-    """Kill every process that was started under the mark; how many there were. None are seen without /proc."""
+    It waits until these are gone, and those that were killed before, at most `AFTERMATH` seconds.
+    """
     needle = f"\0{CALL_MARK}={mark}\0".encode()
-    found = [pid for pid in process_table() if needle in environment(pid)]
-    kill_trees(found)
-    return len(found)
+    doomed = set(killed)
+    with anyio.move_on_after(AFTERMATH, shield=True):
+        while True:
+            table = process_table()
+            found = [pid for pid in table if needle in environment(pid)]
+            if not found and doomed.isdisjoint(table):
+                return
+            doomed.update(kill_trees(found))
+            await anyio.sleep(0.002)  # nobody tells of the end of processes that are not ours
