@@ -52,6 +52,14 @@ def test_the_cases_are_valid_but_for_the_one_that_is_wrong_on_purpose(path: Path
     assert str(caught.value).count("`dup` is taken") == 1
 
 
+def test_the_bare_on_of_a_retry_keeps_its_name() -> None:
+    listed = problems("steps: [{id: s, type: shell, run: x, retry: {on: [foo]}}, {id: t, type: slot, retry: {on: 5}}]")
+    assert [(problem.path, problem.message) for problem in listed] == [
+        ("steps[0].retry.on[0]", listed[0].message),
+        ("steps[1].retry.on", "`on` must be a list, not the number 5"),
+    ]
+
+
 SHELL = "{id: s, type: shell, run: x"
 
 
@@ -117,6 +125,14 @@ SHELL = "{id: s, type: shell, run: x"
         ("{id: x, type: parallel, branches: {yes: []}}", "the name of a branch must be text"),
         ("{id: x, type: parallel, branches: {'a:b': []}}", "must not be empty or contain"),
         ("{id: x, type: parallel, branches: {a: []}, max_concurrency: []}", "must be a number or an expression"),
+        (
+            "{id: x, type: gate, message: m, options: [yes, no], on_reject: skip}",
+            "entry 0 must be text, not the boolean true; put it in quotes (YAML reads a bare yes, no, on or off as",
+        ),
+        (
+            "{id: x, type: fan-out, items: [1, 2], min_success: 3, step: {id: i, type: slot}}",
+            "`min_success` is 3, but `items` has only 2 items",
+        ),
         ("{id: x, type: fan-out, items: 5, step: {id: i, type: slot}}", "`items` must be a list or an expression"),
         ("{id: x, type: fan-out, items: [], step: []}", "`step` must be a mapping"),
         ("{id: x, type: fan-out, items: [], step: {id: i, type: slot}, min_success: 1.5}", "a share between 0 and 1"),
@@ -162,7 +178,12 @@ def test_errors_in_one_step(step: str, words: str) -> None:
             "{id: s, type: fan-out, items: [], max_concurrency: x, step: {id: i, type: slot}}",
             '`max_concurrency` is the text "x" and counts as 1',
         ),
-        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 0}", "counts as 1"),
+        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 0}", "is the number 0 and counts as 1"),
+        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 1.5}", "is the number 1.5 and counts as 1"),
+        (
+            "{id: s, type: fan-out, items: 'a, b', step: {id: i, type: slot}}",
+            '`items` is the text "a, b", not a list; write [a, b], or an expression',
+        ),
         (SHELL + ", retry: {on: [exit, timout]}}", "kind `timout`; did you mean `timeout`?"),
         (SHELL + ", retry: {'on': [qqqqqqq]}}", "kind `qqqqqqq`; there are exit"),
         ("{id: a.b, type: slot}", "expressions cannot name it"),
@@ -221,6 +242,12 @@ def test_steps_that_are_right(step: str) -> None:
         ),
         ("inputs: {a: {type: number, default: x}}", 2, "must be a number"),
         ("inputs: {a: {enum: [b, c], default: d}}", 2, "must be one of b, c"),
+        (
+            "outputs: {a: '{{ inputs.b }}'}",
+            2,
+            '`a` must be a mapping, not the text "{{ inputs.b }}"; write `a: {value: ...}`',
+        ),
+        ("inputs: {a: text}", 2, "; write `a: {type: string, default: ...}`"),
         ("inputs: {a: {enum: b}}", 2, "`enum` must be a list"),
         ("secrets: [A-B]", 2, "no name for an environment variable"),
         ("secrets: {token: 'A B'}", 2, "no name for an environment variable"),

@@ -69,6 +69,7 @@ class Setting:
         allow_unquoted: let text from agents into shell commands as it is.
         lanes: lanes that steps around this one name for all they hold.
         cwd: the folder that a step around this one gives to all it holds.
+        said: what was warned of already and is not to be said again.
     """
 
     run: Run
@@ -85,6 +86,7 @@ class Setting:
     allow_unquoted: bool = False
     lanes: tuple[str, ...] = ()
     cwd: str | None = None
+    said: set[Any] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -183,12 +185,13 @@ async def run_step(place: Place) -> Halt | None:
             return await run_leaf(place)
         return await run_container(place, container)
     except (ExpressionError, OutputLostError) as failure:
-        return Halt(RunStatus.FAILED, _where(step, place.path, failure), place.path, raised=True)
+        return Halt(RunStatus.FAILED, where(step, place.path, failure), place.path, raised=True)
     except BudgetSpentError as failure:
         return Halt(RunStatus.BUDGET_SPENT, str(failure), place.path)
 
 
-def _where(step: StepModel, path: str, failure: BakeoffError) -> str:
+def where(step: StepModel, path: str, failure: BakeoffError | str) -> str:
+    """The message of a failure with the place in the file that it comes from."""
     line, column = step.position
     return f"step {path} (line {line}, column {column}): {failure}"
 

@@ -173,7 +173,7 @@ def resumable(
     if not history.meta:
         raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
     status, _ = folder.standing(history)
-    refuse_resume(folder, status)
+    refuse_resume(folder, status, edited=edit is not None)
     source = Path(history.meta["source"])
     if edit is None:
         text = (folder.definition / "workflow.yml").read_text("utf-8")
@@ -215,14 +215,19 @@ async def resume(
     return found.folder, await job.run(prepare=prepare)
 
 
-def refuse_resume(folder: RunFolder, status: RunStatus) -> None:
-    """Say no to a run that is live or has nothing left to do.
+def refuse_resume(folder: RunFolder, status: RunStatus, *, edited: bool = False) -> None:
+    """Say no to a run that is live, was ended by a person, or has nothing left to do; an edit may give it more to do.
 
     Raises:
         BakeoffError: it is.
     """
-    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
-        raise BakeoffError(f"run {folder.id} is {status}; it cannot be resumed")
+    if status is RunStatus.ABORTED:
+        raise BakeoffError(f"run {folder.id} is aborted; it cannot be resumed: start a new one with `bakeoff run`")
+    if status is RunStatus.COMPLETED and not edited:
+        raise BakeoffError(
+            f"run {folder.id} is completed; it cannot be resumed as it is: to run what a changed file adds, "
+            f"`bakeoff resume {folder.id} --edit FILE`"
+        )
     if folder.alive():
         folder.lock().release()  # says by whom it is run
 
