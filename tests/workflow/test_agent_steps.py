@@ -278,3 +278,31 @@ steps: [{id: a, type: prompt, integration: claude, prompt: hi}, {id: b, type: pr
     assert (await project.resume(edit=flow)).status == "budget_spent"
     assert project.state()["usage"]["calls"] == 2
     assert project.store.open("r").history().active_seconds >= 60
+
+
+async def test_the_nearest_that_names_a_model_names_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step, the workflow, the agent's own settings, then the setting for all."""
+    claude_says(project, "x")
+    install(project, "codex", f'echo "$@" >> {project.folder}/codex-args\nexit 1')
+    flow = """workflow: {id: a, name: A, version: "1.0.0"HEAD}
+steps:
+  - {id: step, type: prompt, integration: claude, model: of-step, prompt: p}
+  - {id: none, type: prompt, integration: claude, prompt: p}
+  - {id: other, type: prompt, integration: codex, prompt: p, continue_on_error: true}
+"""
+    settings(project, 'model = "of-all"\n[agents.claude]\nmodel = "of-agent"\n')
+    await project.start(flow.replace("HEAD", ""))
+
+    def models() -> list[str]:
+        return [step["output"]["model"] for step in project.state()["steps"].values()]
+
+    assert models() == ["of-step", "of-agent", "of-all"]
+    args = (project.folder / "args").read_text()
+    assert "of-step" in args and "of-agent" in args and "of-all" not in args
+    assert "of-all" in (project.folder / "codex-args").read_text()
+    await project.resume(edit=flow.replace("HEAD", ", model: of-workflow"))
+    assert models() == ["of-step", "of-workflow", "of-workflow"]
+    (project.folder / "bakeoff.toml").unlink()
+    monkeypatch.setenv("BAKEOFF_MODEL", "of-variable")
+    await project.resume(edit=flow.replace("HEAD", ""))
+    assert models() == ["of-step", "of-variable", "of-variable"]
