@@ -297,7 +297,8 @@ def test_doctor_finds_step_types_that_cannot_be_loaded(project: Project, code: s
     result = project("doctor", PATH="/nonexistent")
     assert result.status == 1
     assert "✗ step types:" in result.out
-    assert words in result.out and "take `step_types` out" in result.out
+    assert words in result.out
+    assert "take `step_types` out" in result.out
 
 
 def test_doctor_names_the_step_types_of_the_settings(project: Project) -> None:

@@ -298,7 +298,9 @@ steps:
 
     assert models() == ["of-step", "of-agent", "of-all"]
     args = (project.folder / "args").read_text()
-    assert "of-step" in args and "of-agent" in args and "of-all" not in args
+    assert "of-step" in args
+    assert "of-agent" in args
+    assert "of-all" not in args
     assert "of-all" in (project.folder / "codex-args").read_text()
     await project.resume(edit=flow.replace("HEAD", ", model: of-workflow"))
     assert models() == ["of-step", "of-workflow", "of-workflow"]
@@ -306,3 +308,37 @@ steps:
     monkeypatch.setenv("BAKEOFF_MODEL", "of-variable")
     await project.resume(edit=flow.replace("HEAD", ""))
     assert models() == ["of-step", "of-variable", "of-variable"]
+
+
+async def test_calls_are_announced_again_only_before_one_is_made(project: Project) -> None:
+    claude_says(project, "x")
+    flow = """
+steps:
+  - {id: a, type: prompt, integration: claude, prompt: p}
+  - {id: s, type: shell, run: "test -e ok"}
+  - {id: c, type: workflow, workflow: "sub.yml"}
+"""
+    sub = """
+steps:
+  - {id: t, type: shell, run: "test -e ok2"}
+  - {id: b, type: prompt, integration: claude, prompt: p}
+  - {id: u, type: shell, run: "test -e ok3"}
+"""
+    project.write(sub, "sub.yml")
+
+    def said() -> list[str]:
+        found = [event.text for event in project.events if isinstance(event, Warned)]
+        project.events.clear()
+        return found
+
+    await project.start(flow)
+    assert said() == ["at most 2 agent calls; no budget is set"]
+    (project.folder / "ok").touch()
+    await project.resume()
+    assert said() == []
+    (project.folder / "ok2").touch()
+    await project.resume()
+    assert said() == ["at most 2 agent calls (1 made already); no budget is set"]
+    (project.folder / "ok3").touch()
+    assert (await project.resume()).status == "completed"
+    assert said() == []

@@ -134,7 +134,7 @@ def _machine(here: Path) -> list[Check]:
 def _step_types(settings: Settings) -> list[Check]:
     """Whether the step types that the settings name can be loaded; nothing where they name none."""
     from bakeoff.engine.errors import BakeoffError
-    from bakeoff.workflow.job import step_types
+    from bakeoff.workflow.own_types import step_types
 
     if settings.step_types is None:
         return []

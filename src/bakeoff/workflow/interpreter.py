@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError, OutputLostError
-from bakeoff.engine.events import NodeStarted
+from bakeoff.engine.events import NodeStarted, Warned
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Record, RunStatus, Status
@@ -69,6 +69,8 @@ class Setting:
         allow_unquoted: let text from agents into shell commands as it is.
         lanes: lanes that steps around this one name for all they hold.
         cwd: the folder that a step around this one gives to all it holds.
+        secrets: the variables whose values are masked in this run.
+        announcement: how many calls of agents there may be, to be said before the first; None where none is known.
         said: what was warned of already and is not to be said again.
     """
 
@@ -86,7 +88,15 @@ class Setting:
     allow_unquoted: bool = False
     lanes: tuple[str, ...] = ()
     cwd: str | None = None
+    secrets: frozenset[str] = frozenset()
+    announcement: str | None = None
     said: set[Any] = field(default_factory=set)
+
+    def announce(self) -> None:
+        """Say how many calls there may be, once in a session."""
+        if self.announcement is not None and "calls" not in self.said:
+            self.said.add("calls")
+            self.run.events.emit(Warned(self.run.clock.wall(), self.announcement))
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_inputs, finder, literal_name
+from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_budget, check_inputs, finder, literal_name
 from bakeoff.workflow.checks import BUILT_IN_LANES, check_steps, check_top_level
 from bakeoff.workflow.definition import Workflow, make_workflow
 from bakeoff.workflow.document import Document, load_document, parse_document
@@ -184,9 +184,11 @@ class _Examiner:
         if callee is None:
             return None
         check_inputs(tree, entry, callee.document.data)
+        check_budget(tree, entry, callee.document)
         if callee.errors:
+            count = f"{len(callee.errors)} error{'' if len(callee.errors) == 1 else 's'}"
             first = callee.errors[0].render(callee.document.name)
-            tree.error(path, f"the workflow `{name}` has {len(callee.errors)} errors, the first: {first}")
+            tree.error(path, f"the workflow `{name}` has {count}, the first: {first}")
         return callee
 
     def _known(self, tree: Tree, path: tuple[str | int, ...], file: FilePath, chain: Chain) -> _Examined | None:

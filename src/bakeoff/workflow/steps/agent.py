@@ -40,6 +40,7 @@ def prepare(place: Place) -> Leaf:
     request = replace(request, model=given["model"], max_usd=reserve.get("usd") or place.setting.settings.max_usd)
 
     async def work(attempt: int) -> Outcome:
+        place.setting.announce()
         log = f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place)
         result = await run_agent(
             entry,
