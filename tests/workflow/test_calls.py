@@ -18,7 +18,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write(path: Path, *steps: str, head: str = "workflow: {id: a, name: A}\n") -> Path:
+def write(path: Path, *steps: str, head: str = "workflow: {id: a, name: A, integration: codex}\n") -> Path:
     path.write_text(head + "steps:\n" + "".join(f"  - {step}\n" for step in steps))
     return path
 

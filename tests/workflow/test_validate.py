@@ -216,7 +216,7 @@ def test_an_unknown_type_is_said_in_one_sentence() -> None:
         "{id: s, type: fan-out, items: ['{{ nope }}'], max_concurrency: '2', step: {id: t, type: slot, name: x}}",
         "{id: s, type: switch, expression: 1, cases: {2: [], true: [{id: t, type: slot}]}, default: null}",
         "{id: s, type: if, condition: ' True ', then: [], else: null, when: '{{ inputs.name }}'}",
-        "{id: s, command: speckit.plan, input: {args: '{{ inputs.name }}'}, capture_max_bytes: -1, timeout: 5}",
+        "{id: s, integration: codex, command: speckit.plan, input: {args: '{{ inputs.name }}'}, capture_max_bytes: -1, timeout: 5}",
         "{id: s, type: gate, message: m, options: [ABORT, ok], verdict_input: name}",
     ],
 )

@@ -23,6 +23,7 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.agents import agents_of
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
@@ -79,6 +80,7 @@ def load(path: Path, project: Path, settings: Settings, conditions: Conditions) 
         step_types=step_types(settings),
         find_workflow=finder(project),
         lanes=settings.lanes,
+        agents=agents_of(settings),
     )
     now = SystemClock().wall()
     for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):
@@ -323,7 +325,7 @@ class _Job:
         setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
         find = find_copy(run.history.called, self.project, setting.step_types)
         setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))
-        if not run.history.starts:  # a resumed run may have no call left, and says it before the first one
+        if not run.history.spans:  # a resumed run may have no call left, and says it before the first one
             setting.announce()
         while True:
             ending = await self.walk(setting)

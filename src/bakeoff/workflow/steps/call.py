@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Record, RunStatus, Status
+from bakeoff.workflow.agents import agents_of
 from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
 from bakeoff.workflow.cost import FindCopy
 from bakeoff.workflow.definition import Workflow, all_steps
@@ -90,6 +91,7 @@ def choose(place: Place) -> dict[str, Any]:
         step_types=setting.step_types,
         allow_unquoted=setting.allow_unquoted,
         find_workflow=finder(project),
+        agents=agents_of(setting.settings),
     )
     _refuse(workflow, found.name, setting.secrets)
     return {"path": _absolute(found), "name": found.name, "text": workflow.text, "inputs": inputs}
