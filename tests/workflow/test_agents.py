@@ -17,7 +17,7 @@ KNOWN = Agents(["claude", "codex", "mine"])
 HEAD = 'workflow: {id: a, name: A, version: "1.0.0"%s}\n'
 ASK = "{id: %s, type: prompt, prompt: p}"
 NOWHERE = "no agent is named for this step: give the step or the workflow an `integration`, or set `integration` in the settings"
-OWN = "; agents of your own are defined in the settings"
+OWN = ", built in or in the settings"
 
 
 def found(steps: str, more: str = "", agents: Agents = KNOWN, **options: object) -> list[tuple[str, str]]:
@@ -27,8 +27,8 @@ def found(steps: str, more: str = "", agents: Agents = KNOWN, **options: object)
 
 def test_a_step_names_an_agent_that_is_not_there() -> None:
     assert found("{id: a, type: prompt, integration: codx, prompt: p}, {id: b, command: c, integration: zzz}") == [
-        ("steps[0].integration", f"no agent is called `codx`; did you mean `codex`?{OWN}"),
-        ("steps[1].integration", f"no agent is called `zzz`; known are claude, codex, mine{OWN}"),
+        ("steps[0].integration", f"no agent is called `codx`{OWN}; did you mean `codex`?"),
+        ("steps[1].integration", f"no agent is called `zzz`{OWN}; known are claude, codex, mine"),
     ]
 
 
@@ -46,10 +46,10 @@ def test_a_step_that_names_none_has_that_of_the_workflow_or_of_the_settings() ->
     assert found(two, ", integration: claude") == []
     assert found(two, agents=Agents(["claude"], "claude")) == []
     assert found(two, ", integration: clade") == [
-        ("workflow.integration", f"no agent is called `clade`; did you mean `claude`?{OWN}")
+        ("workflow.integration", f"no agent is called `clade`{OWN}; did you mean `claude`?")
     ]
     assert found(two, agents=Agents(["claude"], "clade")) == [
-        ("steps[0]", f"the setting `integration`: no agent is called `clade`; did you mean `claude`?{OWN}")
+        ("steps[0]", f"the setting `integration`: no agent is called `clade`{OWN}; did you mean `claude`?")
     ]
     # The workflow's own is not asked where every step names one.
     assert found("{id: a, type: prompt, integration: codex, prompt: p}", ", integration: clade") == []
@@ -73,7 +73,7 @@ def test_a_called_file_has_the_callers_agent_and_its_faults_are_said_at_the_call
         listed = validate(load_document(main), agents=KNOWN, find_workflow=finder(tmp_path), **options)
         return [(problem.line, problem.message) for problem in listed]
 
-    wrong = f"in `deep.yml`, line 2: no agent is called `codx`; did you mean `codex`?{OWN}"
+    wrong = f"in `deep.yml`, line 2: no agent is called `codx`{OWN}; did you mean `codex`?"
     assert messages(", integration: claude") == [(3, f"in `mid.yml`, line 2: {wrong}")]
     assert messages("") == [
         (3, f"in `mid.yml`, line 2: in `deep.yml`, line 2: {NOWHERE}"),
@@ -100,7 +100,7 @@ async def test_a_run_says_it_before_its_first_step(tmp_path: Path) -> None:
     await project.start('steps: [{id: a, type: shell, run: "true"}, {id: b, command: c, integration: ovn}]')
     first = project.events[0]
     assert isinstance(first, Warned)
-    assert "no agent is called `ovn`; did you mean `own`?" in first.text
+    assert "no agent is called `ovn`, built in or in the settings; did you mean `own`?" in first.text
 
 
 @pytest.fixture

@@ -112,4 +112,4 @@ class AgentCheck:
 
     def _unknown(self, name: str) -> str:
         known = suggestion(name, self.known.names) or f"; known are {', '.join(self.known.names)}"
-        return f"no agent is called `{name[:60]}`{known}; agents of your own are defined in the settings"
+        return f"no agent is called `{name[:60]}`, built in or in the settings{known}"
