@@ -103,6 +103,34 @@ async def test_a_run_says_it_before_its_first_step(tmp_path: Path) -> None:
     assert "no agent is called `ovn`, built in or in the settings; did you mean `own`?" in first.text
 
 
+@pytest.mark.anyio
+async def test_an_agent_that_an_input_names_is_looked_for_before_the_first_step(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    flow = """
+inputs: {integration: {default: auto}, n: {type: string, default: x}}
+steps:
+  - {id: a, type: shell, run: "test -e ok"}
+  - {id: b, command: c, integration: "{{ inputs.integration }}"}
+  - {id: d, command: c, integration: "{{ inputs.n | from_json }}"}
+  - {id: e, command: c, integration: "{{ steps.a.output.stdout }}"}
+"""
+
+    def warned() -> list[str]:
+        found = [event.text for event in project.events if isinstance(event, Warned) and "agent call" not in event.text]
+        project.events.clear()
+        return found
+
+    where = "step b (line 6, column 5)"
+    await project.start(flow)
+    assert warned() == [f"{where}: `auto` is the agent that .specify/integration.json names, and that file names none"]
+    await project.resume({"integration": "codx"})
+    assert warned() == [f"{where}: no agent is called `codx`{OWN}; did you mean `codex`?"]
+    await project.resume()
+    assert warned() == []
+    await project.resume({"integration": "codex"})
+    assert warned() == []
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -9,7 +9,11 @@ from typing import Any, Protocol
 
 from bakeoff.agent.registry import agent_names
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.definition import Workflow, all_steps
+from bakeoff.workflow.expressions import ExpressionError
+from bakeoff.workflow.interpreter import where
 from bakeoff.workflow.problems import Path, suggestion
+from bakeoff.workflow.scope import Scope
 from bakeoff.workflow.step_models import UNTRUSTED
 from bakeoff.workflow.tree import Entry, Tree
 
@@ -87,7 +91,7 @@ class AgentCheck:
                 continue
             elif isinstance(written, str) and written:
                 if "{{" not in written and written not in self.known.names:
-                    yield (*entry.path, "integration"), self._unknown(written)
+                    yield (*entry.path, "integration"), unknown_agent(written, self.known)
             elif not default_said:
                 default_said = True
                 yield from self._default(entry, own, inherited)
@@ -108,8 +112,29 @@ class AgentCheck:
             yield entry.path, f"no agent is named for this step: {advice}"
         elif name not in self.known.names:
             whose = "" if own or inherited else "the setting `integration`: "
-            yield ("workflow", "integration") if own else entry.path, whose + self._unknown(name)
+            yield ("workflow", "integration") if own else entry.path, whose + unknown_agent(name, self.known)
 
-    def _unknown(self, name: str) -> str:
-        known = suggestion(name, self.known.names) or f"; known are {', '.join(self.known.names)}"
-        return f"no agent is called `{name[:60]}`, built in or in the settings{known}"
+
+def unknown_agent(name: str, known: Agents) -> str:
+    """What to say of an agent that is not there."""
+    if name == "auto":
+        return "`auto` is the agent that .specify/integration.json names, and that file names none"
+    hint = suggestion(name, known.names) or f"; known are {', '.join(known.names)}"
+    return f"no agent is called `{name[:60]}`, built in or in the settings{hint}"
+
+
+def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agents) -> Iterator[str]:
+    """What to warn of in steps that take their agent from the inputs, once those have their values."""
+    names = Scope(None, {"inputs": inputs})
+    for step in all_steps(workflow.steps):
+        if step.type not in UNTRUSTED or step.integration is None:
+            continue
+        template = step.template("integration")
+        if template.is_literal or not all(name.startswith("inputs.") for name in template.references):
+            continue
+        try:
+            value = template.evaluate(names)
+        except ExpressionError:
+            continue  # the step says so when it is its turn
+        if isinstance(value, str) and value and value not in known.names:
+            yield where(step, step.id, unknown_agent(value, known))

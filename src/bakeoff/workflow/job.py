@@ -23,7 +23,7 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
-from bakeoff.workflow.agents import agents_of
+from bakeoff.workflow.agents import agents_of, unknown_by_inputs
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
@@ -110,6 +110,11 @@ def input_values(
     return values
 
 
+def _warn_of_agents(workflow: Workflow, values: Mapping[str, Any], settings: Settings, conditions: Conditions) -> None:
+    for text in unknown_by_inputs(workflow, values, agents_of(settings)):
+        conditions.events.emit(Warned(SystemClock().wall(), text))
+
+
 async def start(
     store: RunStore, path: Path, inputs: Mapping[str, Any], run_id: str | None, conditions: Conditions
 ) -> tuple[RunFolder, Ending]:
@@ -123,6 +128,7 @@ async def start(
     called = copies(workflow, project, step_types(settings))
     secrets = secrets_of(workflow.text, *called.values())
     values = input_values(workflow, inputs, project, conditions, secrets)
+    _warn_of_agents(workflow, values, settings, conditions)
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -216,6 +222,8 @@ async def resume(
     """
     found = resumable(store, run_id, inputs, conditions, edit)
     folder, workflow = found.folder, found.workflow
+    if inputs or edit is not None:
+        _warn_of_agents(workflow, found.inputs, found.settings, conditions)
     job = _Job(
         folder, workflow, found.settings, conditions, found.source.parent, found.inputs, store.project, found.secrets
     )
