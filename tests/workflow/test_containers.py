@@ -174,6 +174,10 @@ steps:
     assert (step["status"], step["error"]) == ("failed", "min_success is 2, but there is only 1 item")
     assert step["output"]["item_count"] == 1
     assert project.trace() == []
+    assert [(row.action, row.reason) for row in project.explain()] == [
+        ("run", "fails: min_success is 2, but there is only 1 item"),
+        ("run", "it has not run yet; what it is given hangs on f"),
+    ]
     # What was given is on record, so only a changed file can give it more items.
     edited = flow.replace('default: "a"', 'default: "a,b"')
     assert (await project.resume({"list": "a,b"}, edit=edited)).status == "completed"

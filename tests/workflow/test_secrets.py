@@ -130,6 +130,17 @@ async def test_nor_can_it_bring_a_budget(project: Project) -> None:
     )
 
 
+async def test_a_secret_given_as_an_agents_name_is_not_said(project: Project) -> None:
+    flow = """
+secrets: [SUB_TOKEN]
+inputs: {k: {type: string}}
+steps: [{id: a, type: prompt, prompt: p, integration: "{{ inputs.k }}"}]
+"""
+    await project.start(flow, {"k": SECRET})
+    assert not any(SECRET in str(event) for event in project.events[:1])
+    assert "no agent is called `***`" in str(project.events[0])
+
+
 def test_texts_that_are_no_workflow_name_no_secrets() -> None:
     assert secrets_of("secrets: [A, 5, B]", "secrets: {x: C, y: A}", "secrets: 5", "secrets: [", "x: 1") == (
         "A",

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol
 
 from bakeoff.agent.registry import agent_names
+from bakeoff.engine.mask import Masker
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError
@@ -123,7 +124,7 @@ def unknown_agent(name: str, known: Agents) -> str:
     return f"no agent is called `{name[:60]}`, built in or in the settings{hint}"
 
 
-def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agents) -> Iterator[str]:
+def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agents, masker: Masker) -> Iterator[str]:
     """What to warn of in steps that take their agent from the inputs, once those have their values."""
     names = Scope(None, {"inputs": inputs})
     for step in all_steps(workflow.steps):
@@ -137,4 +138,4 @@ def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agen
         except ExpressionError:
             continue  # the step says so when it is its turn
         if isinstance(value, str) and value and value not in known.names:
-            yield where(step, step.id, unknown_agent(value, known))
+            yield where(step, step.id, unknown_agent(masker.text(value), known))

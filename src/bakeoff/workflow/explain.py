@@ -24,6 +24,7 @@ from bakeoff.workflow.secrets import present, secrets_of
 from bakeoff.workflow.steps import CONTAINERS
 from bakeoff.workflow.steps.branch import case_of, cases
 from bakeoff.workflow.steps.call import choose, copies
+from bakeoff.workflow.steps.fan_out import too_few_items
 from bakeoff.workflow.steps.leaf import prepare
 from bakeoff.workflow.validate import reread_workflow
 from bakeoff.workflow.values import is_list, plain
@@ -264,7 +265,10 @@ class _Plan:
         if not is_list(items):
             self.add(place, "run", "fails: `items` is no list")
             return unknown | {place.step.id}
-        self.add(place, "run", f"{len(items)} items")
+        if (error := too_few_items(place.step.min_success, len(items))) is not None:
+            self.add(place, "run", f"fails: {error}")
+            return unknown | {place.step.id}
+        self.add(place, "run", f"{len(items)} item{'' if len(items) == 1 else 's'}")
         chains, left, ran = [], False, False
         for index, item in enumerate(items):
             path = f"{place.path}:{place.step.step.id}:{index}"

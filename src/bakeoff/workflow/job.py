@@ -110,8 +110,14 @@ def input_values(
     return values
 
 
-def _warn_of_agents(workflow: Workflow, values: Mapping[str, Any], settings: Settings, conditions: Conditions) -> None:
-    for text in unknown_by_inputs(workflow, values, agents_of(settings)):
+def _warn_of_agents(
+    workflow: Workflow,
+    values: Mapping[str, Any],
+    settings: Settings,
+    conditions: Conditions,
+    secrets: Iterable[str],
+) -> None:
+    for text in unknown_by_inputs(workflow, values, agents_of(settings), Masker(present(secrets))):
         conditions.events.emit(Warned(SystemClock().wall(), text))
 
 
@@ -128,7 +134,7 @@ async def start(
     called = copies(workflow, project, step_types(settings))
     secrets = secrets_of(workflow.text, *called.values())
     values = input_values(workflow, inputs, project, conditions, secrets)
-    _warn_of_agents(workflow, values, settings, conditions)
+    _warn_of_agents(workflow, values, settings, conditions, secrets)
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -223,7 +229,7 @@ async def resume(
     found = resumable(store, run_id, inputs, conditions, edit)
     folder, workflow = found.folder, found.workflow
     if inputs or edit is not None:
-        _warn_of_agents(workflow, found.inputs, found.settings, conditions)
+        _warn_of_agents(workflow, found.inputs, found.settings, conditions, found.secrets)
     job = _Job(
         folder, workflow, found.settings, conditions, found.source.parent, found.inputs, store.project, found.secrets
     )

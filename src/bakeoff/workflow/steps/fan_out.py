@@ -39,8 +39,7 @@ async def run_fan_out(place: Place) -> Halt | None:
         return await _impossible(place, {"items": items, "item_count": 0}, _no_list(items), "items")
     asked = asked_bound(place)
     quorum = _quorum(step.min_success, len(items))
-    if quorum is not None and quorum > len(items):
-        error = f"min_success is {quorum}, but there {_are_only(len(items))}"
+    if (error := too_few_items(step.min_success, len(items))) is not None:
         return await _impossible(place, {"items": items, "item_count": len(items)}, error, "quorum")
     ended = place.run.find(place.path)
     if quorum is not None and ended is not None and (ended[0].facts or {}).get("quorum"):
@@ -152,8 +151,12 @@ def _no_list(items: Any) -> str:
     return f"`items` is {'nothing (null)' if items is None else shown(items)}, not a list"
 
 
-def _are_only(count: int) -> str:
-    return "is only 1 item" if count == 1 else f"are only {count} items"
+def too_few_items(asked: float | None, count: int) -> str | None:
+    """Why so many items cannot give as many successes as `min_success` asks for; None where they can."""
+    quorum = _quorum(asked, count)
+    if quorum is None or quorum <= count:
+        return None
+    return f"min_success is {quorum}, but there {'is only 1 item' if count == 1 else f'are only {count} items'}"
 
 
 def _bound(place: Place, asked: int, count: int) -> int:
