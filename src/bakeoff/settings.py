@@ -113,7 +113,7 @@ class Settings:
         max_parallel: leaves that run at once, over all nesting.
         lanes: capacity of each named lane; a name that is missing has its built-in default.
         integration: the agent for steps that name none.
-        model: the model for steps that name none.
+        model: the model for steps that name none, nor their workflow, nor the agent's own settings.
         max_usd: ceiling in USD handed to each agent call.
         grace: seconds between TERM and KILL when a process is ended early.
         step_types: Python file that registers step types.

@@ -50,7 +50,7 @@ def command(as_json: bool) -> None:
         )
     except BakeoffError as failure:
         settings, own = Settings(), Check("settings", False, None, str(failure))
-    checks = [*_versions(), *_machine(here), *_workspaces(), own]
+    checks = [*_versions(), *_machine(here), *_workspaces(), own, *_step_types(settings)]
     agents = _agents(settings, here)
     if as_json:
         found = {"ok": all(check.ok for check in checks)}
@@ -152,6 +152,21 @@ def _workspaces() -> list[Check]:
             None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
     ]
+
+
+def _step_types(settings: Settings) -> list[Check]:
+    """Whether the step types that the settings name can be loaded; nothing where they name none."""
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.workflow.own_types import step_types
+
+    if settings.step_types is None:
+        return []
+    try:
+        names = step_types(settings).registered()
+    except BakeoffError as failure:
+        advice = f"{failure}; mend the file, or take `step_types` out of the settings"
+        return [Check("step types", False, str(settings.step_types), advice)]
+    return [Check("step types", True, f"{', '.join(names)} in {settings.step_types}")]
 
 
 def _agents(settings: Settings, here: Path) -> list[AgentCheck]:

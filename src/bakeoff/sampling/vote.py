@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal
 
-from bakeoff.engine.race import race
+from bakeoff.engine.race import RaceResult, race
 from bakeoff.judge.threads import beside_loop
 from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import Sampler
@@ -65,7 +65,7 @@ class MajorityVotingStrategy(SamplingStrategy):
         make = self.lane_maker(sampler)
         first = 0
         for last in self._rounds(total):
-            ended = await race(
+            ended: RaceResult[Attempt | None] = await race(
                 last - first,
                 _later(make, first),
                 lambda _: self.mode == "fastest" and self._certain(sampler, total),
