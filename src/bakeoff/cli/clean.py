@@ -168,6 +168,8 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
+            if run.job == "attempt":
+                _forget_attempts(run)
             run.folder.delete()
         except OSError as failure:
             chosen.stay.append((run.folder.id, f"{failure.filename or run.folder.root}: {failure.strerror}"))
@@ -175,6 +177,12 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
         finally:
             lock.release()
         yield run, size
+
+
+def _forget_attempts(run: Overview) -> None:
+    from bakeoff.sampling.attempt.forgetting import forget
+
+    forget(run.folder.root.parents[2], run.folder.id)
 
 
 def _count(chosen: Choice) -> str:

@@ -14,6 +14,10 @@ from bakeoff.engine.errors import BakeoffError
 
 COMMANDS = {
     "run": "Run a workflow file.",
+    "attempt": "Have agents attempt a task, judge what they made, keep the best.",
+    "compare": "Judge branches, commits or patches that exist already.",
+    "diff": "Print what an attempt changes.",
+    "apply": "Take an attempt over into your files.",
     "resume": "Go on with a run that stopped.",
     "cancel": "Stop a live run.",
     "answer": "Decide a gate that a run waits at.",

@@ -32,14 +32,19 @@ def print_run(folder: RunFolder, everything: bool) -> None:
     status, error = folder.standing(history)
     for line in _head(folder, history, status, error):
         tell(line)
-    for line in tree(outline(history, status), everything):
-        tell(line)
+    attempts = history.meta.get("job") == "attempt"
+    if attempts:
+        for line in _attempts(history, status):
+            tell(line)
+    if not attempts or everything:
+        for line in tree(outline(history, status), everything):
+            tell(line)
     for line in _foot(folder, history, status):
         tell(line)
 
 
 def _head(folder: RunFolder, history: History, status: RunStatus, error: str | None) -> Iterator[str]:
-    workflow = one_line(str(history.meta.get("workflow_id") or "?"))
+    workflow = one_line(str(history.meta.get("workflow_id") or history.meta.get("name") or "?"))
     created = history.meta.get("created_at")
     yield f"{mark(status)} run {click.style(folder.id, bold=True)} of {workflow}: {status}"
     if error:
@@ -50,6 +55,16 @@ def _head(folder: RunFolder, history: History, status: RunStatus, error: str | N
         yield f"  input {one_line(str(name))}: {_value(value)}"
     if history.usage:
         yield f"  used {amounts(history.usage)}"
+
+
+def _attempts(history: History, status: RunStatus) -> Iterator[str]:
+    """The attempts of a run that makes them."""
+    from bakeoff.cli.attempt_table import explanation, table_lines
+    from bakeoff.sampling.attempt.standing import standing
+
+    found = standing(history, status)
+    for line in (*table_lines(found), *explanation(found)):
+        yield f"  {line}"
 
 
 def _foot(folder: RunFolder, history: History, status: RunStatus) -> Iterator[str]:

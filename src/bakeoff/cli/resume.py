@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from bakeoff.cli.completing import RUN
 from bakeoff.cli.opening import DESPITE_DAMAGE
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunStore
 
 
 @click.command("resume")
@@ -40,6 +44,8 @@ def command(
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     inputs = parse_inputs(pairs)
     runs = store()
+    if runs.open(run).history().meta.get("job") == "attempt":
+        _attempts(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if explain:
         from bakeoff.cli.planning import print_plan
         from bakeoff.workflow.explain import plan_resume
@@ -57,3 +63,27 @@ def command(
         as_json=as_json,
         quiet=quiet,
     )
+
+
+def _attempts(
+    runs: RunStore,
+    run: str,
+    inputs: dict[str, Any],
+    max_parallel: int | None,
+    edit: Path | None,
+    despite_damage: bool,
+    explain: bool,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """The same for a run of attempts."""
+    from bakeoff.cli.attempting import Landing, carry_out
+    from bakeoff.cli.opening import misused, refuse_losses
+    from bakeoff.sampling.attempt.job import Conditions, resume
+
+    if edit is not None or explain:
+        misused("--edit and --explain are for runs of workflow files")
+    if not despite_damage:
+        refuse_losses(runs.open(run))
+    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    carry_out(lambda: resume(runs, run, inputs, conditions), conditions, runs, Landing(), as_json=as_json, quiet=quiet)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from bakeoff.cli.completing import RUN
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunFolder
 
 
 @click.command("show")
@@ -20,8 +25,21 @@ def command(run: str | None, everything: bool, as_json: bool) -> None:
     if as_json:
         from bakeoff.report.state import run_state
 
-        print_json(run_state(folder))
+        print_json({**run_state(folder), **_attempts(folder)})
         return
     from bakeoff.cli.picture import print_run
 
     print_run(folder, everything)
+
+
+def _attempts(folder: RunFolder) -> dict[str, Any]:
+    """What a run of attempts has besides; nothing of any other."""
+    history = folder.history()
+    if history.meta.get("job") != "attempt":
+        return {}
+    from bakeoff.cli.attempting import shown_run
+    from bakeoff.sampling.attempt.standing import standing
+
+    status, _ = folder.standing(history)
+    shown = shown_run(folder, standing(history, status), None, history.usage)
+    return {name: shown[name] for name in ("job", "reason", "winner", "closest", "snapshot", "attempts")}

@@ -10,6 +10,8 @@ from bakeoff.model.protocol import Usage
 
 UNDECIDED = "undecided"
 SKIPPED = "skipped"
+INVALID = "invalid"
+"""The check itself says nothing: no test ran, or what was judged was another tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class ValidationResult:
         result: whether the output meets the requirement.
         reason: why, for a person and for the next attempt.
         score: how well, where the requirement can say; higher is better.
-        error: why it could not be judged (`undecided`, `timeout`, `skipped`, or what was raised); never a pass.
+        error: why it could not be judged (`undecided`, `invalid`, `timeout`, `skipped`, or what was raised); never a
+            pass.
         usage: what a model that judged reported.
         receipt: the evidence, where there is any.
 
@@ -47,10 +50,10 @@ class ValidationResult:
 
     @property
     def verdict(self) -> str:
-        """`passed`, `failed`, `error`, `undecided` or `skipped`."""
+        """`passed`, `failed`, `error`, `invalid`, `undecided` or `skipped`."""
         if self.error is None:
             return "passed" if self.result else "failed"
-        return self.error if self.error in (UNDECIDED, SKIPPED) else "error"
+        return self.error if self.error in (UNDECIDED, SKIPPED, INVALID) else "error"
 
 
 SKIP = ValidationResult(False, "not judged: an earlier requirement was not met", error=SKIPPED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 from bakeoff.engine.errors import BakeoffError
@@ -160,7 +161,10 @@ class ModelError(BakeoffError):
         status: the HTTP status, where there was one.
         request_id: names the request to the provider.
         usage: what was used all the same, where that was told.
+        facts: what else is known, for the record.
     """
+
+    facts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self,

@@ -83,6 +83,7 @@ class Checks:
             "check",
             one.work,
             key=key,
+            lanes=[lane for lane in getattr(requirement, "lanes", ()) if lane in self.run.lanes.sizes],
             retry=self.options.retry,
             timeout=min(timeouts, default=None),
             absorb=True,

@@ -30,5 +30,10 @@ def refused(failure: ModelError) -> Outcome:
         str(failure),
         failure.kind,
         usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if unbilled(failure) else {})},
-        facts={"retry_after": failure.retry_after, "request_id": failure.request_id, "status": failure.status},
+        facts={
+            "retry_after": failure.retry_after,
+            "request_id": failure.request_id,
+            "status": failure.status,
+            **failure.facts,
+        },
     )

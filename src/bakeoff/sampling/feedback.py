@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.judge.verdict import SKIPPED
+from bakeoff.judge.verdict import INVALID, SKIPPED
 from bakeoff.model.protocol import Message, Request
 from bakeoff.sampling.result import Attempt
 
@@ -17,7 +17,7 @@ def feedback(requirements: Sequence[Any], attempt: Attempt) -> str:
     for requirement, verdict in zip(requirements, attempt.verdicts, strict=True):
         if verdict.result or verdict.error == SKIPPED:
             continue
-        if verdict.error is not None:
+        if verdict.error is not None and verdict.error != INVALID:
             lines.append(f"- could not be judged: {requirement.description}")
         elif verdict.reason and verdict.reason != requirement.description:
             lines.append(f"- {requirement.description}: {verdict.reason}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -24,6 +25,9 @@ from bakeoff.sampling.events import Announcer, AttemptEnded, Repaired
 from bakeoff.sampling.options import Options
 from bakeoff.sampling.result import Attempt, AttemptError, Reason
 from bakeoff.sampling.usage import UsageTotal, settled
+
+UNMADE = "unmade"
+"""The kind of a generation that was not begun: it had waited for its lanes, and in the meantime sampling stopped."""
 
 
 class Sampler:
@@ -114,8 +118,7 @@ class Sampler:
         if backlog is not None:
             self.backlogs[attempt.id] = backlog
         try:
-            await self._generate(attempt, ticket)
-            if attempt.error is None:
+            if await self._generate(attempt, ticket) and attempt.error is None:
                 await self._judge(attempt, until)
         except BudgetSpentError as failure:
             self.stopped = self.stopped or Reason.CAP
@@ -147,7 +150,8 @@ class Sampler:
 
     # An attempt's generation.
 
-    async def _generate(self, attempt: Attempt, ticket: Ticket) -> None:
+    async def _generate(self, attempt: Attempt, ticket: Ticket) -> bool:
+        """Whether it was begun."""
         if isinstance(self.action, Ask):
             ticket.request = attempt.request = self.action.request_of(ticket)
         amounts = self.options.amounts(self.action, ticket, self.ceilings) if self.ceilings else {}
@@ -155,6 +159,11 @@ class Sampler:
         raised: list[BaseException] = []
 
         async def work(_: int) -> Outcome:
+            if self.stopped is None and self._is_spent(amounts):
+                self.stopped = Reason.CAP
+            if self.stopped is not None:
+                none = dict.fromkeys(("calls", *amounts), 0)
+                return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
             attempt.usage.calls += 1
             known = False
             try:
@@ -191,15 +200,28 @@ class Sampler:
             reserve=amounts,
             backlog=self.backlogs.get(attempt.id),
         )
+        if record.kind == UNMADE:
+            return False
         if not attempt.usage.calls:
             attempt.usage = UsageTotal(*record.output.get("used", (1, 0, 0, 0, None, 1)))
         attempt.error = None
         if record.status is not Status.COMPLETED:
             self._failed(attempt, ticket, record, raised[-1] if raised else None)
-            return
+            return True
         generation = made[-1] if made else _kept(record, ticket)
         attempt.output = record.output["value"] if self.durable else generation.output
         attempt.conversation, attempt.receipt = generation.conversation, generation.facts
+        return True
+
+    def _is_spent(self, amounts: Mapping[str, float]) -> bool:
+        """Whether calls that ended used more than they had reserved, so that this one does not fit any more."""
+        budget: Budget | None = self.run.budget
+        while budget is not None:
+            for kind, amount in amounts.items():
+                if budget.ceilings.get(kind, math.inf) - budget.spent[kind] < amount - 1e-9:
+                    return True
+            budget = budget.parent
+        return False
 
     async def _make(self, ticket: Ticket, amounts: dict[str, float]) -> Generation:
         if isinstance(self.action, Ask):
@@ -227,6 +249,7 @@ class Sampler:
     def _failed(self, attempt: Attempt, ticket: Ticket, record: Record, raised: BaseException | None) -> None:
         error = AttemptError(record.kind or "error", record.error or "failed", raised)
         attempt.status, attempt.error = "error", error
+        attempt.receipt = record.facts or {}
         own = ticket.previous is not None and error.kind in OWN  # a conversation of its own, which grew too long
         if record.output.get("aborted") and not own:
             self.stop(error)

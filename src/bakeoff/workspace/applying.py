@@ -69,7 +69,7 @@ def apply(project: Project, repository: Repository, commit: str) -> Applied:
     _check_way(project, repository, now, changed)
     before = salvage_name("apply", commit[:12])
     repository.set_ref(before, now.commit)
-    _write(project, repository, target, changed)
+    write_changes(project, repository, target, changed, project.root)
     return Applied(changed, before, now.tree != base_tree)
 
 
@@ -121,7 +121,10 @@ def _unknown_inside(root: Path, folder: bytes, files: Container[bytes]) -> list[
     return found
 
 
-def _write(project: Project, repository: Repository, target: str, changed: tuple[Changed, ...]) -> None:
+def write_changes(
+    project: Project, repository: Repository, target: str, changed: tuple[Changed, ...], root: Path
+) -> None:
+    """Make the changed paths below `root` what the tree `target` has there; no link is followed."""
     with tempfile.TemporaryDirectory(prefix=".apply.", dir=repository.path) as folder:
         staged = Path(folder) / "files"
         staged.mkdir()
@@ -131,9 +134,9 @@ def _write(project: Project, repository: Repository, target: str, changed: tuple
         data = b"".join(path + b"\0" for path in put)
         git.run("checkout-index", "--quiet", "-z", "--stdin", data=data)
         for change in sorted((c for c in changed if c.status == "D"), key=lambda c: c.path, reverse=True):
-            _delete(project.root, os.fsencode(change.path))
+            _delete(root, os.fsencode(change.path))
         for path in put:
-            _replace(staged, project.root, path)
+            _replace(staged, root, path)
 
 
 def _delete(root: Path, path: bytes) -> None:

@@ -38,13 +38,31 @@ class DiskWatch:
     limit: int | None
     pause: float = PAUSE
     _leased: dict[str, tuple[Slot, anyio.CancelScope]] = field(default_factory=dict)
+    _open: int = 0
+    _given_back: anyio.Event = field(default_factory=anyio.Event)
 
     async def check(self) -> None:
-        """Look now. Passes on DiskError: more than the ceiling is in use."""
-        if self.limit is not None:
-            used = sum((await in_thread(self._used)).values())
-            if used > self.limit:
+        """Look now; while more than the ceiling is in use by slots of this process, one of them is about to be ended.
+
+        Passes on DiskError: more than the ceiling is in use, and by nobody here.
+        """
+        if self.limit is None:
+            return
+        while (used := sum((await in_thread(self._used)).values())) > self.limit:
+            if not self._open:
                 raise self._error(used)
+            await self._given_back.wait()
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """While inside, a slot is in use or being cleaned, so that what it takes may come back."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            self._given_back.set()
+            self._given_back = anyio.Event()
 
     @contextmanager
     def watching(self, slot: Slot) -> Iterator[None]:

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.process import Command
+from bakeoff.workspace.applying import write_changes
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.environment import slot_environment
 from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.locks import FileLock, try_lock
 from bakeoff.workspace.mounts import Mounts
 from bakeoff.workspace.overlay import OverlayPlace
 from bakeoff.workspace.place import Made, Place, write_facts
 from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.results import Result, commit_changes
+from bakeoff.workspace.results import Result, changed_between, commit_changes
 from bakeoff.workspace.salvage import salvage_commits, salvage_files
 from bakeoff.workspace.trees import Base
 
@@ -41,6 +43,7 @@ class Slot:
         home: bakeoff's folder of it.
         temp: the folder that TMPDIR names.
         results: what was committed in this lease, the latest last.
+        disposable: what is left in it at the end of this lease is nobody's work, and is not salvaged.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Slot:
     limit: int
     results: list[Result] = field(default_factory=list)
     committed: Changes | None = None
+    disposable: bool = False
 
     @property
     def kind(self) -> str:
@@ -84,6 +88,22 @@ class Slot:
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """A command to run in the slot, for the engine's processes; `more` as for `Command`."""
         return Command([*self.argv_prefix, *argv], self.cwd, {**self.env, **(env or {})}, **more)
+
+    async def check_out(self, commit: str) -> None:
+        """Put what leads from the snapshot to `commit`, a commit of bakeoff's repository, into a slot that is as new.
+
+        Passes on GitError: it cannot be read or written.
+        """
+        await in_thread(self._check_out, commit)
+
+    def _check_out(self, commit: str) -> None:
+        base = self.base
+        changed = changed_between(base.repository, base.snapshot.tree, base.repository.tree_of(commit))
+        write_changes(base.project, base.repository, commit, changed, self.outside)
+
+    async def end_processes(self) -> int:
+        """Kill what commands in the slot have left running; returns how many there were. Linux only."""
+        return await in_thread(end_leftovers, self.id, self.outside if self.kind == "overlay" else None)
 
     async def commit(self, name: str, message: str | None = None) -> Result:
         """Keep the tree as it stands as the result `name` of the run; the slot stays as it is.
@@ -166,6 +186,7 @@ class SlotMaker:
         slot.temp.mkdir()
         slot.results.clear()
         slot.committed = None
+        slot.disposable = False
         delete_later(self.made.cache.dead())
 
     def discard(self, slot: Slot) -> None:
@@ -185,6 +206,8 @@ class SlotMaker:
 
     def save(self, slot: Slot) -> None:
         """Keep work that no result holds, and commits that were made in the slot."""
+        if slot.disposable:
+            return
         changes = slot.place.changes()
         if slot.committed is None or not slot.committed.same(changes):
             known = {result.tree for result in slot.results}

@@ -90,9 +90,10 @@ class Workspace:
         Passes on SlotError: none can be made. DiskError: the project's slots took too much.
         """
         await self.disk.check()
-        async with self.pool.lease() as slot:
-            with self.disk.watching(slot):
-                yield slot
+        with self.disk.opened():
+            async with self.pool.lease() as slot:
+                with self.disk.watching(slot):
+                    yield slot
 
     def receipt(self) -> dict[str, Any]:
         """What attempts were given, for the record; JSON types only."""
@@ -135,6 +136,7 @@ async def open_workspace(
     *,
     base: str | None = None,
     dirty: Dirty | None = None,
+    snapshot: Snapshot | None = None,
     slots: int = 4,
     mount_at: bool = False,
     processes: Processes | None = None,
@@ -148,6 +150,7 @@ async def open_workspace(
         run_id: the run that results are kept for.
         base: a commit to start from instead of the work tree.
         dirty: what the snapshot takes besides HEAD; None for what the settings say.
+        snapshot: one that was taken before, to work on instead of a new one.
         slots: how many at once; they are made when they are needed.
         mount_at: show overlay slots at the project's own path, so that whatever names that path means the slot.
         processes: runs the setup command; None for processes of the workspace's own.
@@ -158,7 +161,7 @@ async def open_workspace(
     opening = _Opening()
     wanted = settings.slots
     try:
-        found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted))
+        found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot)
         maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
         setup = None
         if wanted.setup is not None:
@@ -208,15 +211,22 @@ class _Found:
 
     @classmethod
     def look(
-        cls, path: Path, cache_root: Path | None, settings: SlotSettings, base: str | None, dirty: Dirty
+        cls,
+        path: Path,
+        cache_root: Path | None,
+        settings: SlotSettings,
+        base: str | None,
+        dirty: Dirty,
+        snapshot: Snapshot | None,
     ) -> _Found:
         project = find_project(path)
         cache = ProjectCache.of(project.common_dir, cache_root)
         repository = open_repository(cache, project.object_format)
         swept = sweep(cache)
-        usual = [name for name in LINKED if (project.root / name).is_dir()]
-        given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
-        snapshot = take_snapshot(project, repository, dirty=dirty, base=base, without=given)
+        if snapshot is None:
+            usual = [name for name in LINKED if (project.root / name).is_dir()]
+            given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
+            snapshot = take_snapshot(project, repository, dirty=dirty, base=base, without=given)
         delete_later(cache.dead())
         return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
 

@@ -1,0 +1,106 @@
+"""`bakeoff attempt`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunStore
+
+CHECK = click.option(
+    "--check", "checks", multiple=True, metavar="CMD", help="Must end with exit status 0; may be repeated."
+)
+SCORE = click.option("--score", metavar="CMD", help="Prints a number, the last one counts: the highest wins.")
+MAY_EDIT = click.option(
+    "--may-edit", multiple=True, metavar="GLOB", help="Tests or test configuration that attempts may change."
+)
+PROTECT = click.option("--protect", multiple=True, metavar="GLOB", help="Further files that attempts may not change.")
+CHECK_TIMEOUT = click.option(
+    "--check-timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one check."
+)
+PARALLEL = click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+WITH_TESTS = click.option("--with-tests", is_flag=True, help="With the attempt's own changes to tests.")
+BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
+
+
+@click.command("attempt")
+@click.argument("task")
+@click.option("--agent", help="The coding agent; the one in the settings if left out.")
+@click.option("--model", help="The agent's model; its own default if left out.")
+@click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Independent attempts.")
+@click.option("--repair", type=click.IntRange(min=0), default=0, show_default=True, help="Repairs of each that fails.")
+@CHECK
+@SCORE
+@click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
+@MAY_EDIT
+@PROTECT
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
+@PARALLEL
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
+@CHECK_TIMEOUT
+@click.option("--mode", type=click.Choice(["deterministic", "fastest"]), default="deterministic", show_default=True,
+              help="The first attempt that passes, or whichever passes first.")  # fmt: skip
+@click.option("--apply", "and_apply", is_flag=True, help="Write the winner's changes into your files.")
+@BRANCH
+@WITH_TESTS
+@click.option("--diff", "show_diff", is_flag=True, help="Print the winner's diff however long it is.")
+@click.option("--run-id", help="The run's id; made up if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+def command(
+    task: str,
+    and_apply: bool,
+    branch: str | None,
+    with_tests: bool,
+    show_diff: bool,
+    run_id: str | None,
+    max_parallel: int | None,
+    as_json: bool,
+    quiet: bool,
+    **options: object,
+) -> None:
+    """Have a coding agent attempt TASK several times, each in a place of its own, and keep what passes the checks.
+
+    TASK is a text, @FILE, or - for standard input. Your files stay as they are unless --apply is given.
+
+    Exit status: 0 there is a winner; 3 nothing passed; 4 budget spent; 1 refused or failed; 130 or 143 interrupted.
+    """
+    from bakeoff.cli.attempting import Landing, carry_out
+    from bakeoff.cli.opening import misused
+    from bakeoff.sampling.attempt.job import Conditions, start
+    from bakeoff.sampling.attempt.options import AttemptOptions
+
+    if and_apply and branch is not None:
+        misused("--apply or --branch, not both")
+    asked = AttemptOptions(task=_task(task), **options)  # type: ignore[arg-type]
+    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    landing = Landing(and_apply, branch, with_tests, show_diff)
+    store = attempt_store()
+    carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+
+
+def _task(given: str) -> str:
+    from bakeoff.cli.opening import refuse
+
+    if given == "-":
+        return sys.stdin.read()
+    if given.startswith("@"):
+        try:
+            return Path(given[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as failure:
+            refuse(f"{given}: the file cannot be read: {failure}")
+    return given
+
+
+def attempt_store() -> RunStore:
+    """The runs of the git work tree that this folder lies in: attempts are kept at its top."""
+    from bakeoff.engine.store import RunStore
+    from bakeoff.workspace.project import find_project
+
+    return RunStore(find_project(Path.cwd()).root)

@@ -1,0 +1,143 @@
+"""Progress of attempts: a line for each thing that happens, and on a terminal what goes on right now below them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bakeoff.cli.say import say
+from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
+from bakeoff.engine.record import Record, Status
+from bakeoff.report.escape import one_line
+from bakeoff.report.words import duration
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+EVERY = 0.125
+"""Seconds between two drawings."""
+
+_PATH = re.compile(r".*/attempt:(\d+)/(?:generate|check:(\d+).*)")
+
+
+class AttemptLines:
+    """Says what happens to each attempt, on standard error.
+
+    Args:
+        events: what happens.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self.mask = events.mask_text
+        self.running: dict[str, tuple[str, float]] = {}
+        self.began = time.monotonic()
+        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._live: Live | None = None
+        events.subscribe(self)
+
+    def __call__(self, event: Event) -> None:
+        """Say what there is to say of an event."""
+        match event:
+            case RunChanged() if event.status == "running":
+                self._say(f"▶ run {event.run_id}")
+            case Warned():
+                self._say(f"! {event.text}")
+            case NodeStarted():
+                self._started(event)
+            case NodeEnded():
+                self._ended(event)
+
+    def _started(self, event: NodeStarted) -> None:
+        found = _PATH.fullmatch(event.path)
+        if found is None:
+            return
+        what = f"attempt {found[1]}" + ("" if found[2] is None else f", check {int(found[2]) + 1}")
+        self.running[event.path] = (what, time.monotonic())
+        if found[2] is None and not self.on_terminal:
+            self._say(f"▶ {what}")
+
+    def _ended(self, event: NodeEnded) -> None:
+        self.running.pop(event.record.path, None)
+        found = _PATH.fullmatch(event.record.path)
+        if found is None:
+            return
+        record = event.record
+        took = "kept from before" if event.reused else duration(record.ended_at - record.started_at)
+        if found[2] is None:
+            self._say(_made(f"attempt {found[1]}", record, took))
+        else:
+            self._say(_judged(f"attempt {found[1]}, check {int(found[2]) + 1}", record, took))
+
+    def _say(self, text: str) -> None:
+        line = one_line(self.mask(text), 400)
+        if self._live is None:
+            say(line)
+        else:
+            self._live.console.print(line, markup=False, highlight=False)
+
+    @asynccontextmanager
+    async def drawn(self) -> AsyncIterator[None]:
+        """Keep the display up to date while the context is open."""
+        if not self.on_terminal:
+            yield
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._draw)
+            try:
+                yield
+            finally:
+                group.cancel_scope.cancel()
+
+    async def _draw(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False,
+                          redirect_stderr=False, vertical_overflow="crop")  # fmt: skip
+        try:
+            with self._live:
+                while True:
+                    self._live.update(self._now(console.height - 2), refresh=True)
+                    await anyio.sleep(EVERY)
+        except OSError:  # the terminal is gone
+            pass
+        finally:
+            self._live = None
+
+    def _now(self, room: int) -> Text:
+        """What goes on now."""
+        from rich.text import Text
+
+        now = time.monotonic()
+        text = Text(f"{len(self.running)} at work, {duration(now - self.began)}\n", "bold", end="")
+        for what, since in list(self.running.values())[: max(1, room)]:
+            text.append(f"  ▶ {what}  ", "cyan").append(f"{duration(now - since)}\n", "bright_black")
+        return text
+
+
+def _made(what: str, record: Record, took: str) -> str:
+    """A line on a generation that ended."""
+    if record.kind == "unmade":
+        return f"- {what}: {record.error}"
+    if record.status is not Status.COMPLETED:
+        return f"✗ {what}: {record.kind}: {record.error}"
+    size = (record.facts or {}).get("diff") or {"files": 0, "added": 0, "deleted": 0}
+    return f"· {what}: {size['files']} changed, +{size['added']} -{size['deleted']} ({took})"
+
+
+def _judged(what: str, record: Record, took: str) -> str:
+    """A line on a check that ended."""
+    verdict = record.output.get("verdict") if record.status is Status.COMPLETED else None
+    if verdict is not None and verdict["result"]:
+        return f"✓ {what} ({took})"
+    said = (verdict or {}).get("reason") or (verdict or {}).get("error") or record.error or "failed"
+    return f"✗ {what}: {said.splitlines()[0]} ({took})"

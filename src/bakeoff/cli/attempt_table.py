@@ -1,0 +1,84 @@
+"""The table of a run's attempts, and why nothing passed."""
+
+from __future__ import annotations
+
+from bakeoff.cli.say import table
+from bakeoff.report.escape import one_line
+from bakeoff.report.words import duration
+from bakeoff.sampling.attempt.standing import AttemptView, Standing
+
+HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
+REASON_LINES = 12
+"""Lines of a failed check's output that are repeated."""
+
+_SIGNS = {"passed": "✓", "failed": "✗", "skipped": "-"}
+
+
+def table_lines(found: Standing) -> list[str]:
+    """The table, with a column for scores where there are any; nothing when nothing began."""
+    if not found.attempts:
+        return []
+    scored = found.options.score is not None
+    heads = [*HEADS[:3], "score", *HEADS[3:]] if scored else HEADS
+    return table([_row(found, view, scored) for view in found.attempts.values()], heads)
+
+
+def _row(found: Standing, view: AttemptView, scored: bool) -> list[str]:
+    name = str(view.id)
+    if found.options.refs:
+        name += f" {found.options.refs[view.id - 1]}"
+    elif found.options.repair:
+        name += f" (lane {view.lane + 1}, repair {view.round})" if view.round else f" (lane {view.lane + 1})"
+    marks = "".join(mark for mark, true in ((" *", view.id == found.winner), (" +", view.id == found.closest)) if true)
+    verdict = view.status + (", tests changed" if view.facts.get("tests_changed") else "")
+    score = ["-" if view.score is None else f"{view.score:g}"] if scored else []
+    row = [f"{name}{marks}", verdict, _checks(found, view), *score, _diff(view), _cost(view), duration(view.seconds)]
+    return [one_line(cell, 80) for cell in row]
+
+
+def _checks(found: Standing, view: AttemptView) -> str:
+    if view.error is not None:
+        return view.kind or "error"
+    signs = []
+    for rank in range(len(found.options.checks)):
+        verdict = view.verdicts.get(rank)
+        said = "skipped" if verdict is None else verdict.verdict
+        signs.append(_SIGNS.get(said, said))
+    return " ".join(signs)
+
+
+def _diff(view: AttemptView) -> str:
+    size = view.facts.get("diff")
+    if not size:
+        return "-"
+    return f"{size['files']} file{'' if size['files'] == 1 else 's'} +{size['added']} -{size['deleted']}"
+
+
+def _cost(view: AttemptView) -> str:
+    usage = view.usage
+    parts = []
+    if usage.get("usd") is not None:
+        parts.append(f"${usage['usd']:.4g}")
+    if usage.get("tokens") is not None:
+        parts.append(f"{usage['tokens']:,.0f} tokens")
+    return " ".join(parts) or "-"
+
+
+def explanation(found: Standing) -> list[str]:
+    """What was closest and why it failed; and what kept others from being judged."""
+    lines = []
+    view = None if found.closest is None else found.attempts.get(found.closest)
+    if view is not None:
+        lines.append(f"  closest: attempt {view.id}, {view.met} of {len(found.names)} met")
+        for rank, name in enumerate(found.names):
+            verdict = view.verdicts.get(rank)
+            if verdict is None or verdict.result:
+                continue
+            error = "" if verdict.error in (None, verdict.verdict) else f" ({one_line(str(verdict.error), 200)})"
+            lines.append(f"  {verdict.verdict}: {one_line(name, 200)}{error}")
+            said = verdict.reason.rstrip().splitlines()
+            lines += [f"    {line}" for line in said[:1] + said[1:][-REASON_LINES:]]
+    for other in found.attempts.values():
+        if other.error is not None:
+            lines.append(f"  attempt {other.id}: {other.kind or 'error'}: {one_line(other.error, 300)}")
+    return lines

@@ -1,0 +1,62 @@
+"""`bakeoff compare`."""
+
+from __future__ import annotations
+
+import click
+
+from bakeoff.cli.attempt import CHECK, CHECK_TIMEOUT, MAY_EDIT, PARALLEL, PROTECT, SCORE, attempt_store
+
+
+@click.command("compare")
+@click.argument("refs", nargs=-1, required=True, metavar="REF...")
+@CHECK
+@SCORE
+@click.option("--base", metavar="REF", default="HEAD", show_default=True, help="The commit that they are compared on.")
+@MAY_EDIT
+@PROTECT
+@PARALLEL
+@CHECK_TIMEOUT
+@click.option("--run-id", help="The run's id; made up if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+def command(
+    refs: tuple[str, ...],
+    checks: tuple[str, ...],
+    score: str | None,
+    base: str,
+    may_edit: tuple[str, ...],
+    protect: tuple[str, ...],
+    max_parallel: int | None,
+    check_timeout: float | None,
+    run_id: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Judge REFs, which are branches, commits or patch files, each as it would be on top of --base.
+
+    All are judged; the highest score wins, or the first that passes. `bakeoff diff` and `bakeoff apply` know them.
+
+    Exit status: as for `attempt`.
+    """
+    from bakeoff.cli.attempting import Landing, carry_out
+    from bakeoff.sampling.attempt.given import check_refs
+    from bakeoff.sampling.attempt.job import Conditions, start
+    from bakeoff.sampling.attempt.options import AttemptOptions
+
+    asked = AttemptOptions(
+        task=f"compare {' '.join(refs)}",
+        refs=refs,
+        attempts=len(refs),
+        checks=checks,
+        score=score,
+        base=base,
+        may_edit=may_edit,
+        protect=protect,
+        check_timeout=check_timeout,
+    )
+    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    store = attempt_store()
+    check_refs(store.project, refs)
+    carry_out(
+        lambda: start(store, asked, conditions, run_id), conditions, store, Landing(), as_json=as_json, quiet=quiet
+    )

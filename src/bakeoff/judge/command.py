@@ -1,0 +1,132 @@
+"""Requirements that are shell commands, run in a slot that holds the tree to be judged: exit status 0 passes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.process import Finished, SpawnError
+from bakeoff.judge.ground import Ground, tail, text_of
+from bakeoff.judge.requirement import Cost, Requirement
+from bakeoff.judge.runners import Tests, names_pytest, read_junit, read_output
+from bakeoff.judge.subject import Subject
+from bakeoff.judge.verdict import INVALID, ValidationResult
+from bakeoff.workspace.files import read_small
+from bakeoff.workspace.slot import Slot
+
+LANE = "tests"
+
+
+class CommandRequirement(Requirement):
+    """The command ends with exit status 0 in a slot that holds the tree, and if it runs tests, it ran some.
+
+    It judges subjects whose output has the `tree` (by which equal trees are judged once) and whose facts have the
+    commit to `check` out. For pytest a JUnit report is asked for, wherever in the command it is started; of other
+    runners what they print is read. A known runner that ran no test makes the verdict `invalid`.
+
+    Args:
+        command: for `sh`, run at the top of the tree.
+        ground: see `Ground`.
+        timeout: seconds for one check.
+        report: a JUnit report that the command writes, relative to the top.
+        version: see `Requirement`.
+    """
+
+    lanes: tuple[str, ...] = (LANE,)
+
+    def __init__(
+        self,
+        command: str,
+        ground: Ground,
+        *,
+        timeout: float | None = None,
+        report: str | None = None,
+        version: str = "",
+    ) -> None:
+        super().__init__(command, cost=Cost.PROCESS, version=version)
+        self.command = command
+        self.ground = ground
+        self.seconds = timeout
+        self.report = report
+
+    @property
+    def identity(self) -> str:
+        """See `Requirement.identity`."""
+        return f"{super().identity}\0{self.seconds}\0{self.report}"
+
+    async def check(self, subject: Subject) -> ValidationResult:
+        """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
+        async with self.ground.holding(subject.facts["judged"]) as slot:
+            report = slot.temp / f"junit-{os.urandom(6).hex()}.xml"
+            try:
+                finished = await self.ground.run(slot, self.command, "check", _environment(report), self.seconds)
+            except SpawnError as failure:
+                return ValidationResult(False, str(failure), error="spawn")
+            printed = text_of(finished)
+            tests = self._tests(slot, report, printed)
+            receipt = {"tree": subject.output["tree"], **self._receipt(slot, finished, tests)}
+        result, reason, error = _judged(finished, tests, printed, self.seconds)
+        return ValidationResult(result, reason, error=error, receipt=receipt)
+
+    def _tests(self, slot: Slot, report: Path, printed: str) -> Tests | None:
+        """What is known of the tests that ran. A report in the tree is read as a hostile file is."""
+        runner = "pytest" if names_pytest(self.command) else "junit"
+        own = _OWN_REPORT.search(self.command)
+        named = self.report or (shlex.split(own[1])[0] if own else None)
+        if named is not None:
+            content = read_small(slot.outside, os.fsencode(os.path.normpath(named)), 64 << 20)
+            if content is not None:
+                report.write_bytes(content)
+        found = read_junit(report, "pytest" if named is None else runner)
+        if found is not None:
+            return found
+        if runner == "pytest":  # what it prints anybody can print
+            return Tests("pytest", 0)
+        return read_output(self.command, printed)
+
+    def _receipt(self, slot: Slot, finished: Finished, tests: Tests | None) -> dict[str, Any]:
+        return {
+            "command": self.command,
+            "exit_code": finished.exit_code,
+            "seconds": round(finished.seconds, 3),
+            "tests": "unknown" if tests is None else tests.to_json(),
+            "judged": "in-process",
+            "log": None if finished.stdout.path is None else os.path.basename(finished.stdout.path),
+            **self.ground.receipt(slot),
+        }
+
+
+_OWN_REPORT = re.compile(r"--junit-?xml[= ]\s*(\S+)")
+
+
+def _environment(report: Path) -> dict[str, str | None]:
+    """Variables that have pytest write a report, however deep in the command it is started."""
+    given = os.environ.get("PYTEST_ADDOPTS", "")
+    return {"PYTEST_ADDOPTS": f"{given} --junitxml={shlex.quote(str(report))}".strip()}
+
+
+def _judged(
+    finished: Finished, tests: Tests | None, printed: str, seconds: float | None
+) -> tuple[bool, str, str | None]:
+    """Whether it passed, why not, and what kept it from being judged."""
+    ended = tail(printed)
+    if finished.ended_by == "timeout":
+        return False, f"it did not end within {seconds:g} s\n{ended}".rstrip(), None
+    if finished.ended_by is not None:
+        return False, f"it was ended early: {finished.message or finished.ended_by}\n{ended}".rstrip(), "error"
+    if tests is not None and tests.ran == 0 and (finished.exit_code == 0 or _says_none(finished, tests)):
+        return False, f"{tests.runner} ran no test\n{ended}".rstrip(), INVALID
+    if finished.exit_code == 0:
+        return True, "", None
+    lines = [f"exit status {finished.exit_code}"]
+    if tests is not None and tests.failing:
+        lines.append(f"failing: {', '.join(tests.failing)}")
+    return False, "\n".join([*lines, ended]).rstrip(), None
+
+
+def _says_none(finished: Finished, tests: Tests) -> bool:
+    """Whether a failure means only that there was nothing to run."""
+    return tests.runner in ("pytest", "unittest") and finished.exit_code == 5

@@ -1,0 +1,132 @@
+"""What test runners print: how many tests ran, and which failed. A runner that ran none has not judged anything."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+MOST_NAMES = 50
+"""Names of failing tests that are kept."""
+
+REPORT_LIMIT = 64 << 20
+"""Bytes of a JUnit report that are read."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What a test run says of itself.
+
+    Attributes:
+        runner: who ran them.
+        ran: how many were run; None where the runner does not tell, but some did.
+        failed: how many of them failed.
+        skipped: how many were not run.
+        failing: names of those that failed.
+        source: `junit` (a report in a file) or `output` (what it printed).
+    """
+
+    runner: str
+    ran: int | None
+    failed: int = 0
+    skipped: int = 0
+    failing: tuple[str, ...] = ()
+    source: str = "output"
+
+    def to_json(self) -> dict[str, object]:
+        """For a receipt."""
+        found = {name: getattr(self, name) for name in ("runner", "ran", "failed", "skipped", "source")}
+        return found | ({"failing": list(self.failing)} if self.failing else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """How one runner is known.
+
+    Attributes:
+        called: found in a command that names it.
+        ran: found once for each part of the run; its groups are numbers of tests that ran.
+        failing: its group is the name of a test that failed.
+        none: found when it ran nothing, where no number says so.
+    """
+
+    name: str
+    called: str
+    ran: str
+    failing: str
+    none: str = r"(?!)"
+
+
+def _word(name: str) -> str:
+    """A program's name where a shell would take it for a command or an argument of one."""
+    return rf"(?:^|[\s;&|(/]){name}(?=$|[\s;&|)])"
+
+
+_RUNNERS = (
+    _Runner(
+        "pytest", _word(r"(?:pytest|py\.test)"),
+        r"(\d+) (?:passed|failed)\b(?=[^\n]* in \d[\d.]*s)",
+        r"(?m)^(?:FAILED|ERROR) (\S+)",
+    ),
+    _Runner("unittest", _word("unittest"), r"(?m)^Ran (\d+) tests? in", r"(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)"),
+    _Runner(
+        "go test", r"\bgo\s+test\b", r"(?!)", r"(?m)^\s*--- FAIL: (\S+)",
+        none=r"\[no test files\]|\[no tests to run\]|no packages to test",
+    ),
+    _Runner("cargo test", r"\bcargo\s+(?:test|nextest)\b", r"test result: \w+\. (\d+) passed; (\d+) failed",
+            r"(?m)^test (\S+) \.\.\. FAILED"),
+    _Runner("jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", r"(?m)^\s*● (.+)$"),
+    _Runner("vitest", _word("vitest"), r"(?m)^\s*Tests\s+.*\((\d+)\)", r"(?m)^\s*(?:FAIL|×)\s+(.+)$"),
+    _Runner("mocha", _word("mocha"), r"(?m)^\s*(\d+) (?:passing|failing)", r"(?m)^\s+\d+\) (.+)$"),
+    _Runner("node --test", r"\bnode\b.*--test\b", r"(?m)^(?:#|ℹ) tests (\d+)", r"(?m)^\s*(?:not ok \d+ -|✖) (.+)$"),
+    _Runner("rspec", _word("rspec"), r"(\d+) examples?, \d+ failures?", r"(?m)^rspec (\S+)"),
+)  # fmt: skip
+
+
+def read_output(command: str, output: str) -> Tests | None:
+    """What a command's output says of tests; None where neither it nor its output names a known runner."""
+    text = _ANSI.sub("", output)
+    for runner in _RUNNERS:
+        called = re.search(runner.called, command) is not None
+        counts = [sum(int(number or 0) for number in found.groups()) for found in re.finditer(runner.ran, text)]
+        if not called and not any(counts):
+            continue
+        failing = tuple(dict.fromkeys(name.strip() for name in re.findall(runner.failing, text)))
+        if runner.name == "go test":
+            some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)", text) or failing
+            return Tests(runner.name, None if some else 0, len(failing), 0, failing[:MOST_NAMES])
+        return Tests(runner.name, sum(counts), len(failing), 0, failing[:MOST_NAMES])
+    return None
+
+
+def names_pytest(command: str) -> bool:
+    """Whether the command runs pytest itself."""
+    return re.search(_RUNNERS[0].called, command) is not None
+
+
+def read_junit(path: Path, runner: str) -> Tests | None:
+    """What a JUnit report says; None where there is none that can be read."""
+    try:
+        if not path.is_file() or path.stat().st_size > REPORT_LIMIT:
+            return None
+        data = path.read_bytes()
+        if b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data:  # no report has them, and they can be made to explode
+            return None
+        root = ElementTree.fromstring(data)  # noqa: S314  (see above)
+    except (OSError, ElementTree.ParseError):
+        return None
+    ran = failed = skipped = 0
+    failing: list[str] = []
+    for case in root.iter("testcase"):
+        if case.find("skipped") is not None:
+            skipped += 1
+            continue
+        ran += 1
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+            name, owner = case.get("name") or "?", case.get("classname")
+            failing.append(f"{owner}.{name}" if owner else name)
+    return Tests(runner, ran, failed, skipped, tuple(dict.fromkeys(failing))[:MOST_NAMES], "junit")

@@ -1,0 +1,53 @@
+"""Scores that a shell command gives: the last number that it prints; higher is better."""
+
+from __future__ import annotations
+
+import re
+
+from bakeoff.engine.process import SpawnError
+from bakeoff.judge.command import LANE
+from bakeoff.judge.ground import Ground, tail, text_of
+from bakeoff.judge.requirement import Cost, Requirement
+from bakeoff.judge.subject import Subject
+from bakeoff.judge.verdict import ValidationResult
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+class ScoreRequirement(Requirement):
+    """Always met when the command ends with exit status 0 and prints a number: the last one is the score.
+
+    Arguments as for `CommandRequirement`.
+    """
+
+    lanes: tuple[str, ...] = (LANE,)
+
+    def __init__(self, command: str, ground: Ground, *, timeout: float | None = None, version: str = "") -> None:
+        super().__init__(f"score: {command}", cost=Cost.PROCESS, version=version)
+        self.command = command
+        self.ground = ground
+        self.seconds = timeout
+
+    async def check(self, subject: Subject) -> ValidationResult:
+        """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
+        async with self.ground.holding(subject.facts["judged"]) as slot:
+            try:
+                finished = await self.ground.run(slot, self.command, "score", {}, self.seconds)
+            except SpawnError as failure:
+                return ValidationResult(False, str(failure), error="spawn")
+            receipt = {
+                "tree": subject.output["tree"],
+                "command": self.command,
+                "exit_code": finished.exit_code,
+                "seconds": round(finished.seconds, 3),
+                **self.ground.receipt(slot),
+            }
+        printed = text_of(finished)
+        if finished.exit_code != 0:
+            why = f"the score's command ended with exit status {finished.exit_code}\n{tail(printed)}".rstrip()
+            return ValidationResult(False, why, error="no score", receipt=receipt)
+        value = finished.stdout.value
+        numbers = _NUMBER.findall(value if isinstance(value, str) else value.excerpt)
+        if not numbers:
+            return ValidationResult(False, "the score's command printed no number", error="no score", receipt=receipt)
+        return ValidationResult(True, score=float(numbers[-1]), receipt=receipt)

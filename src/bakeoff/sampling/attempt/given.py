@@ -1,0 +1,109 @@
+"""Takes as attempts what exists already: commits by any name that git knows, and patches in files."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.judge.protected import Protection
+from bakeoff.sampling.action import Generation, Ticket
+from bakeoff.sampling.attempt.kept import keep
+from bakeoff.sampling.attempt.maker import AttemptFailure
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError
+from bakeoff.workspace.merging import commit_tree, merge_trees
+from bakeoff.workspace.project import Project, find_project
+from bakeoff.workspace.repository import Repository, ref_name
+from bakeoff.workspace.snapshot import take_snapshot
+from bakeoff.workspace.workspace import Workspace
+
+
+def commit_of(project: Project, ref: str) -> str | None:
+    """The commit that a name stands for; None where it is none."""
+    asked = ("rev-parse", "-q", "--verify", "--end-of-options", f"{ref}^{{commit}}")
+    return project.git().line(*asked, statuses=(0, 1, 128)) or None
+
+
+def check_refs(path: Path, refs: tuple[str, ...]) -> None:
+    """See that each is a commit or a file.
+
+    Raises:
+        BakeoffError: one is neither.
+    """
+    project = find_project(path)
+    for ref in refs:
+        if commit_of(project, ref) is None and not Path(ref).is_file():
+            raise BakeoffError(f"{ref!r} is neither a commit of {project.root} nor a patch file; nothing was judged")
+
+
+@dataclass(slots=True)
+class GivenMaker:
+    """Takes the commit or patch of an attempt's number, as it would be on top of the snapshot.
+
+    Attributes:
+        refs: what to take; the first is attempt 1.
+        workspace: where it is judged.
+        protection: what it is judged by.
+        run: the run's id.
+    """
+
+    refs: tuple[str, ...]
+    workspace: Workspace
+    protection: Protection
+    run: str
+
+    async def make(self, attempt: Ticket) -> Generation:
+        """Take it.
+
+        Raises:
+            AttemptFailure: it does not fit the snapshot, or changes nothing.
+        """
+        ref, name = self.refs[attempt.id - 1], f"attempt-{attempt.id}"
+        facts: dict[str, Any] = {"given": ref}
+        repository, snapshot = self.workspace.repository, self.workspace.snapshot
+        try:
+            commit = await in_thread(self._commit, ref, name)
+            kept = await keep(repository, snapshot, self.run, name, ref_name(self.run, name), commit, self.protection)
+        except ApplyError as failure:
+            raise AttemptFailure(str(failure), "conflict", facts=facts) from failure
+        except WorkspaceError as failure:
+            raise AttemptFailure(str(failure), "workspace", facts=facts) from failure
+        if not kept.changed:
+            raise AttemptFailure(f"{ref} changes nothing that counts", "empty", facts=facts | kept.facts())
+        return Generation({"tree": kept.tree}, facts=facts | kept.facts())
+
+    def _commit(self, ref: str, name: str) -> str:
+        """It as a commit on top of the snapshot, under the attempt's name."""
+        project, repository = self.workspace.base.project, self.workspace.repository
+        commit = commit_of(project, ref)
+        tree = (
+            self._patched(repository, Path(ref)) if commit is None else self._merged(project, repository, commit, ref)
+        )
+        made = commit_tree(repository.git(), tree, [self.workspace.snapshot.commit], f"{ref}, for run {self.run}")
+        repository.set_ref(ref_name(self.run, name), made)
+        return made
+
+    def _merged(self, project: Project, repository: Repository, commit: str, ref: str) -> str:
+        snapshot = self.workspace.snapshot
+        tree = take_snapshot(project, repository, base=commit).tree
+        fork = project.git().line("merge-base", snapshot.head or snapshot.commit, commit, statuses=(0, 1, 128))
+        if not fork:
+            return tree
+        before = take_snapshot(project, repository, base=fork).tree
+        return merge_trees(repository, before, snapshot.tree, tree, f"{ref} does not fit what it is compared on")
+
+    def _patched(self, repository: Repository, file: Path) -> str:
+        index = repository.path / f"patch.{secrets.token_hex(6)}.index"
+        git = repository.git().at(index=index)
+        try:
+            git.run("read-tree", self.workspace.snapshot.commit)
+            try:
+                git.run("apply", "--cached", "--whitespace=nowarn", "-", data=file.read_bytes())
+            except (GitError, OSError) as failure:
+                raise ApplyError(f"the patch {file} does not fit what it is compared on: {failure}") from failure
+            return git.line("write-tree")
+        finally:
+            index.unlink(missing_ok=True)

@@ -1,0 +1,304 @@
+"""The attempt job: starts a run, takes one up again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.agent.entry import Entry
+from bakeoff.agent.override import find_executable
+from bakeoff.agent.registry import find_entry
+from bakeoff.engine.clock import SystemClock
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Events, Warned
+from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.machine import cpu_allowance, memory_available
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.command import CommandRequirement
+from bakeoff.judge.ground import Ground
+from bakeoff.judge.score import ScoreRequirement
+from bakeoff.sampling.action import Maker
+from bakeoff.sampling.attempt.given import GivenMaker
+from bakeoff.sampling.attempt.maker import AgentMaker
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.standing import JOB
+from bakeoff.sampling.attempt.strategy import AttemptStrategy
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.sampling.sample import sample
+from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace, open_workspace
+
+AGENTS = "agents"
+AT_ONCE = 4
+"""Agents at once where the settings say nothing."""
+
+AGENT_MEMORY = 1 << 30
+"""Bytes that one coding agent is reckoned to need; the `agents` lane shrinks where there is less."""
+
+
+@dataclass(slots=True)
+class Conditions:
+    """How a run is to be carried out, besides what is asked for.
+
+    Attributes:
+        max_parallel: leaves at once; None for the setting.
+        events: the stream of what happens.
+        catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
+        adopt: see `Spawner`; for command lines.
+    """
+
+    max_parallel: int | None = None
+    events: Events = field(default_factory=Events)
+    catch_signals: bool = True
+    adopt: bool = False
+
+
+async def start(
+    store: RunStore, options: AttemptOptions, conditions: Conditions, run_id: str | None = None
+) -> tuple[RunFolder, Ending]:
+    """Carry it out as a new run. Nothing is left behind when it cannot begin.
+
+    Passes on BakeoffError: the settings, the agent or the run id are wrong.
+    """
+    settings = load_settings(store.project)
+    job = _Job(store.project, options, settings, conditions)
+    folder = store.create(run_id or store.new_id())
+    folder.logs.mkdir()
+    meta = {
+        "run_id": folder.id,
+        "job": JOB,
+        "workflow_id": None,
+        "name": options.task.strip().splitlines()[0][:100],
+        "project": str(store.project),
+        "options": options.to_json(),
+        "created_at": SystemClock().wall(),
+    }
+    return folder, await job.run(folder, meta)
+
+
+async def resume(
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions
+) -> tuple[RunFolder, Ending]:
+    """Go on with a run: no generation and no check that has ended is made again.
+
+    Raises:
+        BakeoffError: the run cannot be resumed, or an input is wrong.
+    """
+    folder = store.open(run_id)
+    history = folder.history()
+    if history.meta.get("job") != JOB:
+        raise BakeoffError(f"run {run_id} is not a run of attempts")
+    status, _ = folder.standing(history)
+    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
+    if folder.alive():
+        folder.lock().release()  # says by whom it is run
+    options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
+    job = _Job(store.project, options, load_settings(store.project), conditions, resumed=True)
+
+    async def prepare(run: Run) -> None:
+        if inputs:
+            changed = {name: getattr(options, name) for name in ("max_cost", "max_tokens", "max_calls")}
+            await run.note("inputs", changed).committed()
+
+    return folder, await job.run(folder, None, prepare)
+
+
+class _Job:
+    """One session.
+
+    Raises:
+        BakeoffError: the agent is unknown or not there, or cannot work under the budget.
+    """
+
+    def __init__(
+        self,
+        project: Path,
+        options: AttemptOptions,
+        settings: Settings,
+        conditions: Conditions,
+        *,
+        resumed: bool = False,
+    ) -> None:
+        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+        self.resumed = resumed
+        self.entry: Entry | None = None
+        if not options.refs:
+            self.entry = find_entry(options.agent, settings)
+            find_executable(self.entry, str(project), self.entry.env)
+        self.reserve = self._reserve()
+        self.lanes = self._lanes()
+
+    def _reserve(self) -> dict[str, float]:
+        """What one call of the agent may use of the budget, as far as it can be said before.
+
+        Raises:
+            BakeoffError: what this agent uses cannot be known.
+        """
+        options, entry = self.options, self.entry
+        if entry is None:
+            return {}
+        reserve = {"calls": 1.0}
+        if options.max_tokens is not None:
+            if not entry.reports_usage:
+                raise BakeoffError(f"--max-tokens: {entry.name} does not report how many it used; use --max-calls")
+            reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
+        if options.max_cost is not None:
+            if not entry.reports_cost:
+                raise BakeoffError(
+                    f"--max-cost: {entry.name} does not report what it costs; use --max-tokens or --max-calls"
+                )
+            reserve["usd"] = min(self.settings.max_usd or options.max_cost / options.attempts, options.max_cost)
+        return reserve
+
+    def _lanes(self) -> dict[str, int]:
+        agents = AT_ONCE
+        memory = memory_available()
+        if memory is not None and memory < AT_ONCE * AGENT_MEMORY and AGENTS not in self.settings.lanes:
+            agents = max(1, memory // AGENT_MEMORY)
+            self._warn(f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available")
+        most = self.conditions.max_parallel or self.settings.max_parallel
+        lanes = {AGENTS: agents, TESTS: cpu_allowance(), **self.settings.lanes}
+        return {**lanes, LEAVES: most}
+
+    def _warn(self, text: str) -> None:
+        self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
+    async def run(
+        self,
+        folder: RunFolder,
+        meta: Mapping[str, Any] | None,
+        prepare: Callable[[Run], Awaitable[None]] | None = None,
+    ) -> Ending:
+        """The session, to its end."""
+        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
+        masker = Masker()
+        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
+        terms = Terms(
+            lanes=Lanes(self.lanes),
+            ceilings=self.options.ceilings,
+            events=self.conditions.events,
+            masker=masker,
+            catch_signals=self.conditions.catch_signals,
+            processes=spawner,
+        )
+
+        async def job(run: Run) -> Ending:
+            async with spawner:
+                ending = await self.carry_out(run, folder, spawner)
+            return ending
+
+        return await run_session(folder, job, terms, meta=meta, prepare=prepare)
+
+    async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
+        """Make the attempts and say how it ended."""
+        self._announce()
+        taken = run.history.decisions.get("snapshot")
+        options = self.options
+        async with open_workspace(
+            self.project,
+            self.settings,
+            folder.id,
+            base=options.base,
+            snapshot=None if taken is None else Snapshot(**{**taken, "left_out": ()}),
+            # Whoever holds a slot holds its lanes already, so nobody waits here for more than a slot to be made.
+            slots=min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES]),
+            mount_at=True,
+            processes=spawner,
+        ) as workspace:
+            await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+            try:
+                result = await self.sample(run, folder, spawner, workspace)
+            except SamplingError as failure:
+                return Ending(RunStatus.FAILED, str(failure), _facts(failure.result, workspace))
+            finally:
+                for text in workspace.warnings:
+                    self._warn(text)
+            if result.reason is Reason.CAP:
+                return Ending(RunStatus.BUDGET_SPENT, _spent(result), _facts(result, workspace))
+            return Ending(RunStatus.COMPLETED, None, _facts(result, workspace))
+
+    def _announce(self) -> None:
+        """Say how many calls there may be, and how far the budget can be overshot, before the first one."""
+        options, entry = self.options, self.entry
+        if entry is None:
+            return
+        calls = f"at most {options.most_calls} call{'' if options.most_calls == 1 else 's'} of {entry.name}"
+        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
+        over = ""
+        if options.max_cost is not None and not entry.can_cap_cost:
+            over = f"; {entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
+        elif options.max_tokens is not None:
+            over = "; tokens are counted when a call has ended, so calls under way may go over"
+        self._warn(f"{calls}; budget: {budget}{over}")
+
+    async def sample(self, run: Run, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> SamplingResult:
+        """Make and judge."""
+        options, grace = self.options, self.settings.grace
+        ground = Ground(workspace, spawner, folder.logs, grace)
+        requirements: list[Any] = [
+            CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
+        ]
+        if options.score is not None:
+            requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))
+        strategy = AttemptStrategy(
+            loop_budget=options.repair + 1,
+            concurrency_budget=options.attempts,
+            mode="fastest" if options.mode == "fastest" else "deterministic",
+            compare=options.score is not None or bool(options.refs),
+        )
+        return await sample(
+            self._maker(folder, spawner, workspace),
+            requirements,
+            strategy=strategy,
+            run=DurableRun(run),
+            name=JOB,
+            reserve=self.reserve,
+            lanes=() if self.entry is None else (AGENTS,),
+        )
+
+    def _maker(self, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> Maker:
+        options = self.options
+        if self.entry is None:
+            return GivenMaker(options.refs, workspace, options.protection, folder.id)
+        return AgentMaker(
+            self.entry,
+            options.task,
+            workspace,
+            spawner,
+            options.protection,
+            folder.id,
+            folder.logs,
+            model=options.model or self.settings.model,
+            max_usd=self.reserve.get("usd", self.settings.max_usd),
+            timeout=options.timeout,
+            grace=self.settings.grace,
+            all_tokens=None if options.max_tokens is None else int(options.max_tokens) + 1,
+            resumed=self.resumed,
+        )
+
+
+def _spent(result: SamplingResult) -> str:
+    said = [error.message for error in result.errors.values() if error.kind == "budget"]
+    return said[-1] if said else "the budget is spent"
+
+
+def _facts(result: SamplingResult, workspace: Workspace) -> dict[str, Any]:
+    best = result.winner
+    return {
+        "winner": best.id if best is not None and result.success else None,
+        "closest": best.id if best is not None and not result.success else None,
+        "reason": result.reason.value,
+        "salvaged": list(workspace.salvaged),
+    }

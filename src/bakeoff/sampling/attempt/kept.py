@@ -1,0 +1,77 @@
+"""What an attempt made, as it is kept: its whole result, and the tree that is judged, where tests are as before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.judge.protected import Protection
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.repository import Repository, ref_name
+from bakeoff.workspace.restoring import restored
+from bakeoff.workspace.results import Changed, changed_between
+from bakeoff.workspace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One result with its judged form.
+
+    Attributes:
+        ref, commit: the whole result.
+        judged: the commit that is judged, and what is landed; `commit` itself where no protected path was touched.
+        tree: the tree of `judged`.
+        changed: what `judged` changes.
+        touched: protected paths that the result changes and `judged` does not.
+    """
+
+    ref: str
+    commit: str
+    judged: str
+    tree: str
+    changed: tuple[Changed, ...]
+    touched: tuple[str, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """For the record; JSON types only."""
+        added = sum(path.added or 0 for path in self.changed)
+        deleted = sum(path.deleted or 0 for path in self.changed)
+        found: dict[str, Any] = {"ref": self.ref, "commit": self.commit, "judged": self.judged, "tree": self.tree}
+        found["diff"] = {"files": len(self.changed), "added": added, "deleted": deleted}
+        if self.touched:
+            found["tests_changed"] = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in self.touched]
+        return found
+
+
+async def keep(
+    repository: Repository, snapshot: Snapshot, run: str, name: str, ref: str, commit: str, protection: Protection
+) -> Kept:
+    """The judged form of the result `name`, which stands at `ref`; kept beside it as `NAME-judged` where it differs.
+
+    Passes on GitError: bakeoff's repository cannot be written.
+    """
+    return await in_thread(_keep, repository, snapshot.commit, run, name, ref, commit, protection)
+
+
+def _keep(
+    repository: Repository, snapshot: str, run: str, name: str, ref: str, commit: str, protection: Protection
+) -> Kept:
+    changed = changed_between(repository, snapshot, commit)
+    git = repository.git()
+
+    def content(where: str, path: str) -> bytes:
+        return git.both("cat-file", "blob", f"{where}:{path}".encode("utf-8", "surrogateescape"), statuses=(0, 128))[1]
+
+    paths = [change.path for change in changed]
+    touched = protection.touched(paths, lambda path: content(snapshot, path), lambda path: content(commit, path))
+    if not touched:
+        return Kept(ref, commit, commit, repository.tree_of(commit), changed, ())
+    made = restored(repository, snapshot, commit, touched, ref_name(run, f"{name}-judged"))
+    return Kept(ref, commit, made.commit, made.tree, changed_between(repository, snapshot, made.commit), tuple(touched))
+
+
+def kept_commit(facts: Mapping[str, Any], with_tests: bool) -> str:
+    """The commit that is shown and landed."""
+    return str(facts["commit" if with_tests else "judged"])

@@ -1,0 +1,214 @@
+"""Makes attempts by coding agents: each works in a slot, and what it made is kept as a commit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.agent.entry import Entry
+from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.engine.process import Processes
+from bakeoff.engine.record import Stored
+from bakeoff.judge.protected import Protection
+from bakeoff.model.protocol import ModelError, Usage
+from bakeoff.sampling.action import Generation, Ticket
+from bakeoff.sampling.attempt.kept import keep
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.running import InSlot
+from bakeoff.workspace.salvage import salvage_name
+from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.workspace import Workspace
+
+MOST_WORDS = 2000
+"""Characters of an agent's last words that stand on the record; all of them are in its transcript."""
+
+REPAIR = """Your work so far does not meet these requirements:
+{failures}
+It is still in the work tree. Change it so that it meets all of them."""
+
+AFRESH = """{task}
+
+Somebody has tried already, and that work is in the work tree. It does not meet these requirements:
+{failures}
+Change it so that it meets all of them."""
+
+_QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Keeps the files that Python caches out of a project that does not ignore them."""
+
+
+class AttemptFailure(ModelError):
+    """An attempt made nothing that can be judged; its `facts` name what there is all the same."""
+
+    def __init__(
+        self, message: str, kind: str, *, usage: Usage | None = None, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, kind, usage=usage)  # type: ignore[arg-type]  # agents fail in more ways
+        self.facts = dict(facts or {})
+
+
+_KINDS = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
+"""Kinds of an agent's failure that models have by another name."""
+
+
+@dataclass(slots=True)
+class AgentMaker:
+    """Has an agent work at a task.
+
+    Attributes:
+        entry: the agent.
+        task: what it is to do.
+        workspace: whose slots it works in.
+        processes: runs it.
+        protection: what it is judged by.
+        run: the run's id.
+        logs: folder for transcripts.
+        model: None for the agent's own default.
+        max_usd: handed to the agent's own cap, where it has one.
+        timeout: seconds for one call.
+        grace: seconds between TERM and KILL.
+        all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+        resumed: results of an earlier session may be there that no record names.
+    """
+
+    entry: Entry
+    task: str
+    workspace: Workspace
+    processes: Processes
+    protection: Protection
+    run: str
+    logs: Path
+    model: str | None = None
+    max_usd: float | None = None
+    timeout: float | None = None
+    grace: float = 5.0
+    all_tokens: int | None = None
+    resumed: bool = False
+
+    async def make(self, attempt: Ticket) -> Generation:
+        """Let the agent work, and keep what it made.
+
+        Its output is the judged `tree` alone, so that equal trees are judged once; its facts name commits, session,
+        transcript and diff. Cancelled, the agent has ended and its work is salvaged before this returns.
+
+        Raises:
+            AttemptFailure: the agent failed, or changed nothing that counts.
+        """
+        try:
+            async with self.workspace.lease() as slot:
+                return await self._work(slot, attempt)
+        except WorkspaceError as failure:
+            kind = getattr(failure, "kind", "workspace")
+            raise AttemptFailure(str(failure), kind, facts={"salvaged": self._saved()}) from failure
+
+    def _saved(self) -> list[str]:
+        return list(self.workspace.salvaged)
+
+    async def _work(self, slot: Slot, ticket: Ticket) -> Generation:
+        name = f"attempt-{ticket.id}"
+        if self.resumed:
+            await in_thread(self._put_aside, name)
+        try:
+            result = await self._ask(slot, ticket)
+        finally:
+            await slot.end_processes()
+        made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
+        snapshot, repository = self.workspace.snapshot, self.workspace.repository
+        kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
+        usage = _usage(result, self.all_tokens)
+        facts = _facts(result) | (kept.facts() if made.changed else {})
+        if made.refused:
+            facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
+        if not result.ok:
+            said = f"; its work is kept as {made.ref}" if made.changed else ""
+            kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
+            raise AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts)
+        if not kept.changed:
+            what = (
+                f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
+                if kept.touched
+                else "nothing"
+            )
+            raise AttemptFailure(f"{self.entry.name} changed {what}", "empty", usage=usage, facts=facts)
+        return Generation({"tree": kept.tree}, usage, (), facts)
+
+    def _put_aside(self, name: str) -> None:
+        """Keep the result of an attempt that ended, but whose end was not recorded: it is about to be made again."""
+        repository = self.workspace.repository
+        ref = ref_name(self.run, name)
+        for found, commit in repository.refs(ref).items():
+            if found == ref:
+                repository.set_ref(salvage_name(self.run, name), commit)
+
+    async def _ask(self, slot: Slot, ticket: Ticket) -> AgentResult:
+        """The agent's work, in its earlier session where there is one that can go on."""
+        before = ticket.previous.receipt if ticket.previous is not None else {}
+        if before:
+            await slot.check_out(before["commit"])
+            session = before.get("session_id") if self.entry.can_resume else None
+            if session:
+                result = await self._call(slot, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
+                if not _is_lost(result):
+                    return result
+        prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
+        return await self._call(slot, ticket, prompt, None)
+
+    async def _call(self, slot: Slot, ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
+        name = f"attempt-{ticket.id}"
+        log = str(self.logs / name)
+        number = 1
+        while os.path.exists(f"{log}.out"):
+            number += 1
+            log = str(self.logs / f"{name}.{number}")
+        return await run_agent(
+            self.entry,
+            AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
+            InSlot(slot, self.processes),
+            cwd=slot.path,
+            log=log,
+            env={**_QUIET, "BAKEOFF_ATTEMPT": str(ticket.id)},
+            timeout=self.timeout,
+            grace=self.grace,
+        )
+
+
+def _filled(template: str, task: str, failures: str) -> str:
+    return template.replace("{failures}", failures).replace("{task}", task)
+
+
+def _is_lost(result: AgentResult) -> bool:
+    """Whether a session could not be continued: the CLI gave up before it asked its model anything."""
+    return not result.ok and not result.usage and not result.turns and result.kind in ("agent", "output", None)
+
+
+def _usage(result: AgentResult, all_tokens: int | None) -> Usage | None:
+    known = result.usage or {}
+    tokens = known.get("input_tokens"), known.get("output_tokens")
+    if not result.dispatched and result.exit_code == 1 and not result.argv:
+        return Usage(0, 0, usd=0.0)
+    if tokens == (None, None):
+        if all_tokens is not None:
+            return Usage(all_tokens, 0, usd=result.usd)
+        return None if result.usd is None else Usage(usd=result.usd)
+    return Usage(*tokens, known.get("cached_input_tokens"), result.usd)
+
+
+def _facts(result: AgentResult) -> dict[str, Any]:
+    text = result.text.excerpt if isinstance(result.text, Stored) else result.text
+    found = {
+        "agent": result.agent,
+        "session_id": result.session_id,
+        "turns": result.turns,
+        "evidence": result.evidence,
+        "text": text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}...",
+        "seconds": round(result.seconds, 3),
+        "capped": result.capped,
+        "transcript": None
+        if result.stdout is None or result.stdout.path is None
+        else os.path.basename(result.stdout.path),
+    }
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,99 @@
+"""What an attempt run was asked for; it stands on the run's record, so that the run can be resumed by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.judge.protected import Protection
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOptions:
+    """See `bakeoff attempt --help`.
+
+    Attributes:
+        task: what the agent is to do; for a comparison what is compared.
+        agent: name of its entry; None for the one in the settings.
+        refs: commits or patches that exist already and are judged instead of an agent's work.
+        checks: shell commands that must end with exit status 0.
+        score: shell command that prints a number.
+        base: a commit to start from; None for the work tree as it is.
+        timeout: seconds for one call of the agent; `check_timeout`: for one check.
+        max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
+    """
+
+    task: str
+    agent: str | None = None
+    model: str | None = None
+    refs: tuple[str, ...] = ()
+    attempts: int = 1
+    repair: int = 0
+    checks: tuple[str, ...] = ()
+    score: str | None = None
+    base: str | None = None
+    may_edit: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()
+    max_cost: float | None = None
+    max_tokens: float | None = None
+    max_calls: float | None = None
+    timeout: float | None = None
+    check_timeout: float | None = None
+    mode: str = "deterministic"
+
+    def __post_init__(self) -> None:
+        if not self.task.strip():
+            raise BakeoffError("the task is empty: say what is to be done, as an argument, @FILE, or - for stdin")
+        if not self.checks and not self.score:
+            raise BakeoffError("there is nothing to judge by: give a --check, as in --check 'pytest -q'")
+        if self.attempts < 1 or self.repair < 0:
+            raise BakeoffError("--attempts is at least 1, --repair at least 0")
+
+    @property
+    def protection(self) -> Protection:
+        """What attempts may not change."""
+        return Protection(self.may_edit, self.protect)
+
+    @property
+    def ceilings(self) -> dict[str, float]:
+        """The run's budget."""
+        asked = {"usd": self.max_cost, "tokens": self.max_tokens, "calls": self.max_calls}
+        return {kind: amount for kind, amount in asked.items() if amount is not None}
+
+    @property
+    def most_calls(self) -> int:
+        """Calls of the agent at most."""
+        return 0 if self.refs else self.attempts * (self.repair + 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the run keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> AttemptOptions:
+        """What `to_json` gave; what a later version added has its default."""
+        names = {field.name for field in fields(cls)}
+        found: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
+        }
+        return cls(**{name: value for name, value in found.items() if name in names})
+
+    def with_inputs(self, inputs: Mapping[str, str]) -> AttemptOptions:
+        """The same with another budget.
+
+        Raises:
+            BakeoffError: something else was asked for, or no number.
+        """
+        changes: dict[str, float] = {}
+        for name, value in inputs.items():
+            if name not in ("max_cost", "max_tokens", "max_calls"):
+                raise BakeoffError(
+                    f"-i {name}: of an attempt run only max_cost, max_tokens and max_calls can be changed"
+                )
+            try:
+                changes[name] = float(value)
+            except ValueError:
+                raise BakeoffError(f"-i {name}={value}: it must be a number") from None
+        return replace(self, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,208 @@
+"""Attempts from the command line, with agents that are shell scripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+from attempt.conftest import FIX, FIXED, TEST
+
+
+def test_the_first_that_passes_wins_whoever_is_fastest(lab):
+    # Attempt 1 fails; 2 is made only when 3 was judged; 4 and later may be wanted no more.
+    lab.agent(
+        f"""case $BAKEOFF_ATTEMPT in
+        1) echo '# no' >> calc.py;;
+        2) while [ ! -e {lab.place}/third ]; do sleep 0.02; done; {FIX}; echo '# 2' >> calc.py;;
+        3) {FIX}; echo '# 3' >> calc.py;;
+        *) sleep 60;;
+        esac"""
+    )
+    lab.settings("[lanes]\nagents = 4\ntests = 2\n")
+    before = lab.digest()
+    check = f"{FIXED} && {{ ! grep -q '# 3' calc.py || touch {lab.place}/third; }}"
+    said = lab.attempt("--attempts", "6", "--json", check=check)
+    assert said.status == 0, said
+    shown = said.json
+    assert (shown["winner"], shown["status"], shown["reason"]) == (2, "completed", "passed")
+    assert [view["status"] for view in shown["attempts"][:3]] == ["failed", "passed", "passed"]
+    assert all(view["status"] == "unfinished" for view in shown["attempts"][3:])
+    assert lab.digest() == before
+    assert lab.left() == []
+    assert lab.slots() == []
+    receipt = shown["attempts"][1]["checks"][0]["receipt"]
+    assert receipt["tree"] == shown["attempts"][1]["receipt"]["tree"]
+    assert (receipt["exit_code"], receipt["tests"], receipt["slot"]) == (0, "unknown", "overlay")
+
+
+def test_later_attempts_are_not_started_when_one_has_passed(lab):
+    lab.agent(FIX)
+    lab.settings("[lanes]\nagents = 1\n")
+    assert lab.attempt("--attempts", "9").status == 0
+    assert set(lab.calls) <= {"1", "2"}
+
+
+def test_when_nothing_passes_the_best_failure_is_explained(lab):
+    lab.agent('echo "# $BAKEOFF_ATTEMPT" >> calc.py; [ $BAKEOFF_ATTEMPT != 2 ] || touch two')
+    said = lab.attempt("--attempts", "3", "--check", "echo it is wrong >&2; exit 7", check="test -e two")
+    assert said.status == 3, said
+    assert "run r: nothing passed" in said.out
+    assert "closest: attempt 2, 1 of 2 met" in said.out
+    assert "failed: echo it is wrong" in said.out
+    assert "exit status 7" in said.out
+    assert "    it is wrong" in said.out
+    assert "2 +" in said.out
+    again = lab("show", "r")
+    assert "closest: attempt 2" in again.out
+    assert json.loads(lab("show", "r", "--json").out)["closest"] == 2
+    assert lab("runs").status == 0
+    assert lab("report", "r", "-o", "-").status == 0
+
+
+def test_repair_goes_on_with_what_there_is(lab):
+    lab.agent(
+        f"""echo "$1" > {lab.place}/prompt.$BAKEOFF_ATTEMPT
+        if grep -q half calc.py; then {FIX}; else echo '# half' >> calc.py; fi"""
+    )
+    said = lab.attempt("--repair", "2", check=f"{FIXED} || {{ echo add subtracts; exit 1; }}")
+    assert said.status == 0, said
+    assert lab.calls == ["1", "2"]
+    second = (lab.place / "prompt.2").read_text()
+    assert "make add add" in second
+    assert "add subtracts" in second
+    diff = lab("diff", "r").out
+    assert "+# half" in diff
+    assert "+    return a + b" in diff
+    assert "2 (lane 1, repair 1) *" in said.out
+
+
+SPEAKS = """echo '{"type":"thread.started","thread_id":"s-1"}'
+echo '{"type":"item.completed","item":{"type":"agent_message","text":"done"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":5}}'"""
+
+
+def test_repair_resumes_the_session_and_falls_back_without_it(lab):
+    script = f'echo "$2|$1" >> {lab.place}/asked\n'
+    lab.agent(script + "echo '# try' >> calc.py", more='events = "codex"', say=SPEAKS)
+    assert lab.attempt("--repair", "1").status == 3
+    asked = (lab.place / "asked").read_text()
+    assert "\ns-1|Your work so far" in asked
+    assert asked.count("make add add") == 1  # the session knows the task
+    (lab.place / "asked").unlink()
+    lab.agent(script + '[ -z "$2" ] || exit 9\n' + "echo '# try' >> calc.py", more='events = "codex"', say=SPEAKS)
+    said = lab("attempt", "make add add", "--agent", "fake", "--run-id", "s", "--repair", "1", "--check", FIXED)
+    assert said.status == 3, said
+    lines = (lab.place / "asked").read_text()
+    assert "\ns-1|Your work so far" in lines
+    assert lines.count("make add add") == 2
+    assert lines.count("Somebody has tried already") == 1
+
+
+def test_the_highest_score_wins_among_those_that_pass(lab):
+    lab.agent(f"{FIX}; for i in $(seq $BAKEOFF_ATTEMPT); do echo '# more' >> calc.py; done; "
+              "[ $BAKEOFF_ATTEMPT != 3 ] || echo 'x = 1' > bad")  # fmt: skip
+    said = lab.attempt("--attempts", "3", "--check", "test ! -e bad", "--score", "echo size; wc -l < calc.py", "--json")
+    assert said.status == 0, said
+    assert said.json["winner"] == 2
+    assert [view["score"] for view in said.json["attempts"]] == [3.0, 4.0, None]
+    table = lab("show", "r").out
+    assert "score" in table
+
+
+def test_a_score_that_is_none_is_no_pass(lab):
+    lab.agent(FIX)
+    said = lab.attempt("--score", "echo none")
+    assert said.status == 3
+    assert "printed no number" in said.out
+    said = lab("attempt", "x", "--agent", "fake", "--run-id", "s", "--check", "true", "--score", "exit 4")
+    assert said.status == 3
+    assert "exit status 4" in said.out
+
+
+def test_no_change_and_a_failure_are_errors_and_named(lab):
+    lab.agent("case $BAKEOFF_ATTEMPT in 1) ;; 2) echo half > half.txt; exit 3;; esac")
+    said = lab.attempt("--attempts", "2", "--json", check="true")
+    assert said.status == 3, said
+    first, second = said.json["attempts"]
+    assert (first["status"], first["kind"]) == ("error", "empty")
+    assert (second["status"], second["kind"]) == ("error", "agent")
+    assert "exited with code 3" in second["error"]
+    assert "refs/bakeoff/r/attempt-2" in second["error"]
+    assert lab.content(lab.refs()["r/attempt-2"], "half.txt") == "half\n"
+    assert "diff --git a/half.txt" in lab("diff", "r", "2").out
+    refused = lab("diff", "r", "1")
+    assert refused.status == 1
+    assert "made nothing" in refused.err
+
+
+def test_task_from_a_file_and_from_standard_input(lab, monkeypatch):
+    lab.agent(f'echo "$1" >> {lab.place}/asked; {FIX}')
+    (lab.place / "task.md").write_text("the task\nof two lines\n")
+    assert lab.attempt(task=f"@{lab.place}/task.md").status == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO("from stdin"))
+    assert lab("attempt", "-", "--agent", "fake", "--check", FIXED).status == 0
+    assert (lab.place / "asked").read_text() == "the task\nof two lines\n\nfrom stdin\n"
+    assert lab("attempt", "@nowhere", "--agent", "fake", "--check", "true").status == 1
+
+
+def test_refusals_leave_nothing_behind(lab):
+    lab.agent(FIX)
+    for args, word in (
+        (["attempt", "x", "--agent", "fake"], "--check"),
+        (["attempt", " ", "--agent", "fake", "--check", "true"], "empty"),
+        (["attempt", "x", "--agent", "nobody", "--check", "true"], "no agent is called"),
+        (["attempt", "x", "--agent", "codex", "--check", "true", "--max-cost", "1"], ""),
+        (["compare", "nowhere", "--check", "true"], "neither a commit"),
+        (["diff", "nope"], "there is no run"),
+    ):
+        said = lab(*args)
+        assert (said.status, said.out) == (1, ""), said
+        assert word in said.err
+    assert lab("attempt", "x", "--apply", "--branch", "b", "--check", "true").status == 2
+    assert not list((lab.root / ".bakeoff" / "runs").glob("*")) if (lab.root / ".bakeoff").exists() else True
+
+
+def test_attempts_start_from_uncommitted_work_or_from_a_base(lab):
+    lab.agent(f"cat calc.py > {lab.place}/seen; {FIX}; echo x > made.txt")
+    lab.write("calc.py", "# mine\ndef add(a, b):\n    return a - b\n")
+    assert lab.attempt().status == 0
+    assert (lab.place / "seen").read_text().startswith("# mine")
+    said = lab("attempt", "x", "--agent", "fake", "--check", FIXED, "--base", "HEAD")
+    assert said.status == 0, said
+    assert (lab.place / "seen").read_text().startswith("def add")
+
+
+def test_quiet_says_only_the_result(lab):
+    lab.agent(FIX)
+    said = lab.attempt("-q")
+    assert said.status == 0
+    assert said.err == ""
+    assert "attempt 1 wins" in said.out
+
+
+def test_pytest_is_read_by_its_report(lab):
+    lab.agent("[ $BAKEOFF_ATTEMPT = 1 ] && echo '# no' >> calc.py || " + FIX)
+    said = lab.attempt("--attempts", "2", "--json", check="pytest -q")
+    assert said.status == 0, said
+    first, second = (view["checks"][0] for view in said.json["attempts"])
+    tests = {"runner": "pytest", "ran": 1, "failed": 1, "skipped": 0, "source": "junit"}
+    assert first["receipt"]["tests"] == tests | {"failing": ["tests.test_calc.test_add"]}
+    assert "failing: tests.test_calc.test_add" in first["reason"]
+    assert second["receipt"]["tests"] == tests | {"failed": 0}
+    assert (lab.root / "tests/test_calc.py").read_text() == TEST
+
+
+def test_equal_trees_are_judged_once(lab):
+    lab.agent("echo '# same' >> calc.py")
+    said = lab.attempt("--attempts", "3", check=f"echo x >> {lab.place}/judged; false")
+    assert said.status == 3
+    assert (lab.place / "judged").read_text() == "x\n"
+    assert said.out.count("failed") >= 3
+
+
+def test_fastest_takes_whoever_passes_first(lab):
+    lab.agent(f"[ $BAKEOFF_ATTEMPT = 2 ] || sleep 60; {FIX}")
+    said = lab.attempt("--attempts", "2", "--mode", "fastest", "--json")
+    assert said.json["winner"] == 2
+    assert lab.left() == []

@@ -1,0 +1,122 @@
+"""What is read of test runners, and which paths are protected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bakeoff.judge.ground import tail
+from bakeoff.judge.protected import Protection
+from bakeoff.judge.runners import names_pytest, read_junit, read_output
+
+GO_NONE = "?   \texample.org/m\t[no test files]\n"
+GO_FILTERED = "testing: warning: no tests to run\nPASS\nok  \texample.org/m\t0.002s [no tests to run]\n"
+GO_BAD = "--- FAIL: TestAdd (0.00s)\n    add_test.go:5: no\nFAIL\nFAIL\texample.org/m\t0.002s\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "runner", "ran", "failing"),
+    [
+        ("python -m unittest", "FAIL: test_x (m.T)\n\nRan 3 tests in 0.1s\n", "unittest", 3, ("test_x (m.T)",)),
+        ("python -m unittest", "Ran 0 tests in 0.0s\n\nOK\n", "unittest", 0, ()),
+        ("python manage.py test", "Ran 4 tests in 0.1s\n", "unittest", 4, ()),
+        ("go test ./...", "ok  \texample.org/m\t0.002s\n", "go test", None, ()),
+        ("go test ./...", "ok  \texample.org/m\t(cached)\n", "go test", None, ()),
+        ("go test ./...", GO_NONE, "go test", 0, ()),
+        ("go test -run X ./...", GO_FILTERED, "go test", 0, ()),
+        ("go test ./...", GO_BAD, "go test", None, ("TestAdd",)),
+        ("npm test", "Tests:       1 failed, 2 passed, 3 total\n  \x1b[31m● adds\x1b[0m\n", "jest", 3, ("adds",)),
+        ("npx jest", "No tests found, exiting with code 0\n", "jest", 0, ()),
+        ("npx vitest run", " Test Files  1 passed (1)\n      Tests  1 failed | 2 passed (3)\n", "vitest", 3, ()),
+        ("npx vitest run", "No test files found, exiting with code 0\n", "vitest", 0, ()),
+        ("npm test", "  3 passing (5ms)\n  1 failing\n\n  1) adds\n", "mocha", 4, ("adds",)),
+        ("node --test", "# tests 2\nnot ok 1 - adds\n", "node --test", 2, ("adds",)),
+        ("cargo test", "test a ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n"
+         "test result: ok. 0 passed; 0 failed;", "cargo test", 2, ("a",)),
+        ("bundle exec rspec", "3 examples, 1 failure\nrspec ./a_spec.rb:3 # adds\n", "rspec", 3, ("./a_spec.rb:3",)),
+        ("make check", "======= 2 failed, 5 passed in 0.31s =======\n", "pytest", 7, ()),
+    ],
+)  # fmt: skip
+def test_what_runners_print(command, output, runner, ran, failing):
+    found = read_output(command, output)
+    assert found is not None
+    assert (found.runner, found.ran, found.failing) == (runner, ran, failing)
+
+
+@pytest.mark.parametrize("command", ["true", "test -f x", "npm test", "pip install pytest-cov", "./pytest.sh"])
+def test_other_commands_say_nothing_of_tests(command):
+    assert read_output(command, "all is well\n") is None
+    assert not names_pytest(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest", "cd a && pytest -q", "python -m pytest", "uv run .venv/bin/pytest x", "(pytest)"]
+)
+def test_commands_that_run_pytest(command):
+    assert names_pytest(command)
+
+
+def test_reports_that_cannot_be_read(tmp_path: Path):
+    file = tmp_path / "x.xml"
+    assert read_junit(file, "junit") is None
+    for content in ("<testsuite", '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', ""):
+        file.write_text(content)
+        assert read_junit(file, "junit") is None
+    file.write_text(
+        '<testsuites><testsuite><testcase name="a"/><testcase name="b" classname="c"><failure/></testcase>'
+        '<testcase name="d"><skipped/></testcase><testcase name="e"><error/></testcase></testsuite></testsuites>'
+    )
+    found = read_junit(file, "junit")
+    assert found is not None
+    assert (found.ran, found.failed, found.skipped, found.failing) == (3, 2, 1, ("c.b", "e"))
+
+
+@pytest.mark.parametrize(
+    ("path", "covered"),
+    [
+        ("tests/a.py", True), ("pkg/tests/data/x.json", True), ("test_a.py", True), ("src/a_test.py", True),
+        ("src/conftest.py", True), ("pytest.ini", True), ("tox.ini", True), ("setup.cfg", True), ("tests", True),
+        ("web/a.test.ts", True), ("m/a_test.go", True), ("web/__tests__/a.js", True), ("spec/a.rb", True),
+        ("jest.config.mjs", True), ("sitecustomize.py", True), ("a.py", False), ("testing.py", False),
+        ("contest.py", False), ("attests/a.py", False), ("setup.py", False), ("latest.txt", False),
+    ],
+)  # fmt: skip
+def test_which_paths_are_tests_or_configure_them(path, covered):
+    assert Protection().covers(path) is covered
+
+
+def test_globs_of_the_user():
+    protection = Protection(may_edit=("tests/new/", "*.test.ts"), protect=("Makefile", "ci/[a-c]?.sh", "x/[!a]"))
+    assert not protection.covers("tests/new/a.py")
+    assert not protection.covers("tests/new/deep/a.py")
+    assert protection.covers("tests/old/a.py")
+    assert not protection.covers("web/a.test.ts")
+    assert protection.covers("Makefile")
+    assert protection.covers("sub/Makefile")
+    assert protection.covers("ci/b1.sh")
+    assert not protection.covers("ci/d1.sh")
+    assert protection.covers("x/b")
+    assert not protection.covers("x/a")
+
+
+def touched(path: str, before: str, after: str, **more) -> bool:
+    return bool(Protection(**more).touched([path], lambda _: before.encode(), lambda _: after.encode()))
+
+
+def test_of_project_files_only_what_configures_tests_counts():
+    project = "[project]\nname = 'x'\n"
+    assert not touched("pyproject.toml", project, project + "dependencies = ['y']\n")
+    assert touched("pyproject.toml", project, project + "[tool.pytest.ini_options]\naddopts = '--co'\n")
+    assert touched("pyproject.toml", project, "no [toml")
+    assert touched("pyproject.toml", project + "[tool.pytest.ini_options]\naddopts = '-q'\n", project)
+    assert not touched("pyproject.toml", project, "no [toml", may_edit=("pyproject.toml",))
+    assert not touched("package.json", "{}", '{"dependencies": {"a": "1"}}')
+    assert touched("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}')
+    assert touched("web/package.json", "", '{"scripts": {"test": "true"}}')
+    assert touched("package.json", "{}", "[]")
+
+
+def test_the_end_of_a_long_text_begins_with_a_line():
+    assert tail("short") == "short"
+    assert tail("first\nsecond\nthird", 12) == "[...]\nthird"
