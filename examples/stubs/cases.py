@@ -2,8 +2,24 @@
 
 CASES = {
     "add": [([1, 2], 3), ([0, 0], 0), ([-5, 3], -2), ([1000000, 1], 1000001), ([2, 2], 4), ([-7, -8], -15)],
-    "is_even": [([0], True), ([1], False), ([2], True), ([7], False), ([-3], False), ([-4], True), ([1000000], True)],
-    "reverse": [([""], ""), (["a"], "a"), (["abc"], "cba"), (["Hello, you"], "uoy ,olleH"), (["aab"], "baa")],
+    "is_even": [
+        ([0], True),
+        ([1], False),
+        ([2], True),
+        ([7], False),
+        ([-3], False),
+        ([-4], True),
+        ([1000000], True),
+        ([1002], True),
+    ],
+    "reverse": [
+        ([""], ""),
+        (["a"], "a"),
+        (["abc"], "cba"),
+        (["Hello, you"], "uoy ,olleH"),
+        ([" a"], "a "),
+        (["aab"], "baa"),
+    ],
     "maximum": [
         ([[3]], 3),
         ([[1, 2, 3]], 3),
@@ -33,6 +49,8 @@ CASES = {
         (["racecar"], True),
         (["abca"], False),
         (["abcb"], False),
+        (["abcdba"], False),
+        (["abcdcbx"], False),
         (["Aa"], False),
         (["a b"], False),
         (["ab a"], False),

@@ -148,6 +148,13 @@ def _why(result, best):
     return "; ".join(str(error) for error in [*result.errors.values()][:1])
 
 
+def _first(failure):
+    """The first of the failures of a fan-out, in itself."""
+    while isinstance(failure, (BaseExceptionGroup, bakeoff.FanOutError)):
+        failure = failure.exceptions[0] if isinstance(failure, BaseExceptionGroup) else failure.__cause__
+    return failure
+
+
 def _samples(one):
     return f"{one['samples']} sample{'s' * (one['samples'] != 1)}"
 
@@ -159,13 +166,15 @@ def main():
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end, the rest to stderr")
     options = parser.parse_args()
     stream = sys.stderr if options.json else sys.stdout
+    report, status = None, 1
     try:
         report = anyio.run(solve_all, options.model, lambda text: print(text, file=stream, flush=True))
-    except BakeoffError as failure:
-        print(f"Error: {failure.__cause__ or failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    except* KeyboardInterrupt:
+        status = 130
+    except* BakeoffError as group:
+        print(f"Error: {_first(group)}", file=sys.stderr)
+    if report is None:
+        return status
     if options.write:
         options.write.write_text("\n\n".join(one["code"] for one in report["functions"] if one["solved"]))
     print(f"\n{table(report)}", file=stream)
