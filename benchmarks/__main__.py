@@ -24,6 +24,7 @@ ROWS = (
     "start_up",
     "rate_gate",
     "sampling",
+    "stubs",
 )
 
 

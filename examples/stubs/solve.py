@@ -93,7 +93,7 @@ class Demo:
             "solved": result.success,
             "samples": len(result.attempts),
             "seconds": round(time.perf_counter() - self.since, 2),
-            "passed": best.receipt["passed"] if best and best.receipt else 0,
+            "passed": best.receipt["passed"] if best is not None and best.receipt else 0,
             "tests": len(cases),
             "why": _why(result, best),
             "code": self.program(stub, result.result) if result.success else None,

@@ -113,14 +113,20 @@ ARGUMENTS: dict[str, Callable[[random.Random], list[Any]]] = {
 }
 
 
-def program(name: str, body: str, parameters: str) -> str:
-    return f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
+PARAMETERS = {
+    "add": "a, b", "is_even": "n", "reverse": "s", "maximum": "numbers", "count_vowels": "s", "factorial": "n",
+    "fib": "n", "is_palindrome": "s", "unique": "items", "fizzbuzz": "n",
+}  # fmt: skip
 
 
-def hidden_cases(name: str, parameters: str, count: int = 60) -> list[tuple[list[Any], Any]]:
+def program(name: str, body: str) -> str:
+    return f"def {name}({PARAMETERS[name]}):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
+
+
+def hidden_cases(name: str, count: int = 60) -> list[tuple[list[Any], Any]]:
     """Further calls, drawn at random, and what the right body returns."""
     rng = random.Random(f"hidden {name}")
     names: dict[str, Any] = {}
-    exec(program(name, RIGHT[name], parameters), names)
+    exec(program(name, RIGHT[name]), names)
     calls = [ARGUMENTS[name](rng) for _ in range(count)]
     return [(arguments, names[name](*arguments)) for arguments in calls]

@@ -22,7 +22,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.judge import calls_worker
 from bakeoff.judge.python_tests import Case, PythonTests
 from bakeoff.judge.subject import Subject
-from examples.hidden import RIGHT, WRONG, hidden_cases, program
+from examples.hidden import PARAMETERS, RIGHT, WRONG, hidden_cases, program
 from scripted_model.script import Say, Status
 from scripted_model.server import ScriptedModel, Seen
 
@@ -80,14 +80,12 @@ def test_the_local_model_solves_at_least_seven_of_ten(local: tuple[dict[str, Any
 
 
 @installed
-async def test_whatever_is_called_solved_passes_the_hidden_tests(
-    local: tuple[dict[str, Any], str, Path], parameters: dict[str, str]
-) -> None:
+async def test_whatever_is_called_solved_passes_the_hidden_tests(local: tuple[dict[str, Any], str, Path]) -> None:
     async with Spawner(token=f"hidden-{os.getpid()}", base_env=os.environ, masker=Masker()) as processes:
         for one in local[0]["functions"]:
             if one["solved"]:
                 name = one["name"]
-                cases = [Case(*case) for case in hidden_cases(name, parameters[name])]
+                cases = [Case(*case) for case in hidden_cases(name)]
                 verdict = await PythonTests(name, cases, processes=processes).check(Subject(one["code"]))
                 assert verdict, f"{name}: {verdict.reason}"
 
@@ -117,12 +115,6 @@ def test_pytest_agrees(local: tuple[dict[str, Any], str, Path], tmp_path: Path) 
     assert said in done.stdout.splitlines()[-1]
 
 
-@pytest.fixture
-def parameters(solve: ModuleType) -> dict[str, str]:
-    """Of each function, as it declares them."""
-    return {name: stub.partition("(")[2].partition(")")[0] for name, stub in solve.read_stubs().items()}
-
-
 def passes(name: str, source: str, cases: list[tuple[Any, Any]]) -> bool:
     """The judging, in this process: for code that stands in this repository."""
     found = list(calls_worker.outcomes(source, name, [arguments for arguments, _ in cases]))
@@ -132,24 +124,23 @@ def passes(name: str, source: str, cases: list[tuple[Any, Any]]) -> bool:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_the_visible_tests_let_right_code_pass_and_no_wrong_one(
-    name: str, solve: ModuleType, parameters: dict[str, str]
-) -> None:
+def test_the_visible_tests_let_right_code_pass_and_no_wrong_one(name: str, solve: ModuleType) -> None:
     cases = solve.CASES[name]
-    hidden = hidden_cases(name, parameters[name])
-    right = program(name, RIGHT[name], parameters[name])
+    hidden = hidden_cases(name)
+    right = program(name, RIGHT[name])
     assert passes(name, right, cases)
     assert passes(name, right, hidden)
     assert not passes(name, solve.read_stubs()[name], cases)
     assert len({json.dumps(call) for call, _ in hidden} - {json.dumps(call) for call, _ in cases}) >= 10
     for body in WRONG[name]:
-        assert not passes(name, program(name, body, parameters[name]), cases), body
+        assert not passes(name, program(name, body), cases), body
 
 
 def test_the_ten_functions_each_have_cases(solve: ModuleType) -> None:
     stubs = solve.read_stubs()
     assert list(stubs) == list(solve.CASES) == list(RIGHT)
     assert len(stubs) == 10
+    assert all(stub.startswith(f"def {name}({PARAMETERS[name]}):\n") for name, stub in stubs.items())
     assert all(stub.endswith('"""') for stub in stubs.values())
 
 
@@ -178,8 +169,8 @@ def answer(solutions: dict[str, str]) -> Any:
     return script
 
 
-def test_any_other_model_is_asked_in_chat(tmp_path: Path, parameters: dict[str, str]) -> None:
-    right = {name: program(name, body, parameters[name]) for name, body in RIGHT.items()}
+def test_any_other_model_is_asked_in_chat(tmp_path: Path) -> None:
+    right = {name: program(name, body) for name, body in RIGHT.items()}
     with ScriptedModel(answer(right), tools=False) as model:
         done = run(tmp_path, "--model", f"{model.url}/v1#scripted", "--json")
     assert (done.returncode, json.loads(done.stdout)["solved"]) == (0, 10), done.stderr
@@ -187,7 +178,20 @@ def test_any_other_model_is_asked_in_chat(tmp_path: Path, parameters: dict[str, 
     assert "10 of 10 solved with 10 samples" in done.stderr
 
 
-def test_hostile_answers_solve_nothing_and_leave_the_program_whole(tmp_path: Path, parameters: dict[str, str]) -> None:
+def test_of_failures_the_best_is_told(tmp_path: Path) -> None:
+    right = {name: program(name, body) for name, body in RIGHT.items()}
+    right["add"] = program("add", "return abs(a) + abs(b)")
+    with ScriptedModel(answer(right), tools=False) as model:
+        done = run(tmp_path, "--model", f"{model.url}/v1#scripted", "--json")
+    report = json.loads(done.stdout)
+    one = report["functions"][0]
+    assert (report["solved"], one["name"], one["solved"], one["samples"], one["code"]) == (9, "add", False, 10, None)
+    assert (one["passed"], one["tests"]) == (4, 6)
+    assert one["why"] == "add(-5, 3) is 8, not -2; add(-7, -8) is 15, not -15"
+    assert "4 of 6 at best" in done.stderr
+
+
+def test_hostile_answers_solve_nothing_and_leave_the_program_whole(tmp_path: Path) -> None:
     bodies = [
         "import os; os._exit(0)",
         "while True: pass",
@@ -200,7 +204,7 @@ def test_hostile_answers_solve_nothing_and_leave_the_program_whole(tmp_path: Pat
         "import sys; sys.stdout.write('\\x1b[2J' * 1000000)",
         "raise ValueError('\\x1b[2J\\ud800')",
     ]
-    hostile = {name: program(name, body, parameters[name]) for name, body in zip(RIGHT, bodies, strict=True)}
+    hostile = {name: program(name, body) for name, body in zip(RIGHT, bodies, strict=True)}
     with ScriptedModel(answer(hostile), tools=False) as model:
         done = run(tmp_path, "--model", f"{model.url}/v1#scripted")
     assert done.returncode == 3, done.stderr
@@ -219,7 +223,7 @@ def test_a_model_that_refuses_is_one_clear_line(tmp_path: Path) -> None:
     assert (done.returncode, "Did you mean local?" in done.stderr) == (1, True)
 
 
-def test_hidden_cases_are_the_same_each_time(parameters: dict[str, str]) -> None:
+def test_hidden_cases_are_the_same_each_time() -> None:
     state = random.getstate()
-    assert hidden_cases("unique", parameters["unique"]) == hidden_cases("unique", parameters["unique"])
+    assert hidden_cases("unique") == hidden_cases("unique")
     assert random.getstate() == state

@@ -37,7 +37,7 @@ class Project:
     excludes: bytes
 
     def git(self) -> Git:
-        """git for the user's repository; it runs no filter, hook or monitor of theirs."""
+        """Git for the user's repository; it runs no filter, hook or monitor of theirs."""
         off = [
             f"filter.{name}.{key}"
             for name in self.filters
