@@ -81,7 +81,9 @@ def _check_way(project: Project, repository: Repository, now: Snapshot, changed:
     blocked = []
     for change in changed:
         path = os.fsencode(change.path)
-        if path in links or (change.status == "A" and _in_the_way(project.root, path, entries.files.keys(), entries.folders)):
+        if path in links:
+            blocked.append(change.path)
+        elif change.status == "A" and _in_the_way(project.root, path, entries.files.keys(), entries.folders):
             blocked.append(change.path)
     if blocked:
         raise ApplyError(
@@ -235,7 +237,7 @@ def _onto(project: Project, repository: Repository, commit: str, head: str, name
 
 
 def _with_theirs(project: Project, repository: Repository) -> Git:
-    """Git for bakeoff's repository that sees the user's objects too, and commits as the user."""
+    """git for bakeoff's repository that sees the user's objects too, and commits as the user."""
     git = repository.git().at(alternates=object_directories(project))
     who = {entry.partition("=")[0].removeprefix("user.").upper(): entry.partition("=")[2] for entry in project.identity}
     named = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in who.items()}

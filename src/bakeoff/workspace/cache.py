@@ -46,7 +46,7 @@ class ProjectCache:
 
     @property
     def repository(self) -> Path:
-        """Bakeoff's own repository of the project."""
+        """bakeoff's own repository of the project."""
         return self.root / "repository.git"
 
     @property

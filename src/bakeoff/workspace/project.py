@@ -37,7 +37,7 @@ class Project:
     excludes: bytes
 
     def git(self) -> Git:
-        """Git for the user's repository; it runs no filter, hook or monitor of theirs."""
+        """git for the user's repository; it runs no filter, hook or monitor of theirs."""
         off = [
             f"filter.{name}.{key}"
             for name in self.filters

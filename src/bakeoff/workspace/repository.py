@@ -42,7 +42,7 @@ class Repository:
         return self.path / "objects"
 
     def git(self) -> Git:
-        """Git for this repository; commits are bakeoff's own, and no configuration of the user's is read."""
+        """git for this repository; commits are bakeoff's own, and no configuration of the user's is read."""
         who = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in _WHO.items()}
         return Git(directory=self.path, env=who, cwd=self.path)
 
@@ -108,7 +108,7 @@ _WHO = {"NAME": "bakeoff", "EMAIL": "bakeoff@localhost"}
 
 
 def open_repository(cache: ProjectCache, object_format: str) -> Repository:
-    """Bakeoff's repository in `cache`, made when it is not there. To be called in a thread."""
+    """bakeoff's repository in `cache`, made when it is not there. To be called in a thread."""
     found = Repository(cache.repository, object_format)
     if found.path.is_dir():
         return found

@@ -38,7 +38,7 @@ class Shadow:
         self._make(b"")
 
     def git(self) -> Git:
-        """Git with the shadow as its work tree and an index that holds nothing."""
+        """git with the shadow as its work tree and an index that holds nothing."""
         git = self._base.git(self._tree, self._folder / "index")
         return git.at(config=(*git.config, f"core.excludesFile={self._excludes}"))
 

@@ -167,7 +167,7 @@ def _gitlinks(git: Git, known: set[bytes], head: str | None, tree: str) -> tuple
     """Repositories inside the tree: a tree holds only the id of their commit, and none of their files."""
     above = head or git.line("hash-object", "-t", "tree", os.devnull)
     changes = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", f"{above}^{{tree}}", tree)
-    added = dict.fromkeys(_NEW_GITLINKS.findall(changes), "an embedded repository")
+    added = {path: "an embedded repository" for path in _NEW_GITLINKS.findall(changes)}
     found = added | dict.fromkeys(known, "a submodule")
     return tuple(LeftOut(os.fsdecode(path), f"{found[path]}: {_ONLY}") for path in sorted(found))
 
