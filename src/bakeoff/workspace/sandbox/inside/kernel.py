@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # without what makes `signal` slow to import: an enumeration
+import _signal  # type: ignore[import-not-found]  # `signal` is slow to import: it makes enumerations
 import ctypes
 import os
 
@@ -106,7 +106,7 @@ def limit(resource: int, amount: int) -> None:
 def loopback_up() -> None:
     """Bring up the loopback device of a new network namespace."""
     request = ctypes.create_string_buffer(b"lo", 40)
-    request[16] = 1 | 64  # IFF_UP | IFF_RUNNING
+    request[16] = bytes([1 | 64])  # IFF_UP | IFF_RUNNING
     sock = checked(libc.socket(2, 2 | 0o2000000, 0), "socket")
     try:
         checked(libc.ioctl(ctypes.c_int(sock), ctypes.c_ulong(0x8914), request), "loopback")

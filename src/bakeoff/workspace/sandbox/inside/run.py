@@ -69,9 +69,9 @@ def _apart(plan: Mapping[str, Any], argv: list[str]) -> int:
     while piece := os.read(report, 1 << 12):
         told += piece
     os.waitpid(first, 0)
-    word, _, text = told.partition(b" ")
-    if text:
-        _say(text.decode(errors="replace"))
+    word, _, said = told.partition(b" ")
+    if said:
+        _say(said.decode(errors="replace"))
     if word == b"failed":
         os._exit(FAILED)
     return int(word) if word else KILL
