@@ -241,9 +241,10 @@ async def test_which_python_a_command_uses(
         ):
             assert find_python(box.slot, argv, path) == found, argv
         assert find_python(box.slot, ["make"], {"PATH": "/nonexistent"}) is None
-        monkeypatch.setenv("PATH", "/nonexistent")
-        async with guarded(box, ["make"], processes) as guard:
-            assert guard.command(["true"]).argv
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", "/nonexistent")
+            async with guarded(box, ["make"], processes) as guard:
+                assert guard.command(["true"]).argv
         assert (guard.report.kind, guard.report.problems) == ("none", [])
     async with opened(project, NONE, monkeypatch) as box:
         assert find_python(box.slot, ["make"], {"PATH": "/usr/bin"}) == f"{box.slot.path}/.venv/bin/python"

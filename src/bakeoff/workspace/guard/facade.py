@@ -54,10 +54,7 @@ def build(
     (home / "pyvenv.cfg").write_text(config)
     for name in ("python", "python3", f"python{number}"):
         (scripts / name).symlink_to(interpreter.base)
-    folders = {interpreter.scripts, os.path.dirname(interpreter.executable)}
-    # Programs of an environment inside the project were installed under the checkout's path.
-    folders |= {main + folder[len(slot) :] for folder in folders if folder.startswith(slot + "/")}
-    _programs(scripts, Path(real(interpreter.scripts)), sorted(folders))
+    _programs(scripts, Path(real(interpreter.scripts)), interpreter.folders(slot, main))
     moved = Moved(main, slot)
     (site / "00_bakeoff.pth").write_text("".join(f"{path}\n" for path in interpreter.sites))
     for path in interpreter.sites:

@@ -105,18 +105,11 @@ class Guard:
         if self.interpreter is None or self.facade is None or "/" not in first:
             return list(argv)
         slot = self.box.slot
-        place = os.path.join(slot.path, first)
-        own = {
-            os.path.realpath(outside(slot, folder)) for folder in (self.interpreter.scripts, _folder(self.interpreter))
-        }
-        stand_in = self.facade.scripts / os.path.basename(first)
-        if os.path.realpath(outside(slot, os.path.dirname(place))) in own and os.path.lexists(stand_in):
+        folder, name = os.path.split(os.path.normpath(os.path.join(slot.path, first)))
+        stand_in = self.facade.scripts / name
+        if folder in self.interpreter.folders(slot.path, str(slot.base.project.root)) and os.path.lexists(stand_in):
             return [str(stand_in), *argv[1:]]
         return list(argv)
-
-
-def _folder(interpreter: Interpreter) -> str:
-    return os.path.dirname(interpreter.executable)
 
 
 @asynccontextmanager

@@ -43,6 +43,12 @@ class Interpreter:
     scripts: str
     sites: tuple[str, ...]
 
+    def folders(self, slot: str, main: str) -> list[str]:
+        """Where its programs are, by all their names: those of an environment in the project know the checkout's."""
+        found = {self.scripts, os.path.dirname(self.executable)}
+        found |= {main + folder[len(slot) :] for folder in found if folder.startswith(slot + "/")}
+        return sorted(found)
+
 
 def find_python(slot: Slot, argv: Sequence[str], variables: Mapping[str, str]) -> str | None:
     """The python that `argv` runs, by its path as the slot sees it; None where there is no Python at all.
