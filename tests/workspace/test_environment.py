@@ -139,7 +139,7 @@ async def test_configured_paths_must_be_inside_and_there(project: Checkout, tmp_
         with pytest.raises(WorkspaceError, match=said):
             async with open_workspace(project.root, settings(copy=(path,)), "run"):
                 pass
-    assert not list((tmp_path / "cache").rglob("slots/*"))
+    assert not list((tmp_path / "cache").glob("bakeoff/projects/*/slots/*"))
 
 
 async def test_setup_runs_once_and_all_slots_have_what_it_built(project: Checkout, kind: str, tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ async def test_a_setup_that_fails_or_is_cancelled_leaves_nothing(project: Checko
             while not begun.exists():
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
-    assert not list((tmp_path / "cache").rglob("slots/*"))
-    assert not [path for path in (tmp_path / "cache").rglob("layers/*") if path.is_dir()]
+    assert not list((tmp_path / "cache").glob("bakeoff/projects/*/slots/*"))
+    assert not [path for path in (tmp_path / "cache").glob("bakeoff/projects/*/layers/*") if path.is_dir()]
 
 
 async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, kind: str, monkeypatch) -> None:
@@ -205,14 +205,18 @@ async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, k
         assert any(
             "big" in str(workspace.repository.git().run("ls-tree", "--name-only", ref)) for ref in workspace.salvaged
         )
-        async with workspace.lease() as slot:
-            sh(slot, "head -c 6000000 /dev/urandom > big; rm big")
-        async with workspace.lease() as slot:
+
+
+async def test_there_is_no_lease_where_the_ceiling_is_reached(project: Checkout, kind: str) -> None:
+    async with open_workspace(project.root, settings(kind=kind, max_disk_mb=4), "run") as workspace:
+        async with open_workspace(project.root, settings(kind=kind), "other") as other, other.lease() as slot:
             sh(slot, "head -c 6000000 /dev/urandom > $TMPDIR/big")
-            with pytest.raises(DiskError):
+            with pytest.raises(DiskError, match="more than 4 MB"):
                 async with workspace.lease():
                     raise AssertionError("there is no room")
             sh(slot, "rm $TMPDIR/big")
+            async with workspace.lease():
+                pass
 
 
 async def test_without_a_ceiling_nobody_looks(project: Checkout) -> None:
@@ -220,6 +224,18 @@ async def test_without_a_ceiling_nobody_looks(project: Checkout) -> None:
         watch = DiskWatch(workspace.cache, None)
         await watch.watch()
         await watch.check()
+
+
+async def test_source_roots_are_configured_or_the_top(project: Checkout, checkout) -> None:
+    async with (
+        open_workspace(project.root, settings(source_roots=("docs",)), "run") as workspace,
+        workspace.lease() as slot,
+    ):
+        assert str(slot.env["PYTHONPATH"]).split(":")[0] == f"{slot.path}/docs"
+    flat = checkout("flat")
+    flat.write("tool.py")
+    async with open_workspace(flat.root, settings(), "run") as workspace, workspace.lease() as slot:
+        assert str(slot.env["PYTHONPATH"]).split(":")[0] == slot.path
 
 
 def test_settings_of_slots_are_checked(tmp_path: Path) -> None:

@@ -94,7 +94,9 @@ async def test_more_attempts_than_slots_that_all_pass() -> None:
             for number in range(20):
                 tasks.start_soon(attempt, number)
     assert sorted(done) == list(range(20))
-    assert (most, maker.made, pool.idle) == (2, 2, 2)
+    assert most <= 2
+    assert pool.idle == maker.made <= 2
+    await all_places_are_there(pool, 2)
     await pool.close()
     assert maker.alive == set()
 

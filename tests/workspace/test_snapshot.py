@@ -195,6 +195,19 @@ def test_hidden_edits_are_seen(project: Checkout) -> None:
     assert project.git("ls-files", "-v", "src/pkg/mod.py").startswith("h")
 
 
+def test_an_edit_right_after_the_index_was_written_is_seen(project: Checkout) -> None:
+    project.git("config", "core.trustctime", "false")
+    file, index = project.root / "src/pkg/mod.py", project.root / ".git/index"
+    moment = file.stat().st_mtime_ns - 10_000_000_000
+    file.write_text("VALUE = 6\n")
+    os.utime(file, ns=(moment, moment))
+    project.commit()
+    file.write_text("VALUE = 7\n")  # of the same size
+    for path in (file, index):
+        os.utime(path, ns=(moment, moment))
+    assert files(project)["src/pkg/mod.py"] == "VALUE = 7\n"
+
+
 def test_skipped_files_of_a_sparse_checkout_stay(project: Checkout) -> None:
     project.commit()
     project.git("sparse-checkout", "set", "--cone", "src")
@@ -240,7 +253,7 @@ def test_unreadable_files_are_named(project: Checkout, monkeypatch) -> None:
         pytest.skip("root reads everything")
     project.write("secret").chmod(0)
     project.write("a.txt").chmod(0)
-    found, _ = snap(project)
+    found = take_snapshot(*open_project(project.root))
     assert {path.path for path in found.left_out} == {"secret", "a.txt"}
 
 

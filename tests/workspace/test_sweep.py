@@ -231,16 +231,20 @@ def test_a_forked_child_does_not_keep_a_lock(tmp_path: Path) -> None:
     lock = try_lock(tmp_path / "x.lock")
     assert lock is not None
     reading, writing = os.pipe()
+    up, begun = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(writing)
+        os.write(begun, b"x")
         os.read(reading, 1)
         os._exit(0)
     os.close(reading)
+    os.read(up, 1)
     try:
         assert is_held(tmp_path / "x.lock")
         lock.release()
         assert not is_held(tmp_path / "x.lock")
     finally:
-        os.close(writing)
+        for descriptor in (writing, up, begun):
+            os.close(descriptor)
         os.waitpid(child, 0)

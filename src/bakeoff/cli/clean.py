@@ -16,8 +16,8 @@ from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder, RunStore
-    from bakeoff.workspace.overview import Cleaning
     from bakeoff.report.overview import Overview
+    from bakeoff.workspace.overview import Cleaning
 
 STATUSES = ("paused", "completed", "failed", "aborted", "cancelled", "budget_spent", "unreadable")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

@@ -54,11 +54,10 @@ def apply(project: Project, repository: Repository, commit: str) -> Applied:
     """Write a result's changes into the user's checkout. To be called in a thread.
 
     What the checkout has that the snapshot had not is kept by an in-memory merge; the index and HEAD stay. Before a
-    file is touched the checkout as it is stands under a salvage ref, and every file is replaced at once, so that a crash
-    midway loses nothing.
+    file is touched the checkout as it is stands under a salvage ref, and every file is replaced at once, so that a
+    crash midway loses nothing.
 
-    Raises:
-        ApplyError: both changed the same places, or an ignored file is in the way; nothing was changed.
+    Passes on ApplyError: both changed the same places, or an ignored file is in the way; nothing was changed.
     """
     base = repository.git().line("rev-parse", "--verify", f"{commit}^1")
     now = take_snapshot(project, repository, dirty="all")
@@ -75,15 +74,18 @@ def apply(project: Project, repository: Repository, commit: str) -> Applied:
 
 
 def _check_way(project: Project, repository: Repository, now: Snapshot, changed: tuple[Changed, ...]) -> None:
-    """Nothing may be overwritten or hidden that the snapshot of the checkout does not hold."""
+    """Nothing may be overwritten or hidden that the snapshot of the checkout does not hold.
+
+    Raises:
+        ApplyError: something would be.
+    """
     entries = read_entries(repository, now.tree)
     links = {path for path, (mode, _) in entries.files.items() if mode == GITLINK}
     blocked = []
     for change in changed:
         path = os.fsencode(change.path)
-        if path in links:
-            blocked.append(change.path)
-        elif change.status == "A" and _in_the_way(project.root, path, entries.files.keys(), entries.folders):
+        added = change.status == "A"
+        if path in links or (added and _in_the_way(project.root, path, entries.files.keys(), entries.folders)):
             blocked.append(change.path)
     if blocked:
         raise ApplyError(
@@ -194,11 +196,12 @@ def _make_folders(root: Path, path: bytes) -> None:
 def branch(project: Project, repository: Repository, commit: str, name: str, message: str) -> str:
     """Make the branch `name` in the user's repository: one commit with the result, on top of their HEAD.
 
-    HEAD, index and files stay. When HEAD moved since the snapshot, the result is merged onto it in memory. To be
-    called in a thread. Returns the new commit.
+    HEAD, index and files stay. What was uncommitted in the snapshot is part of the result. When HEAD moved since the
+    snapshot, the result is merged onto it in memory. To be called in a thread. Returns the new commit.
 
     Raises:
-        ApplyError: the name is taken or no name for a branch, nothing is committed yet, or the result does not fit HEAD.
+        ApplyError: the name is taken or no name for a branch, nothing is committed yet, or the result does not fit
+            HEAD.
     """
     git = project.git()
     ref = f"refs/heads/{name}"
@@ -237,7 +240,7 @@ def _onto(project: Project, repository: Repository, commit: str, head: str, name
 
 
 def _with_theirs(project: Project, repository: Repository) -> Git:
-    """git for bakeoff's repository that sees the user's objects too, and commits as the user."""
+    """The git of bakeoff's repository that sees the user's objects too, and commits as the user."""
     git = repository.git().at(alternates=object_directories(project))
     who = {entry.partition("=")[0].removeprefix("user.").upper(): entry.partition("=")[2] for entry in project.identity}
     named = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in who.items()}

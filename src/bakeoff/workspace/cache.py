@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class ProjectCache:
 
     @property
     def repository(self) -> Path:
-        """bakeoff's own repository of the project."""
+        """Our own repository of the project."""
         return self.root / "repository.git"
 
     @property
@@ -73,12 +74,18 @@ class ProjectCache:
             return ""
 
     def bury(self, path: Path) -> Path | None:
-        """Rename what is to be deleted, at once, into a place where only deleting is left; None when it is not there."""
+        """Rename what is to be deleted, at once, to where only deleting is left; None when it is not there."""
         grave = self.root / f"{DEAD}{path.name}.{secrets.token_hex(6)}"
         try:
             path.rename(grave)
         except FileNotFoundError:
             return None
+        except PermissionError:
+            # Who works in a slot may close folders; moving one needs the right to write to it and to where it lies.
+            for folder in (path.parent, path):
+                if stat.S_ISDIR(folder.lstat().st_mode):
+                    folder.chmod(0o700)
+            path.rename(grave)
         return grave
 
     def dead(self) -> list[Path]:

@@ -7,15 +7,14 @@ work tree, for tools that insist on that. Either repository is the agent's and i
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.git import copy_index
 from bakeoff.workspace.git_folder import make_git_folder
 from bakeoff.workspace.place import Made
-from bakeoff.workspace.repository import disk_bytes
 from bakeoff.workspace.scan import Written, read_index, scan
 
 
@@ -53,7 +52,7 @@ class CheckoutPlace:
             (inner / "HEAD").write_bytes((folder / "HEAD").read_bytes())
             (inner / "commondir").write_text("../..\n")
             (inner / "gitdir").write_text(f"{self.outside}/.git\n")
-        shutil.copyfile(self.home / "index", inner / "index")
+        copy_index(self.home / "index", inner / "index")
         (self.outside / ".git").write_text(f"gitdir: {inner}\n")
         for target, source in self._made.links.items():
             link = self.outside / target
@@ -95,10 +94,6 @@ class CheckoutPlace:
 
     def close(self) -> None:
         """Nothing is held."""
-
-    def used(self, limit: int) -> int:
-        """Bytes on disk, the checkout included."""
-        return disk_bytes(self.home, limit)
 
     def _noted(self) -> Written:
         if self._written is None:

@@ -40,11 +40,7 @@ class DiskWatch:
     _leased: dict[str, tuple[Slot, anyio.CancelScope]] = field(default_factory=dict)
 
     async def check(self) -> None:
-        """Look now.
-
-        Raises:
-            DiskError: more than the ceiling is in use.
-        """
+        """Look now. Passes on DiskError: more than the ceiling is in use."""
         if self.limit is not None:
             used = sum((await in_thread(self._used)).values())
             if used > self.limit:
@@ -52,11 +48,7 @@ class DiskWatch:
 
     @contextmanager
     def watching(self, slot: Slot) -> Iterator[None]:
-        """While inside, the slot may be the one whose work is cancelled.
-
-        Raises:
-            DiskError: it was.
-        """
+        """While inside, the slot may be the one whose work is cancelled; DiskError is raised then."""
         with anyio.CancelScope() as scope:
             self._leased[slot.id] = (slot, scope)
             try:

@@ -36,7 +36,7 @@ def slot_environment(
 
 
 def source_roots(entries: Entries, configured: Sequence[str]) -> tuple[str, ...]:
-    """Where Python finds the project's own packages: as configured, or `src` where there is Python in it, and the top."""
+    """Where Python finds the project's packages: as configured, or `src` where there is Python in it, and the top."""
     if configured:
         return tuple(configured)
     inside = any(path.startswith(b"src/") and path.endswith(b".py") for path in entries.files)

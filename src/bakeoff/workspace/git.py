@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -99,8 +100,7 @@ class Git:
     def run(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> bytes:
         """What the command prints.
 
-        Raises:
-            GitError: it ended with a status that is none of `statuses`; the message has what it said.
+        Passes on GitError: it ended with a status that is none of `statuses`; the message has what it said.
         """
         return self.both(*args, data=data, statuses=statuses)[1]
 
@@ -109,11 +109,7 @@ class Git:
         return os.fsdecode(self.run(*args, statuses=statuses)).rstrip("\n")
 
     def both(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> tuple[int, bytes, bytes]:
-        """Exit status, standard output and standard error.
-
-        Raises:
-            GitError: as for `run`.
-        """
+        """Exit status, standard output and standard error. Passes on GitError: as for `run`."""
         return self.feed(*args, write=lambda pipe: _write(pipe, data), statuses=statuses)
 
     def feed(
@@ -175,6 +171,18 @@ def _pour(descriptor: int, data: bytes) -> None:
             pipe.write(data)
     except BrokenPipeError:
         pass
+
+
+def copy_index(source: Path, target: Path) -> None:
+    """Copy an index with its time: by that git knows which files may have changed unseen right after it was written.
+
+    Passes on FileNotFoundError: there is none.
+    """
+    with source.open("rb") as file:
+        times = os.fstat(file.fileno())
+        with target.open("wb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 20)
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _quoted(place: Path) -> str:

@@ -13,8 +13,10 @@ from bakeoff.workspace.snapshot import Snapshot
 def make_git_folder(
     folder: Path, project: Project, repository: Repository, snapshot: Snapshot, excludes: bytes, *, bare: bool = False
 ) -> None:
-    """A repository whose branch stands at the snapshot. It has no remote, no hook and none of the user's settings
-    but how files look and who commits; bakeoff itself never obeys it.
+    """A repository whose branch stands at the snapshot.
+
+    It has no remote, no hook and none of the user's settings but how files look and who commits; bakeoff itself never
+    obeys it.
     """
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (folder / name).mkdir(parents=True, exist_ok=True)

@@ -26,14 +26,18 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def check(status: int, what: str) -> None:
-    """Raise for a system call that failed."""
+    """Raise for a system call that failed.
+
+    Raises:
+        OSError: it did.
+    """
     if status != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    """mount(2)."""
+    """Mount, as the system call of that name does."""
     encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
     check(libc.mount(*encoded, ctypes.c_ulong(flags), os.fsencode(options)), f"mount {kind or 'bind'} on {target}")
 
@@ -70,7 +74,11 @@ def put(spec: dict[str, Any]) -> None:
 
 
 def bind_at(source: str, target: str, readonly: bool) -> None:
-    """Show `source` at `target` too."""
+    """Show `source` at `target` too.
+
+    Raises:
+        OSError: it cannot be; a way through a link counts as such.
+    """
     if not os.path.lexists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if os.path.isdir(source):

@@ -1,4 +1,4 @@
-"""What slots have besides their snapshot: files copied from the user's tree, and what a setup command built, each once."""
+"""What slots have besides their snapshot: copies of the user's files, and what a setup command built, each once."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ def provided(layers: Sequence[Path]) -> list[str]:
 def files_to_copy(base: Base, configured: Iterable[str]) -> list[str]:
     """Paths below the user's project that slots get copies of: the configured ones, and what `.worktreeinclude` names.
 
-    Raises:
-        WorkspaceError: a configured path is not there, or leads out of the project.
+    Passes on WorkspaceError: a configured path is not there, or leads out of the project.
     """
     root = base.project.root
     found = []

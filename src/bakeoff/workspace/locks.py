@@ -42,6 +42,10 @@ class FileLock:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def __del__(self) -> None:
+        # Who waited for it may have been cancelled just as it was had: then nobody knows of it.
+        self.release()
+
 
 def _let_go_in_child() -> None:
     # Close-on-exec covers exec only: a forked child would keep the lock after its owner died.
@@ -53,7 +57,11 @@ os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def try_lock(path: Path, *, shared: bool = False, create: bool = True) -> FileLock | None:
-    """The lock on `path`, or None when somebody else holds it, or there is no such file to lock."""
+    """The lock on `path`, or None when somebody else holds it, or there is no such file to lock.
+
+    Raises:
+        FileNotFoundError: with `create`, there is no folder for it.
+    """
     while True:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         try:

@@ -23,7 +23,7 @@ def merge_trees(repository: Repository, base: str, ours: str, theirs: str, what:
     Raises:
         ApplyError: they conflict; it lists the paths. `what` says in the message what could not be done.
     """
-    if ours == base or ours == theirs:
+    if ours in (base, theirs):
         return theirs
     if theirs == base:
         return ours

@@ -1,4 +1,4 @@
-"""The coordinator's side of the holders: starting namespaces, mounting overlays in them, and trying whether that works."""
+"""The coordinator's side of the holders: namespaces, overlays mounted in them, and trying whether that works."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.mounts import Bind, Mounts, Overlay, entering
 from bakeoff.workspace.place import Made
-from bakeoff.workspace.repository import disk_bytes
 
 
 class OverlayPlace:
@@ -72,10 +71,6 @@ class OverlayPlace:
         if self.holder:
             self._mounts.stop(self.holder)
             self.holder = 0
-
-    def used(self, limit: int) -> int:
-        """Bytes in the upper layer."""
-        return disk_bytes(self._upper, limit)
 
 
 def uppers(home: Path) -> list[Path]:

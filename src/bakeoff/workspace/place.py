@@ -55,9 +55,6 @@ class Place(Protocol):
     def close(self) -> None:
         """Let go of what the kernel holds for it; the files stay."""
 
-    def used(self, limit: int) -> int:
-        """Bytes on disk, counted no further than `limit`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Made:

@@ -37,7 +37,7 @@ class Project:
     excludes: bytes
 
     def git(self) -> Git:
-        """git for the user's repository; it runs no filter, hook or monitor of theirs."""
+        """The git of the user's repository; it runs no filter, hook or monitor of theirs."""
         off = [
             f"filter.{name}.{key}"
             for name in self.filters
@@ -51,8 +51,7 @@ def find_project(path: Path) -> Project:
 
     Raises:
         ProjectError: there is none, it is bare, or its path cannot be worked with.
-
-    Passes on GitError: git is missing, too old, or refuses the repository.
+        GitError: git is missing, too old, or refuses the repository.
     """
     check_git()
     if not path.is_dir():

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,12 +41,16 @@ class Repository:
         return self.path / "objects"
 
     def git(self) -> Git:
-        """git for this repository; commits are bakeoff's own, and no configuration of the user's is read."""
+        """The git of this repository; commits are bakeoff's own, and no configuration of the user's is read."""
         who = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in _WHO.items()}
         return Git(directory=self.path, env=who, cwd=self.path)
 
     def link(self, project: Project) -> bool:
-        """Hard-link the user's objects into this repository; False where their file system or owner forbids it."""
+        """Hard-link the user's objects into this repository; False where their file system or owner forbids it.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         for source in object_directories(project):
             for _ in range(10):
                 try:
@@ -108,7 +111,7 @@ _WHO = {"NAME": "bakeoff", "EMAIL": "bakeoff@localhost"}
 
 
 def open_repository(cache: ProjectCache, object_format: str) -> Repository:
-    """bakeoff's repository in `cache`, made when it is not there. To be called in a thread."""
+    """Our repository in `cache`, made when it is not there. To be called in a thread."""
     found = Repository(cache.repository, object_format)
     if found.path.is_dir():
         return found
@@ -135,9 +138,8 @@ def object_directories(project: Project) -> list[Path]:
             continue
         found.append(place)
         with suppress(OSError):
-            for line in os.fsdecode((place / "info" / "alternates").read_bytes()).splitlines():
-                if line and not line.startswith("#"):
-                    waiting.append(place / line)
+            lines = os.fsdecode((place / "info" / "alternates").read_bytes()).splitlines()
+            waiting += [place / line for line in lines if line and not line.startswith("#")]
     return found
 
 
@@ -167,7 +169,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def disk_bytes(path: Path, limit: int | None = None) -> int:
-    """Bytes on disk below `path`, or at least `limit` once it is known to be more; a file with two names counts once."""
+    """Bytes on disk below `path`, counted to just above `limit`; a file with two names counts once."""
     return sum(_sizes(path, set(), limit))
 
 
@@ -193,8 +195,3 @@ def _sizes(path: Path, seen: set[tuple[int, int]], limit: int | None) -> Iterato
                 yield found.st_blocks * 512
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-
-
-def remove_tree(path: Path) -> None:
-    """Delete a small folder of bakeoff's own now."""
-    shutil.rmtree(path, ignore_errors=True)

@@ -39,8 +39,7 @@ async def setup_layer(maker: SlotMaker, command: str, digest: str, processes: Pr
 
     Cancelled, the command is ended and nothing is left.
 
-    Raises:
-        SlotError: the command failed; the message has the end of what it said.
+    Passes on SlotError: the command failed; the message has the end of what it said.
     """
     cache = maker.made.cache
     home = cache.layers / digest

@@ -38,7 +38,7 @@ class Shadow:
         self._make(b"")
 
     def git(self) -> Git:
-        """git with the shadow as its work tree and an index that holds nothing."""
+        """A git with the shadow as its work tree and an index that holds nothing."""
         git = self._base.git(self._tree, self._folder / "index")
         return git.at(config=(*git.config, f"core.excludesFile={self._excludes}"))
 
@@ -56,8 +56,9 @@ class Shadow:
         return {path for path in paths if path.rstrip(b"/") in names}
 
     def converted(self, paths: Iterable[bytes]) -> dict[bytes, bool]:
-        """Those of `paths` whose content git stores otherwise than it stands in the file, if it holds what is
-        converted; true for those that always are.
+        """Those of `paths` whose content git may store otherwise; true where it always does.
+
+        The others it stores otherwise only if they hold what `TRIGGERS` finds.
         """
         asked = list(paths)
         for path in asked:

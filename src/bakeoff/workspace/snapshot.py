@@ -1,18 +1,17 @@
-"""A snapshot: a commit in bakeoff's own repository that holds the user's tree, made without touching anything of theirs."""
+"""A snapshot: a commit in bakeoff's own repository with the user's tree, made without touching anything of theirs."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from bakeoff.workspace.errors import GitError, ProjectError
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.git import Git, copy_index
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import SNAPSHOTS, Repository, object_directories
 
@@ -73,7 +72,8 @@ def take_snapshot(
     Raises:
         ProjectError: there are unresolved conflicts, there is no such base, or nothing is committed yet and nothing
             else was asked for.
-        GitError: git could not read the work tree.
+
+    Passes on GitError: git could not read the work tree.
     """
     git = project.git()
     head, head_tree, branch = _head(git)
@@ -111,7 +111,11 @@ def _head(git: Git) -> tuple[str | None, str, str | None]:
 def _work_tree(
     project: Project, repository: Repository, head: str | None, dirty: Dirty, without: Sequence[str]
 ) -> tuple[str, tuple[LeftOut, ...]]:
-    """The tree of the files as they are, by way of a copy of the user's index."""
+    """The tree of the files as they are, by way of a copy of the user's index.
+
+    Raises:
+        GitError: git cannot read them.
+    """
     index = repository.path / f"snapshot.{secrets.token_hex(6)}.index"
     theirs = object_directories(project)
     git = project.git().at(index=index, objects=repository.objects, alternates=theirs)
@@ -121,7 +125,7 @@ def _work_tree(
         git = git.at(config=(*git.config, f"core.excludesFile={excludes}"))
     try:
         try:
-            shutil.copyfile(project.git_dir / "index", index)
+            copy_index(project.git_dir / "index", index)
         except FileNotFoundError:
             if head is not None:
                 git.run("read-tree", head)
@@ -146,7 +150,11 @@ def ignore_rules(paths: Sequence[str]) -> bytes:
 
 
 def _prepare(project: Project, git: Git) -> set[bytes]:
-    """Refuse conflicts, and look at files that the index was told not to look at; returns the submodules."""
+    """Refuse conflicts, and look at files that the index was told not to look at; returns the submodules.
+
+    Raises:
+        ProjectError: there are conflicts.
+    """
     listing = b"\0" + git.run("ls-files", "-s", "-v", "-z")
     # What is rare is looked for by plain text first: that takes a tenth of the time.
     unmerged = any(text in listing for text in (b" 1\t", b" 2\t", b" 3\t"))
@@ -173,9 +181,8 @@ _SUBMODULES = re.compile(rb"(?<=\0)160000 commit [0-9a-f]+\t([^\0]+)")
 
 def _missed(git: Git, dirty: Dirty) -> tuple[LeftOut, ...]:
     """What `add` could not take; it names that in words only, so git is asked what is still not as in the index."""
-    found: list[LeftOut] = []
-    for path in git.run("diff-files", "--name-only", "-z").split(b"\0")[:-1]:
-        found.append(LeftOut(os.fsdecode(path), "it cannot be read; the last known content is taken"))
+    tracked = git.run("diff-files", "--name-only", "-z").split(b"\0")[:-1]
+    found = [LeftOut(os.fsdecode(path), "it cannot be read; the last known content is taken") for path in tracked]
     if dirty == "all":
         listing = git.run("ls-files", "-o", "-z", "--exclude-standard", "--directory", "--no-empty-directory")
         for path in listing.split(b"\0")[:-1]:

@@ -47,7 +47,7 @@ class Base:
         git.at(config=(*git.config, workers)).run("checkout-index", "--all", "--index", "--quiet")
 
     def git(self, tree: Path, index: Path | None = None) -> Git:
-        """bakeoff's git, with files looking as the user wants them and `tree` as its work tree."""
+        """Our git, with files looking as the user wants them and `tree` as its work tree."""
         git = self.repository.git()
         return git.at(work_tree=tree, index=index, config=self.project.form, cwd=tree)
 
