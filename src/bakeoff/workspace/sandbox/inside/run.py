@@ -141,8 +141,7 @@ def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
         for name, amount in plan["limits"].items():
             kernel.limit(LIMITS[name], amount)
         kernel.prctl(kernel.PR_NO_NEW_PRIVS, 1)
-        if plan["namespaces"]:
-            kernel.drop_capabilities()
+        kernel.drop_capabilities()
         kernel.prctl(kernel.PR_DEATH_SIGNAL, KILL)  # a change of credentials would have undone it
         program = _found(argv[0], variables.get("PATH", os.defpath))
         if plan["landlock"]:
