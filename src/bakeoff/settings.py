@@ -88,6 +88,7 @@ class Settings:
         step_types: Python file that registers step types.
         agents: what the user says of each agent.
         slots: how places to work are made.
+        sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -101,6 +102,7 @@ class Settings:
     step_types: Path | None = None
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
+    sandbox: str = "full"
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -265,6 +267,7 @@ _TOP: Mapping[str, Check] = {
     "step_types": _text,
     "agents": _table,
     "slots": _table,
+    "sandbox": _one_of(("full", "weak", "none")),
 }
 
 
@@ -333,6 +336,7 @@ _VARIABLES = {
     "BAKEOFF_MAX_USD": "max_usd",
     "BAKEOFF_GRACE": "grace",
     "BAKEOFF_STEP_TYPES": "step_types",
+    "BAKEOFF_SANDBOX": "sandbox",
 }
 _LANE = "BAKEOFF_LANE_"
 
@@ -347,7 +351,7 @@ def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path
         if not text:
             continue
         if key is not None:
-            numeric = _TOP[key] is not _text
+            numeric = _TOP[key] in (_whole, _amount)
             value = _check(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
             changes[key] = _file(value, root, f"environment: {variable}") if key == "step_types" else value
         elif variable.startswith(_LANE) and variable != _LANE:

@@ -3,7 +3,6 @@
 import ctypes
 import errno
 import json
-import mmap
 import os
 import signal
 import socket
@@ -106,7 +105,11 @@ def write_kernel_settings():
 
 @attack
 def raw_device():
-    return [path for path in os.listdir("/dev") if stat.S_ISBLK(os.stat(f"/dev/{path}").st_mode) and open(f"/dev/{path}", "rb")]
+    return [
+        path
+        for path in os.listdir("/dev")
+        if stat.S_ISBLK(os.stat(f"/dev/{path}").st_mode) and open(f"/dev/{path}", "rb")
+    ]
 
 
 @attack
@@ -190,7 +193,9 @@ def own_environment():
 
 @attack
 def ptrace():
-    return call(101, 117, 16, ctypes.c_long(aim["coordinator"]), None, None) or call(101, 117, 16, ctypes.c_long(os.getppid()), None, None)
+    return call(101, 117, 16, ctypes.c_long(aim["coordinator"]), None, None) or call(
+        101, 117, 16, ctypes.c_long(os.getppid()), None, None
+    )
 
 
 @attack
@@ -266,7 +271,11 @@ def process_1():
 
 @attack
 def descriptors():
-    return [name for name in os.listdir("/proc/self/fd") if int(name) > 2 and not os.readlink(f"/proc/self/fd/{name}").startswith("/proc/")]
+    return [
+        name
+        for name in os.listdir("/proc/self/fd")
+        if int(name) > 2 and not os.readlink(f"/proc/self/fd/{name}").startswith("/proc/")
+    ]
 
 
 print(json.dumps({"breaches": breaches, "notes": notes}))

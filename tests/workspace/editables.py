@@ -47,7 +47,9 @@ class Editables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.tools = folder / "tools"
-        run(sys.executable, "-m", "pip", "install", "-q", "--target", self.tools, "setuptools", "hatchling", "editables")
+        run(
+            sys.executable, "-m", "pip", "install", "-q", "--target", self.tools, "setuptools", "hatchling", "editables"
+        )
 
     def make(self, name: str, files: dict[str, str], *, inside: bool = False, install: bool = True) -> Installed:
         root = self.folder / name

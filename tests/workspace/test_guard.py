@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ SHOW = "import {0}.mod as m; print(m.__file__, m.VALUE)"
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Installed]]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Installed]:
     editables = Editables(tmp_path_factory.mktemp("editables"))
     made: dict[str, Installed] = {}
 
@@ -36,7 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
             made[kind] = KINDS[kind](editables)
         return made[kind]
 
-    yield get
+    return get
 
 
 @pytest.fixture
@@ -49,7 +49,11 @@ async def processes(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Spawner]:
 
 @asynccontextmanager
 async def opened(
-    project: Installed, policy: SandboxPolicy, monkeypatch: pytest.MonkeyPatch, kind: str = "repository", at: bool = False
+    project: Installed,
+    policy: SandboxPolicy,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str = "repository",
+    at: bool = False,
 ) -> AsyncIterator[Sandbox]:
     monkeypatch.setenv("PATH", f"{project.venv}/bin:{os.environ['PATH']}")
     async with open_workspace(project.root, settings(kind=kind), "run", slots=1, mount_at=at) as workspace:
@@ -62,7 +66,9 @@ def write(slot: Slot, path: str, text: str) -> None:
 
 
 def package(kind: str) -> tuple[str, str]:
-    return {"namespace": ("space.part", "src/space/part"), "finder": ("alpha", "lib/code")}.get(kind, ("alpha", "src/alpha"))
+    return {"namespace": ("space.part", "src/space/part"), "finder": ("alpha", "lib/code")}.get(
+        kind, ("alpha", "src/alpha")
+    )
 
 
 async def printed(processes: Spawner, guard: Guard, argv: list[str], **more: object) -> str:
@@ -74,7 +80,11 @@ async def printed(processes: Spawner, guard: Guard, argv: list[str], **more: obj
 @pytest.mark.parametrize("policy", [NONE, FULL], ids=lambda policy: policy.level)
 @pytest.mark.parametrize("kind", ["pth", "finder", "hatchling", "namespace", "first"])
 async def test_the_facade_means_the_slot(
-    installed: Callable[[str], Installed], kind: str, policy: SandboxPolicy, processes: Spawner, monkeypatch: pytest.MonkeyPatch
+    installed: Callable[[str], Installed],
+    kind: str,
+    policy: SandboxPolicy,
+    processes: Spawner,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     project = installed(kind)
     name, folder = package(kind)

@@ -215,9 +215,7 @@ async def test_time_and_file_size_are_limited(project: Checkout, kind: str, proc
 
 @pytest.mark.parametrize("slots", ["overlay", "repository"])
 @pytest.mark.parametrize("kind", ["apart", "here"])
-async def test_work_in_the_slot_goes_on_as_ever(
-    project: Checkout, kind: str, slots: str, processes: Spawner
-) -> None:
+async def test_work_in_the_slot_goes_on_as_ever(project: Checkout, kind: str, slots: str, processes: Spawner) -> None:
     async with boxed(project, kind, slots) as box:
         script = "cat a.txt; echo new > new.txt; rm tool.sh; mkdir d; mv a.txt d/; echo t > $TMPDIR/t; cat $TMPDIR/t; pwd; echo x > /dev/null"
         done = await run(processes, box, "sh", "-ec", script)
@@ -266,11 +264,11 @@ def _programs_of(slot: str) -> list[int]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if f"BAKEOFF_SLOT={slot}".encode() in Path(f"/proc/{pid}/environ").read_bytes():
-                if b"sandbox.inside.run" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    found.append(int(pid))
+            mark, program = (Path(f"/proc/{pid}/{name}").read_bytes() for name in ("environ", "cmdline"))
         except OSError:
             continue
+        if f"BAKEOFF_SLOT={slot}".encode() in mark and b"sandbox.inside.run" in program:
+            found.append(int(pid))
     return found
 
 
@@ -313,7 +311,9 @@ print(os.isatty(pty.openpty()[1]))
         assert "Address family not supported" in str(done.stderr.value)
 
 
-async def test_only_known_variables_come_in(project: Checkout, processes: Spawner, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_known_variables_come_in(
+    project: Checkout, processes: Spawner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", WORD)
     monkeypatch.setenv("MY_FLAG", "flag")
     monkeypatch.setenv("LC_TIME", "C")
@@ -332,7 +332,10 @@ async def test_further_places(project: Checkout, tmp_path: Path, processes: Spaw
         (tmp_path / name / "x").write_text(name)
     (tmp_path / "link").symlink_to("read")
     for kind in ("apart", "here"):
-        reads, writes = (str(tmp_path / "link"), str(tmp_path / "none")), (str(tmp_path / "write"), str(tmp_path / "none"))
+        reads, writes = (
+            (str(tmp_path / "link"), str(tmp_path / "none")),
+            (str(tmp_path / "write"), str(tmp_path / "none")),
+        )
         async with boxed(project, kind, reads=reads, writes=writes) as box:
             script = f"cat {tmp_path}/link/x; echo {kind} > {tmp_path}/write/{kind}; echo x > {tmp_path}/read/y"
             done = await run(processes, box, "sh", "-c", script)
@@ -378,7 +381,9 @@ except OSError: pass
             assert [path.path for path in (await slot.commit("n")).changed] == ["work"]
 
 
-async def test_places_that_lead_elsewhere_through_the_slot_are_refused(project: Checkout, home: Path, processes: Spawner) -> None:
+async def test_places_that_lead_elsewhere_through_the_slot_are_refused(
+    project: Checkout, home: Path, processes: Spawner
+) -> None:
     """A further place inside the slot may have been replaced by a link in an earlier command."""
     async with boxed(project, writes=()) as box:
         (box.slot.outside / "docs").rename(box.slot.outside / "moved") if box.slot.kind != "overlay" else None

@@ -105,7 +105,7 @@ def _copy_site(seen: str, real: Path, site: Path, moved: Moved) -> None:
     """The files that Python obeys at its start, and the modules beside them that name the checkout."""
     for path in sorted(real.glob("*.pth")):
         target = site / path.name
-        if not target.exists() and path.is_file():
+        if not target.exists() and path.is_file() and path.stat().st_size <= LIMIT:
             lines = path.read_text(errors="surrogateescape").splitlines()
             text = "".join(_line(line, seen, moved) + "\n" for line in lines)
             target.write_text(text, errors="surrogateescape")
@@ -121,4 +121,6 @@ def _copy_site(seen: str, real: Path, site: Path, moved: Moved) -> None:
 def _line(line: str, folder: str, moved: Moved) -> str:
     if line.startswith(("import ", "import\t", "#")) or not line.strip() or os.path.isabs(line):
         return moved.text(line)
-    return moved.text(os.path.normpath(os.path.join(folder, line.strip())))  # a relative line is relative to its own folder
+    return moved.text(
+        os.path.normpath(os.path.join(folder, line.strip()))
+    )  # a relative line is relative to its own folder

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -145,11 +146,15 @@ async def guarded(
         guard.facade = await in_thread(build, home, found, main, slot.path, report, real)
         guard.report.kind = "facade"
         guard.report.interpreter = str(guard.facade.scripts / "python")
-    await canary(guard, processes, "before", env)
-    yield guard
-    await canary(guard, processes, "after", env)
-    if guard.facade is not None:
-        await in_thread(_read_scans, guard.facade.report, guard.report)
+    try:
+        await canary(guard, processes, "before", env)
+        yield guard
+        await canary(guard, processes, "after", env)
+        if guard.facade is not None:
+            await in_thread(_read_scans, guard.facade.report, guard.report)
+    finally:
+        if guard.facade is not None:
+            shutil.rmtree(guard.facade.prefix, ignore_errors=True)
 
 
 async def canary(

@@ -65,7 +65,7 @@ def find_python(slot: Slot, argv: Sequence[str], variables: Mapping[str, str]) -
             if python:
                 return python
     own = os.path.join(slot.path, ".venv", "bin", "python")
-    if os.path.lexists(outside(slot, own)):
+    if os.path.isfile(outside(slot, own)):
         return own
     return _located(slot, "python", variables) or _located(slot, "python3", variables)
 
@@ -91,7 +91,7 @@ def _words(argv: Sequence[str]) -> Iterator[str]:
 def _located(slot: Slot, program: str, variables: Mapping[str, str]) -> str | None:
     if "/" in program:
         path = os.path.normpath(os.path.join(slot.path, program))
-        return path if os.path.lexists(outside(slot, path)) else None
+        return path if os.path.isfile(outside(slot, path)) else None
     for folder in variables.get("PATH", "").split(":"):
         path = os.path.join(slot.path, folder or ".", program)
         if os.path.isfile(outside(slot, path)) and os.access(outside(slot, path), os.X_OK):
@@ -116,8 +116,11 @@ async def ask(python: str, box: Sandbox, processes: Processes) -> Interpreter | 
     done = await processes.run(command)
     said = done.stdout.value if isinstance(done.stdout.value, str) else ""
     try:
-        found = json.loads(said.strip().splitlines()[-1])
-        return Interpreter(**(found | {"sites": tuple(found["sites"])}))
+        told = json.loads(said.strip().splitlines()[-1])
+        found = Interpreter(**(told | {"sites": tuple(told["sites"])}))
+        if not box.may_read([found.base, found.prefix, found.scripts, *found.sites]):
+            return f"{python} tells of places that it may not see"
+        return found
     except (IndexError, ValueError, TypeError, KeyError):
         why = str(done.stderr.value).strip().splitlines()[-1:] or [f"exit status {done.exit_code}"]
         return f"{python} does not run: {why[0]}"

@@ -1,4 +1,4 @@
-"""macOS: sandbox-exec holds back files and network; processes and memory it does not. Written from its manual, never tried."""
+"""macOS: sandbox-exec holds back files and network, no processes. Written from its manual, never tried."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ SYSTEM = (
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/passwd", "/etc/group",
     "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone", "/etc/hosts", "/etc/protocols", "/etc/services",
     "/etc/mime.types", "/etc/magic", "/etc/os-release", "/etc/debian_version", "/etc/fonts", "/etc/ca-certificates",
-    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/java", "/etc/java-17-openjdk",
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/java",
 )  # fmt: skip
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/shm")  # noqa: S108 - landlock names what is there

@@ -63,7 +63,7 @@ class SandboxPolicy:
 
 
 def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
-    """For a coding agent: it has the network, its login and all variables, sees all files, and writes to its slot and `own`.
+    """For a coding agent: it has the network and all variables, sees all files, writes to its slot and `own` only.
 
     Args:
         own: files and folders of its login and configuration.
@@ -75,7 +75,7 @@ def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
 
 
 def agent_places(login_files: Sequence[str], home_variable: str | None, environ: Mapping[str, str]) -> list[str]:
-    """The folders that an agent keeps its login and state in: of its login files, and the one that its own variable names.
+    """Where an agent keeps its login and state: folders of its login files, and the one that its own variable names.
 
     A login file right in the home folder is taken alone: the home folder is not the agent's.
     """

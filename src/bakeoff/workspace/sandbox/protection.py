@@ -43,7 +43,7 @@ class Protection:
 
     @property
     def missing(self) -> list[str]:
-        """Why this is less than `full`, one text for each kind; limits do not count, they only end what takes too much."""
+        """Why this is less than `full`; limits do not count, they only end what takes too much."""
         kinds = (("file system", self.files), ("network", self.network), ("processes", self.processes))
         return [f"{name}: {shield.gap or 'no protection'}" for name, shield in kinds if shield.strength != "full"]
 

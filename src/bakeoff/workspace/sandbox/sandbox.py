@@ -15,7 +15,7 @@ from bakeoff.workspace.sandbox.inside import landlock
 from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
-from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, readable
+from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, outermost, readable
 from bakeoff.workspace.sandbox.plan import Plan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
@@ -85,6 +85,15 @@ class Sandbox:
         plan = self._plan(variables, folder, reads)
         return Command(plan.argv(argv), "/", changes, **more)
 
+    def may_read(self, paths: Sequence[str]) -> bool:
+        """Whether commands see all these places anyway; what they tell of others is not to be shown to them."""
+        known = self._reads(scrubbed(self.slot.env, self.policy.environment, {}, str(self.slot.temp)), ())
+        if known is None or self.policy.level == "none":
+            return True
+        shown = [*known, *self._writes()]
+        shown += [os.path.realpath(path) for path in known]
+        return all(below(path, shown) and below(os.path.realpath(path), shown) for path in map(os.path.normpath, paths))
+
     def _reads(self, variables: Mapping[str, str], more: Sequence[str]) -> list[str] | None:
         if self.policy.read_everything:
             return None
@@ -97,7 +106,9 @@ class Sandbox:
         return [path for path in found if not below(path, self._writes())]
 
     def _writes(self) -> list[str]:
-        return [self.slot.path, str(self.slot.temp), *(path for path in self.policy.writes if os.path.exists(path))]
+        own = [self.slot.path, str(self.slot.temp)]
+        # What lies in another may have become a link since, by whoever can write there.
+        return [*own, *(path for path in outermost(self.policy.writes) if not below(path, own))]
 
     def _plan(self, variables: Mapping[str, str], folder: str, more: Sequence[str]) -> Plan:
         policy, machine, limits = self.policy, self.machine, self.policy.limits

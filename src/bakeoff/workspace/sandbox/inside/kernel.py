@@ -33,7 +33,11 @@ _long = ctypes.c_long
 
 
 def checked(status: int, what: str) -> int:
-    """The status of a system call; OSError with `what` in its text for one that failed."""
+    """The status of a system call that did not fail.
+
+    Raises:
+        OSError: it did, with `what` in its text.
+    """
     if status < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -47,23 +51,23 @@ def syscall(what: str, number: int, *arguments: object) -> int:
 
 
 def unshare(flags: int) -> None:
-    """unshare(2)."""
+    """Move this process into new namespaces."""
     checked(libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def setns(descriptor: int, flags: int) -> None:
-    """setns(2)."""
+    """Move this process into the namespaces of another."""
     checked(libc.setns(ctypes.c_int(descriptor), ctypes.c_int(flags)), "enter the slot's namespaces")
 
 
 def prctl(option: int, *arguments: int) -> None:
-    """prctl(2)."""
+    """Change something about this process."""
     padded = [_long(number) for number in (*arguments, 0, 0, 0, 0)[:4]]
     checked(libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
 
 
 def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
+    """Mount, or with `BIND` show a place at another."""
     words = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
     status = libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(options))
     checked(status, f"mount {kind or source} on {target}")
@@ -82,7 +86,7 @@ def set_mount(target: str, flags: int, recursive: bool = True) -> None:
 
 
 def pivot_root(new: str, old: str) -> None:
-    """pivot_root(2)."""
+    """Make `new` the root, and put the old one at `old`."""
     syscall("pivot_root", PIVOT_ROOT, os.fsencode(new), os.fsencode(old))
 
 

@@ -40,9 +40,12 @@ def writing(abi: int) -> int:
 
 
 def confine(reads: Iterable[str] | None, writes: Iterable[str], scopes: int) -> None:
-    """Allow reading below `reads` (None: everywhere) and all below `writes`, nothing else; paths that are not there do not matter.
+    """Allow reading below `reads` and all below `writes`, and nothing else; paths that are not there do not matter.
 
-    `scopes`: `SIGNALS`, `ABSTRACT_SOCKETS`, which then end at this process's descendants, where the kernel knows them.
+    Args:
+        reads: None for everywhere.
+        writes: files and folders.
+        scopes: `SIGNALS`, `ABSTRACT_SOCKETS`, which end at this process's descendants then, on kernels with version 6.
     """
     abi = version()
     write = writing(abi)

@@ -1,7 +1,7 @@
 """Builds the sandbox it was told to, runs the command in it, and ends as the command ended.
 
-Up to three processes: this one stays outside and passes on signals and the way it ended; the first one inside reaps,
-so that the command is not process 1 of its namespace, which signals mean something else to; the third becomes the command.
+Up to three processes: this one stays outside and passes on signals and the way it ended; the first one inside reaps, so
+that the command is not process 1 of its namespace, to which signals mean something else; the third becomes the command.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIMITS = {"cpu": 0, "file": 1, "data": 2, "core": 4, "processes": 6, "files": 7}
 
 def main() -> None:
     """argv: the plan as hexadecimal marshal, then the command."""
-    plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))
+    plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))  # noqa: S302 - of our own making, and quick
     argv = sys.argv[2:]
     try:
         if plan["holder"]:
@@ -152,7 +152,7 @@ def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
         os.write(reporting, b"failed " + str(failure.strerror or failure).encode())
         os._exit(FAILED)
     try:
-        os.execve(program, argv, variables)
+        os.execve(program, argv, variables)  # noqa: S606
     except OSError as failure:
         _say(f"cannot start {argv[0]!r}: {failure.strerror}")
         os._exit(127 if isinstance(failure, FileNotFoundError) else 126)

@@ -1,4 +1,4 @@
-"""What the command sees of the file system: an empty root with the places that are allowed, or everything, read-only."""
+"""What the command sees of the file system: a root with the places that are allowed only, or all, read-only."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BASE = "/tmp"  # noqa: S108 - a folder that every system has; a mount hides it for a moment from this process alone
+TEMP = BASE
 OLD, NEW = "/old", "/new"
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
@@ -25,6 +26,8 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
         temp: the one of them that is /tmp, too.
         shared: bytes that /dev/shm may take, and /tmp where `temp` cannot be that.
         proc: mount a /proc of the new pid namespace.
+
+    Passes on OSError: a place leads through a link in what can be written, or the kernel refuses.
     """
     kernel.mount("none", "/", None, REC | PRIVATE)
     kernel.mount("sandbox", BASE, "tmpfs", NOSUID | NODEV, "mode=0755,size=4m")
@@ -55,12 +58,14 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
 
 
 def _show(path: str, writable: bool) -> None:
-    """Show a place where it stands, and what its symbolic links mean."""
+    """Show a place where it stands, and what its symbolic links mean.
+
+    Raises:
+        OSError: it leads through a link in a place that can be written.
+    """
     place = _follow(path)
     if place is None:
         return
-    if os.path.realpath(OLD + place) != OLD + place:
-        raise OSError(0, f"{path} leads through a link that cannot be followed")
     target = NEW + place
     if not os.path.lexists(target):
         if os.path.isdir(OLD + place):
@@ -100,13 +105,13 @@ def _folder(path: str) -> None:
 
 
 def _show_temp(temp: str, writes: Sequence[str], shared: int) -> None:
-    _folder(NEW + "/tmp")
+    _folder(NEW + TEMP)
     _folder(NEW + "/var")
-    if any(path.startswith("/tmp/") for path in writes):  # noqa: S108 - it could not be in itself
-        kernel.mount("sandbox", NEW + "/tmp", "tmpfs", NOSUID | NODEV, f"mode=1777,size={shared}")
+    if any(path.startswith(TEMP + "/") for path in writes):
+        kernel.mount("sandbox", NEW + TEMP, "tmpfs", NOSUID | NODEV, f"mode=1777,size={shared}")
     else:
-        kernel.mount(OLD + temp, NEW + "/tmp", None, BIND)
-    os.symlink("/tmp", NEW + "/var/tmp")  # noqa: S108
+        kernel.mount(OLD + temp, NEW + TEMP, None, BIND)
+    os.symlink(TEMP, NEW + "/var" + TEMP)
 
 
 def _devices(shared: int) -> None:

@@ -1,4 +1,4 @@
-"""The first process of a sandbox: reaps what the command leaves behind, and ends all when together they take too much."""
+"""What the first process of a sandbox does: reap what is left behind, end all when together they take too much."""
 
 from __future__ import annotations
 
