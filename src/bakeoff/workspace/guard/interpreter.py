@@ -118,7 +118,7 @@ async def ask(python: str, box: Sandbox, processes: Processes) -> Interpreter | 
     try:
         told = json.loads(said.strip().splitlines()[-1])
         found = Interpreter(**(told | {"sites": tuple(told["sites"])}))
-        if not box.may_read([found.base, found.prefix, found.scripts, *found.sites]):
+        if not box.may_read([found.base, found.scripts, *found.sites]):
             return f"{python} tells of places that it may not see"
         return found
     except (IndexError, ValueError, TypeError, KeyError):

@@ -46,6 +46,9 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
         _show(path, writable=False)
     for path in sorted(writes):
         _show(path, writable=True)
+    if not os.path.lexists(NEW + "/var" + TEMP):  # nothing that is shown stands in it
+        _folder(NEW + "/var")
+        os.symlink(TEMP, NEW + "/var" + TEMP)
     if proc:
         _folder(NEW + "/proc")
         kernel.mount("proc", NEW + "/proc", "proc", NOSUID | NODEV | NOEXEC | RDONLY)
@@ -106,12 +109,10 @@ def _folder(path: str) -> None:
 
 def _show_temp(temp: str, writes: Sequence[str], shared: int) -> None:
     _folder(NEW + TEMP)
-    _folder(NEW + "/var")
     if any(path.startswith(TEMP + "/") for path in writes):
         kernel.mount("sandbox", NEW + TEMP, "tmpfs", NOSUID | NODEV, f"mode=1777,size={shared}")
     else:
         kernel.mount(OLD + temp, NEW + TEMP, None, BIND)
-    os.symlink(TEMP, NEW + "/var" + TEMP)
 
 
 def _devices(shared: int) -> None:
