@@ -208,7 +208,7 @@ def test_a_machine_tells_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_machine_without_a_proc_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = machine._run
+    real, known = machine._run, look()
 
     def run(plan: Plan, script: str) -> str | None:
         return "it is masked" if plan.namespaces and plan.proc else real(plan, script)
@@ -216,7 +216,7 @@ def test_a_machine_without_a_proc_of_its_own(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(machine, "_run", run)
     found = machine._try(tmp_path)
     assert found.proc == "it is masked" or found.namespaces is not None
-    assert found.namespaces == look().namespaces
+    assert found.namespaces == known.namespaces
 
 
 @pytest.mark.anyio
