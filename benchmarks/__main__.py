@@ -15,7 +15,8 @@ from benchmarks import history
 from benchmarks.measure import REPOSITORY, Bench, Measure
 
 ROWS = (
-    "shell_fan_out", "growth", "bytes_written", "in_process", "list_scheduling", "idle_place", "start_up", "slots", "sandbox",
+    "shell_fan_out", "growth", "bytes_written", "in_process", "list_scheduling", "idle_place", "start_up", "slots",
+    "sandbox",
 )  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.workspace.guard.guarded import Guard, GuardReport, Problem, canary, guarded
 from bakeoff.workspace.guard.interpreter import ask, find_python
 from bakeoff.workspace.guard.names import import_names, names_in
-from bakeoff.workspace.sandbox.policy import SandboxPolicy
+from bakeoff.workspace.sandbox.policy import SandboxPolicy, agent_policy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import open_workspace
@@ -282,6 +284,52 @@ async def test_a_python_that_does_not_run_is_a_problem(
         finally:
             site.unlink()
         assert report.problems == [Problem("the canary did not answer: exit status 4", "", "", "before")]
+
+
+async def test_a_python_that_lies_opens_no_other_place(
+    installed: Callable[[str], Installed],
+    processes: Spawner,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    home: Path,
+) -> None:
+    """What its facts name would be copied to where the sandbox sees it."""
+    facts = {name: str(home) for name in ("executable", "base", "prefix", "base_prefix", "version", "scripts")}
+    liar = tmp_path / "bin" / "python"
+    liar.parent.mkdir()
+    liar.write_text(f"#!/bin/sh\necho '{json.dumps(facts | {'sites': [str(home)]})}'\n")
+    liar.chmod(0o755)
+    async with opened(installed("pth"), FULL, monkeypatch) as box:
+        policy = replace(box.policy, reads=[str(liar.parent)])
+        async with guarded(replace(box, policy=policy), [str(liar)], processes) as guard:
+            pass
+        assert guard.report.invalid == f"wrong tree: {liar} tells of places that it may not see"
+        assert replace(box, policy=agent_policy([])).may_read([str(home)])
+
+
+async def test_relative_lines_and_large_scripts(
+    installed: Callable[[str], Installed], processes: Spawner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = installed("first")
+    pth, script = project.site / "relative.pth", project.venv / "bin" / "large"
+    pth.write_text(f"# a comment\n{os.path.relpath(project.root / 'src', project.site)}\n")
+    script.write_text("#!/bin/sh\n" + "#" * (1 << 20))
+    other = project.venv / "bin" / "pytest"
+    other.write_text("#!/bin/sh\nexit 0\n")
+    for path in (script, other):
+        path.chmod(0o755)
+    try:
+        async with opened(project, NONE, monkeypatch) as box:
+            async with guarded(box, ["pytest"], processes) as guard:
+                assert guard.facade is not None
+                site = next(guard.facade.prefix.glob("lib/python*/site-packages"))
+                assert (site / "relative.pth").read_text() == f"# a comment\n{box.slot.path}/src\n"
+                assert (guard.facade.scripts / "large").is_symlink()
+            assert guard.report.problems == []
+            assert not guard.facade.prefix.exists()
+    finally:
+        for path in (pth, script, other):
+            path.unlink()
 
 
 async def test_notes_of_processes_are_not_believed_blindly(

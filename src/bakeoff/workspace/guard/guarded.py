@@ -124,37 +124,38 @@ async def guarded(
 
     Passes on SpawnError: the interpreter cannot be started at all.
     """
+    guard = await _start(box, argv, processes, env or {})
+    try:
+        await canary(guard, processes, "before", env)
+        yield guard
+        await canary(guard, processes, "after", env)
+        await in_thread(_read_scans, guard)
+    finally:
+        if guard.facade is not None:
+            shutil.rmtree(guard.facade.prefix, ignore_errors=True)
+
+
+async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: Mapping[str, str | None]) -> Guard:
+    """Find the interpreter, and make it a facade where the slot stands elsewhere than the project."""
     slot = box.slot
-    variables = scrubbed(slot.env, box.policy.environment, env or {}, str(slot.temp))
+    variables = scrubbed(slot.env, box.policy.environment, env, str(slot.temp))
     python = await in_thread(find_python, slot, argv, variables)
     if python is None:
-        yield Guard(box, GuardReport("none"))
-        return
+        return Guard(box, GuardReport("none"))
     found = await ask(python, box, processes)
     if isinstance(found, str):
-        problem = Problem(found, "", "", "before")
-        yield Guard(box, GuardReport("none", python, problems=[problem]))
-        return
+        return Guard(box, GuardReport("none", python, problems=[Problem(found, "", "", "before")]))
     names = await in_thread(import_names, slot)
     guard = Guard(box, GuardReport("mounted", found.executable, names), found)
     main = str(slot.base.project.root)
     if slot.path != main:
         report = slot.temp / f"guard.{secrets.token_hex(4)}"
-        await in_thread(report.mkdir)
+        report.mkdir()
         home = slot.home / f"facade.{secrets.token_hex(4)}"
-        real = partial(outside, slot)
-        guard.facade = await in_thread(build, home, found, main, slot.path, report, real)
+        guard.facade = await in_thread(build, home, found, main, slot.path, report, partial(outside, slot))
         guard.report.kind = "facade"
         guard.report.interpreter = str(guard.facade.scripts / "python")
-    try:
-        await canary(guard, processes, "before", env)
-        yield guard
-        await canary(guard, processes, "after", env)
-        if guard.facade is not None:
-            await in_thread(_read_scans, guard.facade.report, guard.report)
-    finally:
-        if guard.facade is not None:
-            shutil.rmtree(guard.facade.prefix, ignore_errors=True)
+    return guard
 
 
 async def canary(
@@ -203,9 +204,10 @@ def _put(path: str, text: str) -> None:
         file.write(text)
 
 
-def _read_scans(folder: Path, report: GuardReport) -> None:
+def _read_scans(guard: Guard) -> None:
     """What the processes of the facade noted when they ended; written by code that nobody has read."""
-    for path in sorted(folder.iterdir())[:10_000]:
+    report = guard.report
+    for path in sorted(guard.facade.report.iterdir())[:10_000] if guard.facade is not None else ():
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import struct
-
-from bakeoff.workspace.sandbox.inside.kernel import ARM, SECCOMP, syscall
+from bakeoff.workspace.sandbox.inside.kernel import ARM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,16 +103,3 @@ def _conditional(number: int, argument: int, lines: list[tuple[int, int, int, in
     """Look at an argument of one call only; what `lines` does not answer is allowed."""
     inner = [(LOAD, 0, 0, argument), *lines, (RETURN, 0, 0, ALLOW)]
     return [(EQUAL, 0, len(inner), number), *inner]
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("lines", ctypes.c_void_p)]
-
-
-def install(families: Sequence[int], keep_modes: bool) -> None:
-    """Put the filter over this process and all that it starts; it needs no_new_privs."""
-    lines = program(families, keep_modes)
-    packed = b"".join(struct.pack("HBBI", *line) for line in lines)
-    buffer = ctypes.create_string_buffer(packed, len(packed))
-    whole = _Program(len(lines), ctypes.addressof(buffer))
-    syscall("seccomp", SECCOMP, 1, 0, ctypes.byref(whole))

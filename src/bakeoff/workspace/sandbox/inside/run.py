@@ -22,6 +22,9 @@ FAILED = 125
 
 KILL, TERM = 9, 15
 PASSED_ON = (1, 2, TERM)
+INTERVAL = 0.05
+"""Seconds between two looks at what all processes take together."""
+
 LIMITS = {"cpu": 0, "file": 1, "data": 2, "core": 4, "processes": 6, "files": 7}
 """Numbers of RLIMIT_*, the same on both machines."""
 
@@ -93,11 +96,48 @@ def _first(plan: Mapping[str, Any], argv: list[str], gate: int, reporting: int, 
         command = kernel.in_child(lambda: _become(plan, argv, reporting))
         kernel.pass_on_signals(PASSED_ON, command)
         memory, count = (plan["memory"], plan["count"]) if plan["proc"] else (0, 0)
-        status, reason = watch.until_end(command, memory, count)
+        status, reason = _until_end(command, memory, count)
         os.write(reporting, f"{status} {'ended: ' + reason if reason else ''}".encode())
     except OSError as failure:
         os.write(reporting, b"failed " + str(failure.strerror or failure).encode())
     os._exit(0)
+
+
+def _until_end(command: int, memory: int, count: int) -> tuple[int, str]:
+    """Wait for the child `command`; its wait status, and why all were ended early: together they took too much."""
+    watched = bool(memory or count)
+    while True:
+        status = _reap(command, wait=not watched)
+        if status is not None:
+            return status, ""
+        if not watched:
+            continue
+        _pause(command)
+        reason = watch.too_much("/proc", memory, count)
+        if reason:
+            os.kill(-1, KILL)  # all of this pid namespace but this process
+            return KILL, reason
+
+
+def _reap(command: int, wait: bool) -> int | None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
+        except ChildProcessError:
+            return KILL
+        if pid == command:
+            return status
+        if pid == 0:
+            return None
+
+
+def _pause(command: int) -> None:
+    """Until the command ends, or for a moment."""
+    handle = os.pidfd_open(command)
+    try:
+        kernel.wait_readable(handle, INTERVAL)
+    finally:
+        os.close(handle)
 
 
 def _here(plan: Mapping[str, Any], argv: list[str]) -> int:
@@ -147,7 +187,7 @@ def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
         if plan["landlock"]:
             landlock.confine(plan["landlock_reads"], plan["landlock_writes"], plan["scopes"])
         if plan["seccomp"]:
-            filter.install(plan["families"], plan["keep_modes"])
+            kernel.filter_calls(filter.program(plan["families"], plan["keep_modes"]))
     except OSError as failure:
         os.write(reporting, b"failed " + str(failure.strerror or failure).encode())
         os._exit(FAILED)
