@@ -11,6 +11,7 @@ import pytest
 
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.spawner import Spawner
+from bakeoff.workspace.guard.facade import Moved
 from bakeoff.workspace.guard.guarded import Guard, GuardReport, Problem, canary, guarded
 from bakeoff.workspace.guard.interpreter import ask, find_python
 from bakeoff.workspace.guard.names import import_names, names_in
@@ -350,3 +351,18 @@ def test_names_of_a_project() -> None:
     assert names_in(files, ["src", ""]) == ("a", "b", "c", "e", "ns")
     assert names_in(files, [""]) == ("c", "e")
     assert names_in(files, []) == ()
+
+
+def test_paths_are_replaced_on_their_boundaries() -> None:
+    moved = Moved("/home/u/proj", "/slots/1/tree")
+    for text, found in (
+        ("/home/u/proj", "/slots/1/tree"),
+        ("/home/u/proj/src\n", "/slots/1/tree/src\n"),
+        ("{'a': '/home/u/proj/src/a'}", "{'a': '/slots/1/tree/src/a'}"),
+        ("/home/u/proj2/src", "/home/u/proj2/src"),
+        ("/home/u/proj-old", "/home/u/proj-old"),
+        ("/home/u/proj.bak", "/home/u/proj.bak"),
+        ("/mnt/home/u/proj", "/mnt/home/u/proj"),
+        ("file:///home/u/proj", "file:///slots/1/tree"),
+    ):
+        assert moved.text(text) == found

@@ -70,7 +70,7 @@ class Moved:
     """Replaces the checkout's path by the slot's where it stands as a path."""
 
     def __init__(self, main: str, slot: str) -> None:
-        self._pattern = re.compile(rf"(?<![\w./-]){re.escape(main)}(?![\w.-])")
+        self._pattern = re.compile(rf"(?:(?<=file://)|(?<![\w./-])){re.escape(main)}(?![\w.-])")
         self._slot = slot.replace("\\", r"\\")
 
     def text(self, text: str) -> str:

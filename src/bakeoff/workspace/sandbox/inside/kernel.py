@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NEW_NS, NEW_UTS, NEW_IPC = 0x00020000, 0x04000000, 0x08000000
+NEW_NS, NEW_IPC = 0x00020000, 0x08000000
 NEW_USER, NEW_PID, NEW_NET = 0x10000000, 0x20000000, 0x40000000
 
 RDONLY, NOSUID, NODEV, NOEXEC, BIND, REC, PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
@@ -27,7 +27,7 @@ ARM = MACHINE == "aarch64"
 PIVOT_ROOT = 41 if ARM else 155
 CAPSET = 91 if ARM else 126
 SECCOMP = 277 if ARM else 317
-CLOSE_RANGE, MOUNT_SETATTR = 436, 442
+MOUNT_SETATTR = 442
 
 libc = ctypes.CDLL(None, use_errno=True)
 _long = ctypes.c_long
@@ -132,12 +132,6 @@ def drop_capabilities() -> None:
     syscall("drop capabilities", CAPSET, ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
 
 
-def close_from(first: int) -> None:
-    """Close all descriptors from `first`."""
-    if libc.syscall(_long(CLOSE_RANGE), _long(first), _long(0x7FFFFFFF), _long(0)) != 0:
-        os.closerange(first, 65536)
-
-
 def forget_environment() -> None:
     """Overwrite this process's variables where the kernel shows them to others."""
     block = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
@@ -169,17 +163,10 @@ def wait_readable(descriptor: int, seconds: float) -> None:
     libc.poll(ctypes.byref(_Poll(descriptor, 1, 0)), ctypes.c_ulong(1), ctypes.c_int(int(seconds * 1000)))
 
 
-def pass_on_signals(numbers: tuple[int, ...], pid: int) -> None:
-    """Send these signals on to the process `pid` instead of dying of them."""
-
-    def pass_on(number: int, frame: object) -> None:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass
-
+def ignore_signals(numbers: tuple[int, ...]) -> None:
+    """Do not die of these signals."""
     for number in numbers:
-        _signal.signal(number, pass_on)
+        _signal.signal(number, _signal.SIG_IGN)
 
 
 def default_signals(numbers: tuple[int, ...]) -> None:

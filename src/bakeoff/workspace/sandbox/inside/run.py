@@ -1,6 +1,6 @@
 """Builds the sandbox it was told to, runs the command in it, and ends as the command ended.
 
-Up to three processes: this one stays outside and passes on signals and the way it ended; the first one inside reaps, so
+Up to three processes: this one stays outside and passes on how it ended; the first one inside reaps, so
 that the command is not process 1 of its namespace, to which signals mean something else; the third becomes the command.
 """
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 FAILED = 125
 """Exit status when the sandbox could not be built; the command was not run then."""
 
-KILL, TERM = 9, 15
-PASSED_ON = (1, 2, TERM)
+KILL = 9
+ENDING = (1, 2, 15)
+"""HUP, INT and TERM. Whoever ends a command signals all its processes; passed on, they would get it twice."""
+
 INTERVAL = 0.05
 """Seconds between two looks at what all processes take together."""
 
@@ -33,6 +35,7 @@ def main() -> None:
     """argv: the plan as hexadecimal marshal, then the command."""
     plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))  # noqa: S302 - of our own making, and quick
     argv = sys.argv[2:]
+    kernel.ignore_signals(ENDING)
     try:
         if plan["holder"]:
             handle = os.pidfd_open(plan["holder"])
@@ -66,7 +69,6 @@ def _apart(plan: Mapping[str, Any], argv: list[str]) -> int:
     first = kernel.in_child(lambda: _first(plan, argv, gate, reporting, ours))
     os.close(gate)
     os.close(reporting)
-    kernel.pass_on_signals(PASSED_ON, first)
     os.write(opening, b"1")
     told = b""
     while piece := os.read(report, 1 << 12):
@@ -94,7 +96,6 @@ def _first(plan: Mapping[str, Any], argv: list[str], gate: int, reporting: int, 
         kernel.forget_environment()
         kernel.prctl(kernel.PR_DUMPABLE, 0)
         command = kernel.in_child(lambda: _become(plan, argv, reporting))
-        kernel.pass_on_signals(PASSED_ON, command)
         memory, count = (plan["memory"], plan["count"]) if plan["proc"] else (0, 0)
         status, reason = _until_end(command, memory, count)
         os.write(reporting, f"{status} {'ended: ' + reason if reason else ''}".encode())
@@ -146,7 +147,6 @@ def _here(plan: Mapping[str, Any], argv: list[str]) -> int:
     report, reporting = os.pipe()
     command = kernel.in_child(lambda: _become(plan, argv, reporting))
     os.close(reporting)
-    kernel.pass_on_signals(PASSED_ON, command)
     told = os.read(report, 1 << 12)
     while True:
         pid, status = os.waitpid(-1, 0)
@@ -175,7 +175,7 @@ def _end_descendants() -> None:
 def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
     """The last steps: nothing that the command could not undo may be left to do when it is executed."""
     try:
-        kernel.default_signals(PASSED_ON)
+        kernel.default_signals(ENDING)
         variables = {name: os.environ[name] for name in plan["variables"] if name in os.environ}
         os.chdir(plan["folder"])
         for name, amount in plan["limits"].items():
