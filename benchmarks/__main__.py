@@ -25,6 +25,7 @@ ROWS = (
     "rate_gate",
     "sampling",
     "slots",
+    "sandbox",
     "stubs",
 )
 
