@@ -6,8 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +20,7 @@ from typing import Any
 import pytest
 
 from bakeoff.engine.mask import Masker
+from bakeoff.engine.proctable import environment, process_table
 from bakeoff.engine.spawner import Spawner
 from bakeoff.judge import calls_worker
 from bakeoff.judge.python_tests import Case, PythonTests
@@ -211,6 +214,34 @@ def test_hostile_answers_solve_nothing_and_leave_the_program_whole(tmp_path: Pat
     assert "0 of 10 solved with 100 samples" in done.stdout
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+@installed
+def test_ctrl_c_ends_it_in_order(tmp_path: Path) -> None:
+    argv = [sys.executable, FOLDER / "solve.py"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("10 functions")
+        marks = [f"\0BAKEOFF_RUN={kind}-{process.pid}\0".encode() for kind in ("local", "stubs")]
+
+        def started() -> list[int]:
+            return [pid for pid in process_table() if any(mark in environment(pid) for mark in marks)]
+
+        deadline = time.monotonic() + 20
+        while not any(b"local_server" in command_line(pid) for pid in started()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        assert (process.returncode, said) == (130, "")
+        assert started() == []
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_a_model_that_refuses_is_one_clear_line(tmp_path: Path) -> None:
