@@ -35,7 +35,9 @@ async def test_full_is_refused_where_it_cannot_be_had(project: Checkout, given: 
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace, workspace.lease() as slot:
         with pytest.raises(SandboxError) as raised:
             await sandbox(slot, SandboxPolicy("full"), machine=given)
-        assert all(word in str(raised.value) for word in (NO, "file system", "network", "processes", "--sandbox=weak"))
+        assert all(
+            word in str(raised.value) for word in (NO, "file system", "network", "processes", "BAKEOFF_SANDBOX=weak")
+        )
         weak = await sandbox(slot, SandboxPolicy("weak"), machine=given)
         receipt = json.loads(json.dumps(weak.protection.receipt()))
         assert len(receipt["missing"]) == 3

@@ -177,7 +177,7 @@ def _sandbox() -> list[Check]:
 
     found = look()
     missing = protection_of(SandboxPolicy(), found).missing
-    advice = f"{'; '.join(missing)}. Candidates are refused here unless --sandbox=weak is given" if missing else None
+    advice = f'{"; ".join(missing)}. Code under sandbox = "full" is refused here: set "weak"' if missing else None
     words = "full: files, network, processes" if not missing else "weak"
     parts = (
         ("process space", found.namespaces, "mounts, processes, network and a root of its own"),

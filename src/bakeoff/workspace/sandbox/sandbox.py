@@ -173,7 +173,7 @@ async def sandbox(slot: Slot, policy: SandboxPolicy, *, machine: Machine | None 
         raise SandboxError(
             "this machine cannot protect itself from code nobody has read: "
             + "; ".join(protection.missing)
-            + '. Say --sandbox=weak (or sandbox = "weak" in [tool.bakeoff]) to run it with what there is, '
+            + '. Set sandbox = "weak" in [tool.bakeoff] (or BAKEOFF_SANDBOX=weak) to run it with what there is, '
             "or none to run it without any"
         )
     return Sandbox(slot, policy, found, protection)
