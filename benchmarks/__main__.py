@@ -25,6 +25,8 @@ ROWS = (
     "rate_gate",
     "sampling",
     "slots",
+    "sandbox",
+    "stubs",
 )
 
 

@@ -113,13 +113,14 @@ class Settings:
         max_parallel: leaves that run at once, over all nesting.
         lanes: capacity of each named lane; a name that is missing has its built-in default.
         integration: the agent for steps that name none.
-        model: the model for steps that name none.
+        model: the model for steps that name none, nor their workflow, nor the agent's own settings.
         max_usd: ceiling in USD handed to each agent call.
         grace: seconds between TERM and KILL when a process is ended early.
         step_types: Python file that registers step types.
         agents: what the user says of each agent.
         slots: how places to work are made.
         models: what the user says of each model, by a name of the user's own.
+        sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -134,6 +135,7 @@ class Settings:
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    sandbox: str = "full"
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -326,6 +328,7 @@ _TOP: Mapping[str, Check] = {
     "agents": _table,
     "slots": _table,
     "models": _table,
+    "sandbox": _one_of(("full", "weak", "none")),
 }
 
 
@@ -405,6 +408,7 @@ _VARIABLES = {
     "BAKEOFF_MAX_USD": "max_usd",
     "BAKEOFF_GRACE": "grace",
     "BAKEOFF_STEP_TYPES": "step_types",
+    "BAKEOFF_SANDBOX": "sandbox",
 }
 _LANE = "BAKEOFF_LANE_"
 
@@ -419,7 +423,7 @@ def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path
         if not text:
             continue
         if key is not None:
-            numeric = _TOP[key] is not _text
+            numeric = _TOP[key] in (_whole, _amount)
             value = _check(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
             changes[key] = _file(value, root, f"environment: {variable}") if key == "step_types" else value
         elif variable.startswith(_LANE) and variable != _LANE:

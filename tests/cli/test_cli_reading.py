@@ -284,6 +284,33 @@ def test_doctor(here: Project, command: Command, monkeypatch, tmp_path) -> None:
     assert result.status == 0
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+        ("x = 1", "defines no class"),
+    ],
+)
+def test_doctor_finds_step_types_that_cannot_be_loaded(project: Project, code: str, words: str) -> None:
+    (project.folder / "bakeoff.toml").write_text('step_types = "steps.py"\n')
+    (project.folder / "steps.py").write_text(code)
+    result = project("doctor", PATH="/nonexistent")
+    assert result.status == 1
+    assert "✗ step types:" in result.out
+    assert words in result.out
+    assert "take `step_types` out" in result.out
+
+
+def test_doctor_names_the_step_types_of_the_settings(project: Project) -> None:
+    (project.folder / "bakeoff.toml").write_text('step_types = "steps.py"\n')
+    (project.folder / "steps.py").write_text(
+        "from bakeoff.workflow.models import StepModel\n"
+        "class Mine:\n    name, model = 'mine', StepModel\n    def run(self, step, context): ...\n"
+    )
+    result = project("doctor", PATH="/nonexistent")
+    assert "✓ step types: mine in" in result.out
+
+
 def test_doctor_finds_wrong_settings(project: Project) -> None:
     (project.folder / "bakeoff.toml").write_text("max_parallel = 0\n")
     result = project("doctor", PATH="/nonexistent")

@@ -298,6 +298,97 @@ async def one_failed(entrant: int) -> int:
     return 0
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def mute(_: Any) -> None:
+    raise Mute
+
+
+async def mute_async(_: Any) -> None:
+    raise Mute
+
+
+@pytest.mark.parametrize("function", [mute, mute_async])
+async def test_an_exception_without_a_text_is_a_failed_item(tmp_path: Path, function: Any) -> None:
+    text = r"item 0: Mute: \(it has no text: its __str__ raised RuntimeError\)"
+    for named in ({}, {"run": "r", "project": tmp_path}):
+        with pytest.raises(bakeoff.FanOutError, match=text) as raised:
+            await bakeoff.fan_out(function, [1], **named)
+        assert isinstance(raised.value.__cause__, Mute)
+        assert isinstance(raised.value.results[0], bakeoff.ItemError)
+
+
+async def test_a_main_whose_exception_has_no_text_failed(tmp_path: Path) -> None:
+    for name, kind in (("a", Mute), ("b", type("MuteError", (Mute, BakeoffError), {})), ("c", MuteExit)):
+
+        async def main(_: bakeoff.DurableRun, kind: type[BaseException] = kind) -> None:
+            raise kind
+
+        with pytest.raises(kind):
+            await bakeoff.durable(main, run=name, project=tmp_path)
+        folder = RunStore(tmp_path).open(name)
+        status, error = folder.standing(folder.history())
+        assert status == "failed"
+        assert "it has no text" in str(error)
+
+
+class MuteExit(SystemExit):
+    __str__ = Mute.__str__
+
+
+async def test_a_consumer_whose_exception_has_no_text_is_dropped(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    events = bakeoff.Events()
+    events.subscribe(mute)
+    events.subscribe(heard.append)
+    await bakeoff.fan_out(same, [1], run="r", project=tmp_path, events=events)
+    assert any("hears no more events: Mute: (it has no text" in getattr(event, "text", "") for event in heard)
+
+
+async def test_plain_entrants_run_in_threads_and_losers_that_go_on_are_told() -> None:
+    met, let_go = threading.Barrier(3, timeout=20), threading.Event()
+    heard: list[Event] = []
+    events = bakeoff.Events()
+    events.subscribe(heard.append)
+
+    def attempt(entrant: int) -> int:
+        met.wait()
+        if entrant:
+            let_go.wait(20)
+        return entrant + 10
+
+    result = await bakeoff.race(5, attempt, lambda found: found == 10, bound=3, events=events)
+    let_go.set()
+    assert (result.winner, result.results, result.not_stopped) == (0, {0: 10}, {1, 2})
+    texts = [getattr(event, "text", "") for event in heard]
+    assert len(texts) == 2
+    assert all(text.startswith("not stopped: ") for text in texts)
+
+
+async def test_plain_entrants_may_return_something_to_await() -> None:
+    result = await bakeoff.race(3, lambda entrant: same(entrant), lambda found: found == 1, bound=1)
+    assert (result.winner, result.results, result.not_stopped) == (1, {0: 0, 1: 1}, set())
+
+
+async def test_plain_entrants_that_raise_end_the_race() -> None:
+    def attempt(_: int) -> int:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        await bakeoff.race(3, attempt, bool, bound=1)
+    for functions in ((3, bool), (attempt, 3)):
+        with pytest.raises(TypeError, match="3 is none"):
+            await bakeoff.race(3, *functions, bound=1)  # type: ignore[arg-type]
+
+
+async def test_an_unknown_option_is_told_all_there_are() -> None:
+    with pytest.raises(TypeError, match=r"there are max_concurrency, .*codec, reserve, run, project, events$"):
+        await bakeoff.fan_out(same, [1], foo=1)
+
+
 async def test_an_entrant_that_raises_ends_the_race_with_its_exception() -> None:
     with pytest.raises(ValueError, match="mine"):
         await bakeoff.race(2, one_failed, bool, bound=2)

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bakeoff.engine import attach as attach_module
 from bakeoff.engine import spawner as spawner_module
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, SpawnError
@@ -511,8 +512,9 @@ BARE = """
 import os, select, sys
 sys.path.append(sys.argv.pop())
 del os.waitid, select.epoll
-from bakeoff.engine import supervisor, trees
-trees.process_table = supervisor.process_table = dict
+from bakeoff.engine import proctable
+proctable.process_table = dict
+from bakeoff.engine import supervisor
 supervisor.main()
 """
 
@@ -540,12 +542,14 @@ async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.
         fifo.wait_until_gone(0.0)
 
 
-def test_whether_a_standard_stream_is_open() -> None:
+def test_whether_a_standard_stream_is_passed_on() -> None:
     reader, writer = os.pipe()
     os.close(writer)
-    assert spawner_module._is_open(reader)
+    assert not attach_module._is_passed_on(reader)
+    os.set_inheritable(reader, True)
+    assert attach_module._is_passed_on(reader)
     os.close(reader)
-    assert not spawner_module._is_open(reader)
+    assert not attach_module._is_passed_on(reader)
 
 
 async def test_after_the_end_nothing_is_sent_and_a_command_starts_anew() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from bakeoff.engine import sweep as sweep_module
 from bakeoff.engine.sweep import Survivor, survivors, sweep
+from engine.family import SOURCE, Fifo
 
 LISTING = f"""
   1     0 /sbin/launchd
@@ -30,7 +33,9 @@ def test_survivors_by_ps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sweep_gives_up_on_what_will_not_die(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[int] = []
     monkeypatch.setattr(sweep_module, "_marked", lambda: [(70, "dead")])
-    monkeypatch.setattr(sweep_module, "send_signal", lambda pid, _: sent.append(pid))
+    monkeypatch.setattr(
+        sweep_module, "kill_trees", lambda pids: sent.extend(pids) or dict(zip(pids, pids, strict=True))
+    )
     monkeypatch.setattr(sweep_module, "PATIENCE", 0.02)
     assert sweep(lambda _: True) == [Survivor(70, "dead")]
     assert set(sent) == {70}
@@ -43,3 +48,29 @@ def test_without_ps_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep_module.sys, "platform", "darwin")
     monkeypatch.setattr(subprocess, "run", missing)
     assert survivors(lambda _: True) == []
+
+
+REAPER = """
+import os, signal, subprocess, sys
+from bakeoff.engine.proctable import adopt_orphans
+adopt_orphans()
+subprocess.run(["sh", "-c", 'exec 9>"$FIFO"; (env -i setsid sh -c "echo bare >&9; exec sleep 600" &); echo up >&9'])
+if sys.argv[1] == "stopped":
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.pause()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a subreaper")
+@pytest.mark.parametrize("how", ["stopped", "alive"])
+def test_what_hides_below_a_marked_process_goes_with_it(tmp_path: Path, how: str) -> None:
+    """What left its session and emptied its environment is known by descent only, while what it descends from lives."""
+    fifo, token = Fifo(tmp_path), f"sweep-{tmp_path}"
+    environ = {**os.environ, "PYTHONPATH": SOURCE, "FIFO": fifo.path, "BAKEOFF_RUN": token}
+    with subprocess.Popen([sys.executable, "-c", REAPER, how], env=environ) as marked:
+        fifo.wait_for(2)
+        killed = sweep(lambda candidate: candidate == token)
+        fifo.wait_until_gone(0.5)
+    assert marked.pid in {survivor.pid for survivor in killed}
+    assert len(killed) >= 2
+    assert {survivor.token for survivor in killed} == {token}

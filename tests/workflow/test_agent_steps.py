@@ -278,3 +278,67 @@ steps: [{id: a, type: prompt, integration: claude, prompt: hi}, {id: b, type: pr
     assert (await project.resume(edit=flow)).status == "budget_spent"
     assert project.state()["usage"]["calls"] == 2
     assert project.store.open("r").history().active_seconds >= 60
+
+
+async def test_the_nearest_that_names_a_model_names_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step, the workflow, the agent's own settings, then the setting for all."""
+    claude_says(project, "x")
+    install(project, "codex", f'echo "$@" >> {project.folder}/codex-args\nexit 1')
+    flow = """workflow: {id: a, name: A, version: "1.0.0"HEAD}
+steps:
+  - {id: step, type: prompt, integration: claude, model: of-step, prompt: p}
+  - {id: none, type: prompt, integration: claude, prompt: p}
+  - {id: other, type: prompt, integration: codex, prompt: p, continue_on_error: true}
+"""
+    settings(project, 'model = "of-all"\n[agents.claude]\nmodel = "of-agent"\n')
+    await project.start(flow.replace("HEAD", ""))
+
+    def models() -> list[str]:
+        return [step["output"]["model"] for step in project.state()["steps"].values()]
+
+    assert models() == ["of-step", "of-agent", "of-all"]
+    args = (project.folder / "args").read_text()
+    assert "of-step" in args
+    assert "of-agent" in args
+    assert "of-all" not in args
+    assert "of-all" in (project.folder / "codex-args").read_text()
+    await project.resume(edit=flow.replace("HEAD", ", model: of-workflow"))
+    assert models() == ["of-step", "of-workflow", "of-workflow"]
+    (project.folder / "bakeoff.toml").unlink()
+    monkeypatch.setenv("BAKEOFF_MODEL", "of-variable")
+    await project.resume(edit=flow.replace("HEAD", ""))
+    assert models() == ["of-step", "of-variable", "of-variable"]
+
+
+async def test_calls_are_announced_again_only_before_one_is_made(project: Project) -> None:
+    claude_says(project, "x")
+    flow = """
+steps:
+  - {id: a, type: prompt, integration: claude, prompt: p}
+  - {id: s, type: shell, run: "test -e ok"}
+  - {id: c, type: workflow, workflow: "sub.yml"}
+"""
+    sub = """
+steps:
+  - {id: t, type: shell, run: "test -e ok2"}
+  - {id: b, type: prompt, integration: claude, prompt: p}
+  - {id: u, type: shell, run: "test -e ok3"}
+"""
+    project.write(sub, "sub.yml")
+
+    def said() -> list[str]:
+        found = [event.text for event in project.events if isinstance(event, Warned)]
+        project.events.clear()
+        return found
+
+    await project.start(flow)
+    assert said() == ["at most 2 agent calls; no budget is set"]
+    (project.folder / "ok").touch()
+    await project.resume()
+    assert said() == []
+    (project.folder / "ok2").touch()
+    await project.resume()
+    assert said() == ["at most 2 agent calls (1 made already); no budget is set"]
+    (project.folder / "ok3").touch()
+    assert (await project.resume()).status == "completed"
+    assert said() == []

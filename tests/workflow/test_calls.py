@@ -18,7 +18,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write(path: Path, *steps: str, head: str = "workflow: {id: a, name: A}\n") -> Path:
+def write(path: Path, *steps: str, head: str = "workflow: {id: a, name: A, integration: codex}\n") -> Path:
     path.write_text(head + "steps:\n" + "".join(f"  - {step}\n" for step in steps))
     return path
 
@@ -139,3 +139,16 @@ def test_untrusted_text_goes_into_a_call(project: Path) -> None:
     assert messages(write(project / "main.yml", PROMPT, call % ("deep.yml", "x")), project) == []
     found = messages(write(project / "main.yml", PROMPT, call % ("runs.yml", "x"), USE), project)
     assert len(found) == 2
+
+
+def test_a_budget_of_a_called_file_is_an_error_at_any_depth(project: Path) -> None:
+    (project / "paid.yml").write_text(LEAF.replace("{required: true}", "{}") + "budget: {calls: 2}\n")
+    (project / "free.yml").write_text(LEAF.replace("{required: true}", "{}") + "budget: {calls: null}\n")
+    write(project / "mid.yml", "{id: m, type: workflow, workflow: paid.yml}")
+    whole = "the workflow `paid.yml` has a `budget` (line 4), which has no effect where it is called; put it into the file that is run"
+    assert messages(write(project / "main.yml", "{id: a, type: workflow, workflow: paid.yml}"), project) == [whole]
+    (message,) = messages(write(project / "main.yml", "{id: a, type: workflow, workflow: mid.yml}"), project)
+    assert message.startswith("the workflow `mid.yml` has 1 error, the first: ")
+    assert whole in message
+    assert messages(write(project / "main.yml", "{id: a, type: workflow, workflow: free.yml}"), project) == []
+    assert messages(project / "paid.yml", project) == []

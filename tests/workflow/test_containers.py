@@ -157,11 +157,78 @@ steps:
     assert project.trace() == ["3"]
 
 
-async def test_more_successes_than_items_are_refused(project: Project) -> None:
+async def test_more_successes_than_items_fail_the_step_before_any_item(project: Project) -> None:
+    flow = """
+inputs: {list: {type: string, default: "a"}}
+steps:
+  - id: f
+    type: fan-out
+    items: "{{ inputs.list | split(',') }}"
+    min_success: 2
+    step: {id: i, type: shell, run: "echo {{ item }} >> trace"}
+  - {id: after, type: shell, run: "echo {{ steps.f.status }} >> trace"}
+"""
+    ending = await project.start(flow)
+    assert ending.error == "step f (line 5, column 5): min_success is 2, but there is only 1 item"
+    step = project.state()["steps"]["f"]
+    assert (step["status"], step["error"]) == ("failed", "min_success is 2, but there is only 1 item")
+    assert step["output"]["item_count"] == 1
+    assert project.trace() == []
+    assert [(row.action, row.reason) for row in project.explain()] == [
+        ("run", "fails: min_success is 2, but there is only 1 item"),
+        ("run", "it has not run yet; what it is given hangs on f"),
+    ]
+    # What was given is on record, so only a changed file can give it more items.
+    edited = flow.replace('default: "a"', 'default: "a,b"')
+    assert (await project.resume({"list": "a,b"}, edit=edited)).status == "completed"
+    assert project.trace() == ["a", "b", "completed"]
+
+
+async def test_more_successes_than_items_can_be_gone_past_and_tried_again_by_kind(project: Project) -> None:
     ending = await project.start(
-        'steps: [{id: f, type: fan-out, items: "{{ [1] }}", min_success: 2, step: {id: i, type: shell, run: "true"}}]'
+        """
+steps:
+  - id: f
+    type: fan-out
+    items: "{{ [] }}"
+    min_success: 1
+    continue_on_error: true
+    retry: {attempts: 2, delay: 0, jitter: 0, on: [items]}
+    step: {id: i, type: slot}
+  - {id: after, type: shell, run: "echo '{{ steps.f.error }}' >> trace"}
+"""
     )
-    assert "min_success is 2, but there are only 1 items" in (ending.error or "")
+    assert ending.status == "completed"
+    assert " ".join(project.trace()) == "min_success is 1, but there are only 0 items"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("0", "the number 0 and counts as 1"),
+        ("1.5", "the number 1.5 and counts as 1"),
+        ("2.9", "the number 2.9 and counts as 2"),
+        ("'x'", 'the text "x" and counts as 1'),
+        ("2", None),
+        ("'2'", None),
+        ("null", None),
+    ],
+)
+async def test_a_bound_that_counts_as_another_is_said_once(project: Project, value: str, words: str | None) -> None:
+    flow = """
+steps:
+  - id: outer
+    type: fan-out
+    items: [1, 2]
+    step: {id: f, type: fan-out, items: [1], max_concurrency: "{{ VALUE }}", step: {id: i, type: slot}}
+  - {id: p, type: parallel, max_concurrency: "{{ VALUE }}", branches: {a: [{id: x, type: slot}]}}
+  - {id: bad, type: shell, run: "false"}
+""".replace("VALUE", value)
+    await project.start(flow)
+    await project.resume()
+    said = [event.text for event in project.events if isinstance(event, Warned)]
+    whole = f"max_concurrency is {words}; write a whole number from 1"
+    assert said == ([] if words is None else [f"step f: {whole}", f"step p: {whole}"])
 
 
 async def test_a_bound_that_is_lowered_is_said(project: Project) -> None:

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bakeoff.workflow.cost import announcement
+from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.validate import reread_workflow
 
 HEAD = 'workflow: {id: t, name: T, version: "1.0.0"}\nsteps:\n'
 ASK = "{id: %s, type: prompt, prompt: p}"
 
 
+OTHERS = {
+    "silent.yml": '- {id: s, type: shell, run: "true"}',
+    "asks.yml": "- {id: a, type: prompt, prompt: p, retry: {attempts: 2}}",
+    "many.yml": '- {id: m, type: fan-out, items: "{{ inputs.x }}", step: {id: a, type: prompt, prompt: p}}',
+    "deep.yml": "- {id: d, type: workflow, workflow: many.yml}\n- {id: e, type: workflow, workflow: asks.yml}\n"
+    '- {id: g, type: workflow, workflow: "{{ inputs.x }}"}',
+}
+
+
 def ask(name: str) -> str:
     return ASK % name
+
+
+def read(steps: str, name: str = "flow.yml") -> Workflow:
+    return reread_workflow(HEAD + steps, name, Path("/", name))
+
+
+def find(name: str, caller: Path | None) -> Workflow | None:
+    assert caller is not None
+    return read(OTHERS[name], name) if name in OTHERS else None
 
 
 @pytest.mark.parametrize(
@@ -37,24 +58,51 @@ def ask(name: str) -> str:
         ),
         (
             f'- {{id: f, type: fan-out, items: "{{{{ inputs.x }}}}", step: {ask("a")}}}',
-            "0 agent calls and more: 1 for each item of f, not counted yet",
+            "at most 1 agent call for each item of f",
         ),
         ('- {id: f, type: fan-out, items: "{{ inputs.x }}", step: {id: a, type: shell, run: "true"}}', None),
-        ("- {id: c, type: workflow, workflow: other}", None),
         (
-            f"- {{id: c, type: workflow, workflow: other}}\n- {ask('a')}",
-            "1 agent calls and more: those of workflow other",
+            f'- {{id: f, type: fan-out, items: "{{{{ inputs.x }}}}", step: {{id: g, type: fan-out, items: "{{{{ item }}}}", '
+            f"step: {{id: w, type: while, condition: true, max_iterations: 3, steps: [{ask('a')}]}}}}}}\n- {ask('b')}",
+            "at most 1 agent call, and 3 for each item of g for each item of f",
+        ),
+        (
+            f'- {{id: i, type: if, condition: true, then: [{{id: f, type: fan-out, items: "{{{{ inputs.x }}}}", '
+            f"step: {ask('a')}}}], else: [{ask('b')}]}}",
+            "at most 1 agent call, and 1 for each item of f",
+        ),
+        ("- {id: c, type: workflow, workflow: silent.yml}", None),
+        ('- {id: c, type: workflow, workflow: "{{ inputs.x }}"}', None),
+        ("- {id: c, type: workflow, workflow: asks.yml, retry: {attempts: 3}}", "at most 6 agent calls"),
+        ("- {id: c, type: workflow, workflow: many.yml}", "at most 1 agent call for each item of c/m"),
+        (
+            "- {id: f, type: fan-out, items: [1, 2], step: {id: c, type: workflow, workflow: deep.yml}}",
+            "at most 4 agent calls, and 2 for each item of c/d/m, and those of the workflow that step c/g chooses",
+        ),
+        (
+            f"- {{id: c, type: workflow, workflow: gone.yml}}\n- {ask('a')}",
+            "at most 1 agent call, and those of the workflow that step c chooses",
         ),
     ],
 )
 def test_bound(steps: str, words: str | None) -> None:
-    found = announcement(reread_workflow(HEAD + steps, "flow.yml", None).steps, {})
-    assert found == (None if words is None else f"{words}; no budget is set")
+    assert announcement(read(steps), find, {}) == (None if words is None else f"{words}; no budget is set")
 
 
-def test_budgets_are_named_with_what_may_go_over() -> None:
-    steps = reread_workflow(HEAD + f"- {ask('a')}", "flow.yml", None).steps
-    assert announcement(steps, {"calls": 3, "tokens": 10}) == (
-        "at most 1 agent call; budget: 3 calls, 10 tokens; "
+def test_budgets_are_named_with_what_may_go_over_and_what_was_made() -> None:
+    assert announcement(read(f"- {ask('a')}"), find, {"calls": 3, "tokens": 10}, 2.0) == (
+        "at most 1 agent call (2 made already); budget: 3 calls, 10 tokens; "
         "tokens are counted when a call has ended, so calls under way may go over"
     )
+
+
+def test_workflows_that_call_many_others_are_counted_once_each_and_named_in_part() -> None:
+    def chained(name: str, caller: Path | None) -> Workflow:
+        depth = int(name)
+        if depth == 0:
+            return read(OTHERS["many.yml"], "0")
+        return read("\n".join(f"- {{id: s{i}, type: workflow, workflow: '{depth - 1}'}}" for i in range(30)), name)
+
+    text = announcement(read("- {id: top, type: workflow, workflow: '15'}"), chained, {})
+    assert text is not None
+    assert text.count(" for each item of ") == 20

@@ -222,8 +222,61 @@ async def test_runs_that_cannot_be_resumed_are_refused(project: Project) -> None
     with pytest.raises(BakeoffError, match="there is no run 'r'"):
         project.explain()
     await project.start('steps: [{id: a, type: shell, run: "true"}]')
-    with pytest.raises(BakeoffError, match="run r is completed; it cannot be resumed"):
+    advice = "run r is completed; it cannot be resumed as it is.*`bakeoff resume r --edit FILE`"
+    with pytest.raises(BakeoffError, match=advice):
         await project.resume()
+    with pytest.raises(BakeoffError, match=advice):
+        project.explain()
+
+
+async def test_a_completed_run_goes_on_with_what_a_changed_file_adds(project: Project) -> None:
+    flow = """
+steps:
+  - {id: a, type: shell, run: "echo a >> trace"}
+  - {id: fan, type: fan-out, items: [x, y], step: {id: it, type: shell, run: "echo {{ item }} >> trace"}}
+outputs: {n: {value: "{{ steps.fan.output.item_count }}"}}
+"""
+    assert (await project.start(flow)).status == "completed"
+    project.forget()
+    edited = flow.replace("[x, y]", "[y, z, x]").replace(
+        "outputs:", '  - {id: b, type: shell, run: "echo b{{ steps.fan.output.item_count }} >> trace"}\noutputs:'
+    )
+    assert actions(project.explain(edit=flow)) == {"a": "reuse", "fan": "run", "fan:it:0": "reuse", "fan:it:1": "reuse"}
+    rows = project.explain(edit=edited)
+    assert actions(rows) == {
+        "a": "reuse",
+        "fan": "run",
+        "fan:it:0": "reuse",
+        "fan:it:1": "run",
+        "fan:it:2": "reuse",
+        "b": "run",
+    }
+    assert project.state()["status"] == "completed"  # explaining changes nothing
+    ending = await project.resume(edit=edited)
+    assert (ending.status, ending.facts["outputs"]) == ("completed", {"n": 3})
+    assert project.trace() == ["z", "b3"]
+    project.forget()
+    with pytest.raises(BakeoffError, match="run r is completed"):
+        await project.resume()
+    assert (await project.resume(edit=edited)).status == "completed"
+    assert project.trace() == []
+
+
+async def test_a_completed_run_whose_edit_fails_resumes_from_there(project: Project) -> None:
+    flow = 'steps: [{id: a, type: shell, run: "echo a >> trace"}, {id: b, type: shell, run: "echo b >> trace; test -e ok"}]'
+    await project.start('steps: [{id: a, type: shell, run: "echo a >> trace"}]')
+    assert (await project.resume(edit=flow)).status == "failed"
+    (project.folder / "ok").touch()
+    assert (await project.resume()).status == "completed"
+    assert project.trace() == ["a", "b", "b"]
+
+
+async def test_an_aborted_run_is_not_resumed_with_an_edit_either(project: Project) -> None:
+    flow = "inputs: {v: {default: reject}}\nsteps: [{id: g, type: gate, message: go, verdict_input: v}]"
+    assert (await project.start(flow)).status == "aborted"
+    for edit in (None, flow):
+        with pytest.raises(BakeoffError, match=r"run r is aborted; .*start a new one with `bakeoff run`"):
+            await project.resume(edit=edit)
 
 
 async def test_an_invalid_edit_changes_nothing(project: Project) -> None:

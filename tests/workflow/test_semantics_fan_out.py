@@ -245,7 +245,15 @@ def test_min_success(flow: Flow, quorum: str, status: str) -> None:
 
 @pytest.mark.parametrize(
     ("items", "error"),
-    [("context.run_id", "it is str"), ("steps.gone.output", "it is nothing"), ("context", "it is dict")],
+    [
+        (
+            "context.run_id",
+            "`items` is a text, not a list; split it with `| split(',')`, or read JSON with `| from_json`",
+        ),
+        ("steps.gone.output", "`items` is nothing (null), not a list"),
+        ("context", "`items` is a mapping, not a list"),
+        ("5", "`items` is the number 5, not a list"),
+    ],
 )
 def test_items_that_are_no_list_fail_the_step(flow: Flow, items: str, error: str) -> None:
     ending = flow.start(f"""
@@ -253,7 +261,7 @@ def test_items_that_are_no_list_fail_the_step(flow: Flow, items: str, error: str
           - {{id: fan, type: fan-out, items: '{{{{ {items} }}}}', step: {{id: it, type: slot}}}}
         """)
     assert ending.status == "failed"
-    assert error in str(ending.error)
+    assert ending.error == f"step fan (line 5, column 5): {error}"
     assert flow.output("fan")["item_count"] == 0
     assert "results" not in flow.output("fan")
 

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bakeoff.workflow.calls import finder
 from bakeoff.workflow.document import parse_document
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.models import StepModel, Text
@@ -409,3 +412,88 @@ def test_a_block_that_counts_as_plain_is_one_whole_word_to_a_real_shell(pieces: 
         env={"PATH": "/nonexistent"},
     )
     assert b"RAN" not in traced.stderr
+
+
+AGENT = "{{ steps.agent.output.text }}"
+ENV = f"env: {{T: '{AGENT}', S: safe}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("$(echo {{ T | sh }})", "the name of the program"),
+        ("if $(echo a; echo {{ T | sh }} | tail -1) now; then x; fi", "the name of the program"),
+        ("cd x && sudo $(echo {{ T | sh }})", "the name of the program"),
+        ("sh -c $(echo {{ T | sh }})", "executed by `sh`"),
+        ('sh -c "a; $(echo {{ T | sh }})"', "executed by `sh`"),
+        ('eval "$(echo $(cat {{ T | sh }}))"', "executed by `eval`"),
+        ("X=$(echo {{ T | sh }}) make", None),
+        ("make TARGET=$(echo {{ T | sh }}) && ls $(dirname {{ T | sh }})", None),
+        ('cd "$(dirname {{ T | sh }})"; for f in $(echo {{ T | sh }}); do echo "$f"; done', None),
+        ('python tool.py "$(cat {{ T | sh }})"', None),
+        ("(cd x; echo {{ T | sh }})", None),
+    ],
+)
+def test_what_a_substitution_makes_of_the_text_is_not_executed(text: str, program: str | None) -> None:
+    written = text.replace("T | sh", "steps.agent.output.text | sh")
+    steps = f"  - id: use\n    type: shell\n    run: |\n      {written}\n"
+    found = errors(steps)
+    assert len(found) == (program is not None)
+    assert all(str(program) in message for message in found)
+    assert errors(steps, SAFE_HEAD) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ('sh -c "$T"', "executed by `sh`"),
+        ("bash -ec $T", "executed by `bash`"),
+        ('python3 -c "${T}"', "executed by `python`"),
+        ('eval "x=${T:-1}"', "executed by `eval`"),
+        ('"$T" now', "the name of the program"),
+        ('cd x; sh -c "$(cat "$T")"', "executed by `sh`"),
+        ('echo "$T" $T; test "$T" = x && printf %s "$T" > "$T"', None),
+        ('T=ls; sh -c "$T"', None),
+        ('sh -c "$S" && sh -c "$TT" && sh -c "${#T}"', None),
+        ('sh -c \'echo "$1"\' _ "$T"', None),
+        ("echo '$T' \\$T # sh -c $T", None),
+        ('python tool.py "$T"', None),
+    ],
+)
+def test_a_variable_with_the_text_is_not_executed(text: str, program: str | None) -> None:
+    steps = f"  - id: use\n    type: shell\n    {ENV}\n    run: |\n      {text}\n"
+    found = errors(steps)
+    assert len(found) == (program is not None)
+    assert all(str(program) in message and "`$T`" in message for message in found)
+    assert errors(steps, SAFE_HEAD) == []
+    assert errors(steps, allow_unquoted=True) == []
+
+
+def test_a_variable_of_what_is_around_counts_unless_a_nearer_one_is_clean() -> None:
+    around = f"  - {{id: c, type: if, condition: true, {ENV}, then: [{{id: use, type: shell, run: 'eval $T'%s}}]}}\n"
+    assert len(errors(around % "")) == 1
+    assert errors(around % ", env: {T: ls}") == []
+    assert errors(around % ", env: {T: null}") == []
+    argv = f"  - {{id: use, type: shell, argv: [sh, -c, 'exec $T'], {ENV}}}\n"
+    assert len(errors(argv)) == 1
+    assert errors(argv.replace("[sh, -c, 'exec $T']", "[echo, 'exec $T']")) == []
+    (wrong,) = errors(f"  - {{id: use, type: shell, run: 'eval $T {{{{ ( }}}}', {ENV}}}\n")
+    assert "executed" not in wrong
+
+
+def test_a_variable_of_a_called_file_is_looked_at_with_what_the_caller_hands_over(tmp_path: Path) -> None:
+    (tmp_path / "sub.yml").write_text(
+        "workflow: {id: a, name: A}\ninputs: {x: {}}\nenv: {T: '{{ inputs.x }}'}\n"
+        "steps: [{id: s, type: shell, run: 'eval $T'}]\n"
+    )
+    call = "  - {id: c, type: workflow, workflow: sub.yml, input: {x: '%s'}}\n"
+    (message,) = errors(call % AGENT, find_workflow=finder(tmp_path))
+    assert "in sub.yml, line 4, `$T` is text that nobody has read" in message
+    assert errors(call % "ls", find_workflow=finder(tmp_path)) == []
+
+
+def test_a_hostile_nest_of_substitutions_is_read_in_time() -> None:
+    text = "$(" * 3000 + "echo {{ steps.agent.output.text | sh }} " * 300
+    started = time.process_time()
+    errors(f"  - {{id: use, type: shell, run: '{text}'}}\n")
+    assert time.process_time() - started < 10

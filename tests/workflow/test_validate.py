@@ -52,6 +52,14 @@ def test_the_cases_are_valid_but_for_the_one_that_is_wrong_on_purpose(path: Path
     assert str(caught.value).count("`dup` is taken") == 1
 
 
+def test_the_bare_on_of_a_retry_keeps_its_name() -> None:
+    listed = problems("steps: [{id: s, type: shell, run: x, retry: {on: [foo]}}, {id: t, type: slot, retry: {on: 5}}]")
+    assert [(problem.path, problem.message) for problem in listed] == [
+        ("steps[0].retry.on[0]", listed[0].message),
+        ("steps[1].retry.on", "`on` must be a list, not the number 5"),
+    ]
+
+
 SHELL = "{id: s, type: shell, run: x"
 
 
@@ -117,6 +125,14 @@ SHELL = "{id: s, type: shell, run: x"
         ("{id: x, type: parallel, branches: {yes: []}}", "the name of a branch must be text"),
         ("{id: x, type: parallel, branches: {'a:b': []}}", "must not be empty or contain"),
         ("{id: x, type: parallel, branches: {a: []}, max_concurrency: []}", "must be a number or an expression"),
+        (
+            "{id: x, type: gate, message: m, options: [yes, no], on_reject: skip}",
+            "entry 0 must be text, not the boolean true; put it in quotes (YAML reads a bare yes, no, on or off as",
+        ),
+        (
+            "{id: x, type: fan-out, items: [1, 2], min_success: 3, step: {id: i, type: slot}}",
+            "`min_success` is 3, but `items` has only 2 items",
+        ),
         ("{id: x, type: fan-out, items: 5, step: {id: i, type: slot}}", "`items` must be a list or an expression"),
         ("{id: x, type: fan-out, items: [], step: []}", "`step` must be a mapping"),
         ("{id: x, type: fan-out, items: [], step: {id: i, type: slot}, min_success: 1.5}", "a share between 0 and 1"),
@@ -162,7 +178,12 @@ def test_errors_in_one_step(step: str, words: str) -> None:
             "{id: s, type: fan-out, items: [], max_concurrency: x, step: {id: i, type: slot}}",
             '`max_concurrency` is the text "x" and counts as 1',
         ),
-        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 0}", "counts as 1"),
+        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 0}", "is the number 0 and counts as 1"),
+        ("{id: s, type: parallel, branches: {a: []}, max_concurrency: 1.5}", "is the number 1.5 and counts as 1"),
+        (
+            "{id: s, type: fan-out, items: 'a, b', step: {id: i, type: slot}}",
+            '`items` is the text "a, b", not a list; write [a, b], or an expression',
+        ),
         (SHELL + ", retry: {on: [exit, timout]}}", "kind `timout`; did you mean `timeout`?"),
         (SHELL + ", retry: {'on': [qqqqqqq]}}", "kind `qqqqqqq`; there are exit"),
         ("{id: a.b, type: slot}", "expressions cannot name it"),
@@ -187,7 +208,7 @@ def test_an_unknown_type_is_said_in_one_sentence() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        "{id: s, type: shell, run: 'echo {{ inputs.name }} {{ context.run_id }} {{ steps.s.output.stdout }}'}",
+        "{id: s, type: shell, run: 'echo {{ inputs.name }} {{ context.run_id }}'}",
         "{id: s, type: shell, argv: [echo, '{{ inputs.name }}'], retry: {attempts: 3, on: [exit]}}",
         "{id: s, type: while, condition: '{{ iterations.s < 3 }}', steps: [{id: t, type: slot}]}",
         "{id: s, type: fan-out, items: '{{ inputs.name }}', "
@@ -195,7 +216,7 @@ def test_an_unknown_type_is_said_in_one_sentence() -> None:
         "{id: s, type: fan-out, items: ['{{ nope }}'], max_concurrency: '2', step: {id: t, type: slot, name: x}}",
         "{id: s, type: switch, expression: 1, cases: {2: [], true: [{id: t, type: slot}]}, default: null}",
         "{id: s, type: if, condition: ' True ', then: [], else: null, when: '{{ inputs.name }}'}",
-        "{id: s, command: speckit.plan, input: {args: '{{ inputs.name }}'}, capture_max_bytes: -1, timeout: 5}",
+        "{id: s, integration: codex, command: speckit.plan, input: {args: '{{ inputs.name }}'}, capture_max_bytes: -1, timeout: 5}",
         "{id: s, type: gate, message: m, options: [ABORT, ok], verdict_input: name}",
     ],
 )
@@ -221,6 +242,12 @@ def test_steps_that_are_right(step: str) -> None:
         ),
         ("inputs: {a: {type: number, default: x}}", 2, "must be a number"),
         ("inputs: {a: {enum: [b, c], default: d}}", 2, "must be one of b, c"),
+        (
+            "outputs: {a: '{{ inputs.b }}'}",
+            2,
+            '`a` must be a mapping, not the text "{{ inputs.b }}"; write `a: {value: ...}`',
+        ),
+        ("inputs: {a: text}", 2, "; write `a: {type: string, default: ...}`"),
         ("inputs: {a: {enum: b}}", 2, "`enum` must be a list"),
         ("secrets: [A-B]", 2, "no name for an environment variable"),
         ("secrets: {token: 'A B'}", 2, "no name for an environment variable"),
@@ -454,3 +481,82 @@ steps:
 )
 def test_bounds(value: Any, bound: int | None) -> None:
     assert concurrency(value) == bound
+
+
+def test_references_to_steps_that_have_not_run_read_as_null() -> None:
+    text = """
+env: {E: "{{ steps.a.output }}"}
+steps:
+  - {id: a, type: shell, run: "echo {{ steps.a.output.stdout }} {{ steps.b.status }}", when: "{{ steps.late.status }}"}
+  - {id: b, type: if, condition: "{{ steps.then.status }}", then: [{id: then, type: slot}], else: [{id: else, type: slot, when: "{{ steps.then.status }}"}]}
+  - id: p
+    type: parallel
+    branches:
+      l: [{id: l, type: slot, when: "{{ steps.r.status }}"}]
+      r: [{id: r1, type: slot}, {id: r, type: slot, when: "{{ steps.l.status and steps.r1.status }}"}]
+  - id: f
+    type: fan-out
+    items: "{{ [steps.late.output] }}"
+    step: {id: it, type: if, condition: "{{ steps.late.status or steps.two.status }}", then: [{id: one, type: slot, when: "{{ steps.two.status }}"}, {id: two, type: slot, when: "{{ steps.one.status }}"}]}
+  - {id: sw, type: switch, expression: x, cases: {x: [{id: x1, type: slot}, {id: x2, type: slot, when: "{{ steps.x1.status }}"}], y: [{id: y, type: slot, when: "{{ steps.x1.status }}"}]}}
+  - {id: late, type: shell, run: "echo {{ steps.a.output }} {{ steps.then.status }} {{ steps.r.status }} {{ steps.f.output }}"}
+outputs: {o: {value: "{{ steps.late.output }}"}}
+"""
+    behind = "runs after this one and reads as null here; move this step behind it"
+    apart = "stands in another branch of `%s`, which this one cannot see; it reads as null"
+    assert found(text) == [
+        "warning 3: the step `a` (line 5) has not run when `env` is evaluated; it reads as null",
+        "warning 5: the step `a` (line 5) is this step itself, which has not run yet; it reads as null",
+        f"warning 5: the step `b` (line 6) {behind}",
+        f"warning 5: the step `late` (line 17) {behind}",
+        f"warning 6: the step `then` (line 6) {behind}",
+        f"warning 6: the step `then` (line 6) {apart % 'b'}",
+        f"warning 10: the step `r` (line 11) {apart % 'p'}",
+        f"warning 11: the step `l` (line 10) {apart % 'p'}",
+        f"warning 14: the step `late` (line 17) {behind}",
+        f"warning 15: the step `late` (line 17) {behind}",
+        f"warning 15: the step `two` (line 15) {behind}",
+        f"warning 15: the step `two` (line 15) {behind}",
+        f"warning 16: the step `x1` (line 16) {apart % 'sw'}",
+    ]
+
+
+def test_in_a_loop_a_later_step_is_that_of_the_pass_before() -> None:
+    text = """
+steps:
+  - id: w
+    type: while
+    condition: "{{ steps.b.status != 'skipped' and steps.w.status == null }}"
+    steps:
+      - {id: a, type: shell, run: "echo {{ steps.b.output }} {{ steps.a.output }} {{ steps.w:b:0.output }}"}
+      - {id: p, type: parallel, branches: {l: [{id: l, type: slot, when: "{{ steps.r.status }}"}], r: [{id: r, type: slot}]}}
+      - {id: f, type: fan-out, items: [1], step: {id: it, type: if, condition: "{{ steps.b.status }}", then: [{id: x, type: slot, when: "{{ steps.y.status }}"}, {id: y, type: slot}]}}
+      - {id: b, type: shell, run: echo}
+"""
+    # An item's own steps are new in each pass.
+    behind = "the step `y` (line 10) runs after this one and reads as null here; move this step behind it"
+    assert found(text) == [f"warning 10: {behind}"]
+
+
+@pytest.mark.parametrize(
+    ("step", "column"),
+    [
+        ("{id: s, type: shell, run: 'echo {{ inputs.name'}", 37),
+        ("{id: s, type: shell, run: 'echo {{ inputs.name }} {{ inputs.name'}", 55),
+        ("{id: s, type: shell, argv: [echo, '{{ inputs.name }']}", 40),
+        ("{id: s, type: prompt, integration: codex, prompt: '{{'}", 56),
+        ("{id: s, type: workflow, workflow: '{{ x', input: {}}", 40),
+        ("{id: s, type: slot, env: {A: '{{ x'}}", 35),
+    ],
+)
+def test_braces_that_do_not_close_are_said(step: str, column: int) -> None:
+    (problem,) = problems(f"inputs: {{name: {{}}}}\nsteps:\n  - {step}\n")
+    assert (problem.severity, problem.line, problem.column) == ("warning", 4, column)
+    assert problem.message == "its `{{` is never closed by `}}`, so it stays as it is written"
+    (problem,) = problems(f"inputs: {{name: {{}}}}\nsteps:\n  - {step}\n", strict=True)
+    assert problem.severity == "error"
+
+
+def test_braces_that_do_not_close_are_said_at_the_top_level_too() -> None:
+    text = "env: {A: '{{ x'}\nsteps: [{id: s, type: slot}]\noutputs: {o: {value: '{{ y }'}}\n"
+    assert [line.split(":")[0] for line in found(text)] == ["warning 2", "warning 4"]

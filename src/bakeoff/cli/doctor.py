@@ -50,7 +50,7 @@ def command(as_json: bool) -> None:
         )
     except BakeoffError as failure:
         settings, own = Settings(), Check("settings", False, None, str(failure))
-    checks = [*_versions(), *_machine(here), *_workspaces(), own]
+    checks = [*_versions(), *_machine(here), *_workspaces(), *_sandbox(), own, *_step_types(settings)]
     agents = _agents(settings, here)
     if as_json:
         found = {"ok": all(check.ok for check in checks)}
@@ -151,6 +151,43 @@ def _workspaces() -> list[Check]:
             f"slots are overlay mounts, kept in {cache_root()}" if found.overlay is None else None,
             None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
+    ]
+
+
+def _step_types(settings: Settings) -> list[Check]:
+    """Whether the step types that the settings name can be loaded; nothing where they name none."""
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.workflow.own_types import step_types
+
+    if settings.step_types is None:
+        return []
+    try:
+        names = step_types(settings).registered()
+    except BakeoffError as failure:
+        advice = f"{failure}; mend the file, or take `step_types` out of the settings"
+        return [Check("step types", False, str(settings.step_types), advice)]
+    return [Check("step types", True, f"{', '.join(names)} in {settings.step_types}")]
+
+
+def _sandbox() -> list[Check]:
+    """What holds back code that nobody has read: each is tried for real."""
+    from bakeoff.workspace.sandbox.machine import look
+    from bakeoff.workspace.sandbox.policy import SandboxPolicy
+    from bakeoff.workspace.sandbox.sandbox import protection_of
+
+    found = look()
+    missing = protection_of(SandboxPolicy(), found).missing
+    advice = f'{"; ".join(missing)}. Code under sandbox = "full" is refused here: set "weak"' if missing else None
+    words = "full: files, network, processes" if not missing else "weak"
+    parts = (
+        ("process space", found.namespaces, "mounts, processes, network and a root of its own"),
+        ("landlock", found.landlock, "file rules" + (", signals, abstract sockets" if found.scopes else "")),
+        ("seccomp", found.seccomp, "a filter of system calls"),
+    )
+    if sys.platform == "darwin":
+        parts = (("sandbox-exec", found.seatbelt, "files and network; not tested"),)
+    return [Check("sandbox", True, words, advice)] + [
+        Check(f"sandbox: {name}", True, None if problem else text, problem) for name, problem, text in parts
     ]
 
 

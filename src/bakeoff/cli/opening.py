@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import sys
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from bakeoff.cli.say import hide, say
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, JournalError
+from bakeoff.engine.journal import open_to_read
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 from bakeoff.report.escape import visible
 from bakeoff.report.words import counted
@@ -57,7 +62,7 @@ def open_run(run_id: str | None) -> RunFolder:
     runs = store()
     try:
         folder = runs.open(run_id) if run_id is not None else _latest(runs)
-        hide_secrets_of(folder.definition / "workflow.yml")
+        hide_secrets_of(folder.definition / "workflow.yml", called=called_texts_of(folder))
         return folder
     except BakeoffError as failure:
         fail(failure)
@@ -102,24 +107,33 @@ def refuse_losses(folder: RunFolder) -> None:
     )
 
 
-def hide_secrets_of(file: Path) -> None:
-    """Keep the present values of the secrets that a workflow file names out of what is printed from now on."""
-    hide({})
-    try:
-        text = file.read_text("utf-8", "replace")
-    except OSError:  # a program's run has no such file
-        return
-    if "secrets" not in text:
-        return
-    import yaml
+def hide_secrets_of(*files: Path, called: Iterable[str] = ()) -> None:
+    """Keep the present values of the secrets that workflow files name out of what is printed from now on.
 
+    Args:
+        files: the files; one that cannot be read names none.
+        called: texts of the files that they call.
+    """
+    hide({})
+    texts = list(called)
+    for file in files:
+        with suppress(OSError):  # a program's run has no such file
+            texts.append(file.read_text("utf-8", "replace"))
+    if any("secrets" in text for text in texts):
+        from bakeoff.workflow.secrets import present, secrets_of
+
+        hide(present(secrets_of(*texts)))
+
+
+def called_texts_of(folder: RunFolder) -> list[str]:
+    """The run's own copies of the files that it calls, read without its nodes; none where they cannot be read."""
+    query = "SELECT kind, body FROM entry WHERE kind = 'called' OR (kind = 'decide' AND path LIKE '%#workflow')"
     try:
-        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  (both are safe)
-    except (yaml.YAMLError, RecursionError):
-        return
-    names = found.get("secrets") if isinstance(found, dict) else None
-    if isinstance(names, list):
-        hide({name: os.environ.get(name, "") for name in names if isinstance(name, str)})
+        with closing(open_to_read(folder.journal)) as db:
+            rows = [(kind, json.loads(body)) for kind, body in db.execute(query)]
+    except (JournalError, sqlite3.DatabaseError, ValueError):
+        return []
+    return [text for kind, found in rows for text in (found.values() if kind == "called" else [found["text"]])]
 
 
 def refuse(text: str) -> NoReturn:

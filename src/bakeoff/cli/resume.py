@@ -38,7 +38,7 @@ def command(
     Exit status: as for `run`.
     """
     from bakeoff.cli.ending import parse_inputs, run_to_end
-    from bakeoff.cli.opening import hide_secrets_of, refuse_losses, store
+    from bakeoff.cli.opening import called_texts_of, hide_secrets_of, refuse_losses, store
     from bakeoff.workflow.job import Conditions, resume
 
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
@@ -50,7 +50,8 @@ def command(
         from bakeoff.cli.planning import print_plan
         from bakeoff.workflow.explain import plan_resume
 
-        hide_secrets_of(edit or runs.open(run).definition / "workflow.yml")
+        folder = runs.open(run)
+        hide_secrets_of(edit or folder.definition / "workflow.yml", called=called_texts_of(folder))
         print_plan(plan_resume(runs, run, inputs, conditions, edit), as_json=as_json)
         return
     if not despite_damage:

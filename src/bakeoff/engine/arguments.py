@@ -15,7 +15,7 @@ from typing import Any
 
 from bakeoff.engine.budget import KINDS
 from bakeoff.engine.codec import JSON, Codec
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, text_of
 from bakeoff.engine.retry import ONCE, Retry
 
 
@@ -36,8 +36,8 @@ class CallOptions:
     reserve: Mapping[str, float] | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> CallOptions:
-        """The options a caller named.
+    def of(cls, options: Mapping[str, Any], *more: str) -> CallOptions:
+        """The options a caller named; `more` are those that the caller's function has besides.
 
         Raises:
             TypeError: there is no such option.
@@ -45,7 +45,7 @@ class CallOptions:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                raise TypeError(f"fan_out has no option {name!r}; there are {', '.join(known)}")
+                raise TypeError(f"fan_out has no option {name!r}; there are {', '.join((*known, *more))}")
         return cls(**options)
 
     def check(
@@ -198,7 +198,7 @@ def check_isolated(function: object) -> None:
     except Exception as failure:
         raise ValueError(
             f"isolate: a worker process must be able to import the function, so it stands at the top of a module: "
-            f"{failure}"
+            f"{text_of(failure)}"
         ) from failure
     main = getattr(sys.modules["__main__"], "__file__", None)
     if getattr(function, "__module__", None) == "__main__" and not (main and os.path.isfile(main)):

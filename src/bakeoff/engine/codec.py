@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, text_of
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 _SCALARS = frozenset({str, int, bool, float, type(None)})
@@ -55,7 +55,7 @@ def strict_json(value: Any) -> str:
     try:
         return _encode(value)
     except (TypeError, ValueError, RecursionError) as failure:
-        raise TypeError(f"{type(value).__name__} is not JSON ({failure}); give a codec") from None
+        raise TypeError(f"{type(value).__name__} is not JSON ({text_of(failure)}); give a codec") from None
 
 
 def argument_json(value: Any, name: str) -> str:

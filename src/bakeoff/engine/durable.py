@@ -19,14 +19,15 @@ from typing import Any, Generic, TypeVar
 import anyio
 
 from bakeoff.engine.arguments import CallOptions, amounts, check_name, project_folder, whole
-from bakeoff.engine.blocking import call_blocking
+from bakeoff.engine.blocking import call_in_thread, is_async, warn_not_stopped
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.codec import JSON, Codec, argument_json
-from bakeoff.engine.errors import BakeoffError, RunBusyError, the_failure
+from bakeoff.engine.errors import BakeoffError, RunBusyError, described, the_failure
 from bakeoff.engine.events import Events
 from bakeoff.engine.failures import is_cancel
 from bakeoff.engine.fan_out import fan_out as fan_out_items
+from bakeoff.engine.isolated import Workers
 from bakeoff.engine.journal import Backlog, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.nesting import CURRENT, HeldLeaf, waiting
@@ -77,6 +78,10 @@ class DurableRun:
     closed: bool = False
     _calls: set[anyio.CancelScope] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=count)
+    _workers: Workers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._workers = Workers(str(self.run.root) if keeps(self.run) else None)
 
     async def fan_out(
         self,
@@ -133,7 +138,7 @@ class DurableRun:
         options.check(
             function, items, durable=keeps(self.run), lanes=self.run.lanes.sizes, ceilings=self.run.budget.ceilings
         )
-        call = _Call(self.run, function, options, next(self._numbers))
+        call = _Call(self.run, self._workers, function, options, next(self._numbers))
         async with self.joined():
             return await self._ends(call, items)
 
@@ -188,11 +193,12 @@ class DurableRun:
         if self.closed:
             raise BakeoffError("this run is over: `durable` has returned; call it again with the run's name")
 
-    def _close(self) -> None:
-        """What is still waiting in a task of its own would wait for ever."""
+    async def _close(self) -> None:
+        """What is still waiting in a task of its own would wait for ever; and workers end with the run."""
         self.closed = True
         for scope in tuple(self._calls):
             scope.cancel()
+        await self._workers.close()
 
 
 def keeps(run: Run) -> bool:
@@ -203,8 +209,10 @@ def keeps(run: Run) -> bool:
 class _Call:
     """One function being fanned out."""
 
-    def __init__(self, run: Run, function: Callable[[Any], Any], options: CallOptions, number: int) -> None:
-        self.run, self.function, self.options = run, function, options
+    def __init__(
+        self, run: Run, workers: Workers, function: Callable[[Any], Any], options: CallOptions, number: int
+    ) -> None:
+        self.run, self.workers, self.function, self.options = run, workers, function, options
         self.name = options.title(function)
         # Where nothing is kept there is nothing to find again: every call of the run is another.
         self.place = f"{self.name}~{number}" if number else self.name
@@ -212,9 +220,7 @@ class _Call:
         self.amounts = options.amounts(run.budget.ceilings)
         self.backlog = Backlog(options.max_concurrency)
         self.durable = keeps(run)
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
-        )
+        self.is_async = is_async(function)
         self.limiter = anyio.CapacityLimiter(options.max_concurrency)
         self.seen: dict[str, int] = {}
         self.raised: dict[int, BaseException] = {}
@@ -260,13 +266,10 @@ class _Call:
     async def _apply(self, item: Any) -> Any:
         if self.is_async:
             return await self.function(item)
-        result = await call_blocking(
-            self.function,
-            item,
-            isolate=self.options.isolate,
-            limiter=self.limiter,
-            events=self.run.events,
-            token=str(self.run.root) if self.durable else None,
+        if self.options.isolate:
+            return await self.workers.call(self.function, item, limiter=self.limiter)
+        result = await call_in_thread(
+            self.function, item, limiter=self.limiter, left=lambda: warn_not_stopped(self.run.events, self.function)
         )
         return await result if inspect.isawaitable(result) else result
 
@@ -347,7 +350,7 @@ class _Main(Generic[Value]):
         try:
             return await self.function(handle)
         finally:
-            handle._close()
+            await handle._close()
 
     async def job(self, run: Run) -> Ending:
         """The same as the job of a session."""
@@ -361,7 +364,7 @@ class _Main(Generic[Value]):
                 raise
             # What would end the program ends the session in order first.
             status = RunStatus.PAUSED if isinstance(failure, KeyboardInterrupt) else RunStatus.FAILED
-            return Ending(status, f"{type(failure).__name__}: {failure}".rstrip(": "))
+            return Ending(status, described(failure).rstrip(": "))
         return Ending(RunStatus.COMPLETED)
 
 
@@ -447,7 +450,7 @@ async def fan_out(
             raise TypeError("an open run has its project and events already: give them to `durable`")
         return await run.fan_out(function, items, **options)
     check_name(run)
-    checked = CallOptions.of(options)
+    checked = CallOptions.of(options, "run", "project", "events")
     checked.check(function, items, durable=run is not None, lanes=(LEAVES,), ceilings=())
     return await durable(
         lambda handle: handle.fan_out(function, items, **options),

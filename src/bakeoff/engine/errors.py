@@ -39,3 +39,16 @@ def the_failure(raised: BaseException) -> BakeoffError | None:
         return None
     found = [the_failure(part) for part in raised.exceptions]
     return None if None in found else found[0]
+
+
+def text_of(failure: BaseException) -> str:
+    """What `failure` says; its own `__str__` may fail, too."""
+    try:
+        return str(failure)
+    except Exception as second:
+        return f"(it has no text: its __str__ raised {type(second).__name__})"
+
+
+def described(failure: BaseException) -> str:
+    """The kind of `failure` and what it says."""
+    return f"{type(failure).__name__}: {text_of(failure)}"

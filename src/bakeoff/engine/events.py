@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from bakeoff.engine.errors import described
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Record, RunStatus
 
@@ -127,4 +128,4 @@ class Events:
                 consumer(event)
             except Exception as failure:
                 self._consumers.remove(consumer)
-                self.emit(Warned(event.at, f"{consumer!r} failed and hears no more events: {failure!r}"))
+                self.emit(Warned(event.at, f"{consumer!r} failed and hears no more events: {described(failure)}"))

@@ -1,24 +1,39 @@
-"""What supervisor and sweep know of the system's processes: who descends from whom, signals, reaping."""
+"""What supervisor, workers and sweep know of the system's processes: who descends from whom, signals, reaping."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+
+FIRST_LOOK, LAST_LOOK = 0.0005, 0.05
+"""Seconds between two looks at what is being killed; they grow from the one to the other."""
 
 
 def adopt_orphans() -> bool:
     """Make this process the subreaper of its descendants; False where the system has no such thing."""
+    return _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent() -> bool:
+    """Have this process killed when the thread that forked it ends; False where the system has no such thing."""
+    return _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _prctl(option: int, value: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
 
-    return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0  # type: ignore[no-any-return]
+    return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0  # type: ignore[no-any-return]
 
 
 def process_table() -> dict[int, tuple[int, int]]:
@@ -70,6 +85,45 @@ def send_signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def kill_trees(roots: Collection[int]) -> dict[int, int]:
+    """KILL `roots` and everything below them; every process that was killed, with the root that led to it.
+
+    All are stopped before the first is killed: only descent names what has hidden its marks, so no parent may die
+    before its children are known, and none may start another meanwhile.
+    """
+    doomed: dict[int, int] = {}
+    new = {root: root for root in roots}
+    while new:
+        for pid in new:
+            send_signal(pid, signal.SIGSTOP)
+        doomed.update(new)
+        children = children_in(process_table())
+        new = {pid: root for root in roots for pid in descendants(root, children) if pid not in doomed}
+    for pid in doomed:
+        send_signal(pid, signal.SIGKILL)
+    return doomed
+
+
+def end_descendants(groups: Collection[int] = ()) -> None:
+    """Kill every descendant of this process, which is their subreaper, and return when none is left.
+
+    Args:
+        groups: what to kill where there is no /proc: negative numbers, the way kill(2) takes process groups.
+    """
+    pause = FIRST_LOOK
+    while True:
+        table = process_table()
+        for pid in descendants(os.getpid(), children_in(table)) if table else groups:
+            send_signal(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(pause)
+        pause = min(pause * 1.5, LAST_LOOK)
 
 
 def wait_one(before: Callable[[int], None]) -> tuple[int, int]:

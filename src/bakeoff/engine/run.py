@@ -14,7 +14,7 @@ import anyio
 
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, described
 from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
 from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, decode_record, encode, encode_record
@@ -344,4 +344,4 @@ async def _guarded(work: Work, attempt: int, timeout: float | None) -> Outcome:
 def _said(failure: BaseException) -> str:
     if is_stray(failure):
         return f"{type(failure).__name__}: something that the work waited for was cancelled, the work was not"
-    return f"{type(failure).__name__}: {failure}"
+    return described(failure)

@@ -13,7 +13,7 @@ import anyio
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, the_failure
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, described, text_of, the_failure
 from bakeoff.engine.events import Events, RunChanged, Warned
 from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
@@ -145,7 +145,7 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
         bug: BaseException = raised
         while isinstance(bug, BaseExceptionGroup) and len(bug.exceptions) == 1:
             bug = bug.exceptions[0]
-        ending = Ending(RunStatus.FAILED, f"{type(bug).__name__}: {bug}")
+        ending = Ending(RunStatus.FAILED, described(bug))
         raise
     finally:
         with anyio.CancelScope(shield=True):
@@ -234,7 +234,7 @@ async def _ended(run: Run, job: Job) -> Ending:
         if isinstance(failure, JournalError):
             raise failure from raised
         status = RunStatus.BUDGET_SPENT if isinstance(failure, BudgetSpentError) else RunStatus.FAILED
-        return Ending(status, str(failure))
+        return Ending(status, text_of(failure))
 
 
 async def _watch_signals(stop: _Stop, terms: Terms, *, task_status: anyio.abc.TaskStatus[None]) -> None:

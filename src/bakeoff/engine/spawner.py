@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import select
-import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,14 +16,14 @@ import anyio.abc
 import anyio.lowlevel
 import anyio.to_thread
 
+from bakeoff.engine.attach import ROOT, start_attached
 from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, Output, SpawnError
-from bakeoff.engine.proctable import adopt_orphans, children_in, descendants, process_table, send_signal
+from bakeoff.engine.proctable import adopt_orphans, kill_trees
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored, excerpt
 from bakeoff.engine.sweep import end_adopted
 
-ROOT = str(Path(__file__).parents[2])
 START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.engine.supervisor import main; main()"
 """How the supervisor starts: without site-packages, and bakeoff's own directory last on its path."""
 
@@ -220,12 +217,7 @@ class _Link:
 
     def kill_all(self) -> None:
         """KILL everything under the supervisor, then itself: in its stead, because it does not do it."""
-        killed: set[int] = set()
-        while new := set(descendants(self.process.pid, children_in(process_table()))) - killed:
-            for pid in new:
-                send_signal(pid, signal.SIGKILL)
-            killed |= new
-        self.process.kill()
+        kill_trees({self.process.pid})
 
     def _write(self, data: bytes) -> None:
         if self.dead:
@@ -340,46 +332,11 @@ class _Link:
 
 
 def _start_supervisor(token: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    stdin = None if _is_open(0) else subprocess.DEVNULL
-    stderr = None if _is_open(2) else subprocess.DEVNULL
     # Measured with coverage it needs site-packages, otherwise it starts faster and safer without.
     flags = [] if "COVERAGE_PROCESS_CONFIG" in os.environ else ["-I", "-S"]
-    inherited: list[int] = []
-    ours, theirs = socket.socketpair()
-    with theirs:
-        try:
-            ours.setblocking(False)
-            # Above the standard streams, which may be closed and their numbers taken by what is opened here.
-            inherited.append(fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
-            if hasattr(os, "pidfd_open"):
-                pidfd = os.pidfd_open(os.getpid())
-                inherited.append(fcntl.fcntl(pidfd, fcntl.F_DUPFD_CLOEXEC, 3))
-                os.close(pidfd)
-            process = subprocess.Popen(
-                [sys.executable, *flags, "-c", START, *map(str, inherited), ROOT],
-                stdin=stdin,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env={**os.environ, "BAKEOFF_RUN": token, "PYTHONPATH": ROOT},
-                cwd="/",
-                start_new_session=True,
-                pass_fds=inherited,
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            for fd in inherited:
-                os.close(fd)
-    return ours, process
-
-
-def _is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True
+    env = {**os.environ, "BAKEOFF_RUN": token, "PYTHONPATH": ROOT}
+    (link,), process = start_attached(START, links=1, flags=flags, env=env, stdout=subprocess.DEVNULL, cwd="/")
+    return link, process
 
 
 def _absolute(path: str) -> str:

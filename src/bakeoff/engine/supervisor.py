@@ -20,7 +20,7 @@ import time
 
 from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.launch import CannotStart, launch
-from bakeoff.engine.proctable import adopt_orphans, children_in, descendants, process_table, send_signal, wait_one
+from bakeoff.engine.proctable import adopt_orphans, end_descendants, send_signal, wait_one
 from bakeoff.engine.streams import Mask, Stream
 from bakeoff.engine.trees import Trees
 
@@ -374,19 +374,7 @@ class Supervisor:
 
     def purge(self) -> None:
         """Kill every descendant and return when none is left."""
-        pause = 0.0005
-        while True:
-            table = process_table()
-            groups = [-leaf.pid for leaf in self.leaves.values()]
-            for pid in descendants(os.getpid(), children_in(table)) if table else groups:
-                send_signal(pid, signal.SIGKILL)
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            except ChildProcessError:
-                return
-            time.sleep(pause)
-            pause = min(pause * 1.5, LAST_LOOK)
+        end_descendants([-leaf.pid for leaf in self.leaves.values()])
 
 
 def _poller() -> tuple[Any, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from bakeoff.engine.proctable import children_in, descendants, environment, process_table, send_signal
+from bakeoff.engine.proctable import children_in, descendants, environment, kill_trees, process_table, send_signal
 
 PATIENCE = 2.0
 """Seconds a sweep waits for what it killed to be gone."""
@@ -43,7 +43,7 @@ def survivors(is_dead: Callable[[str], bool]) -> list[Survivor]:
 
 
 def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
-    """Kill the processes of dead runs and wait, at most `PATIENCE` seconds, until they are gone.
+    """Kill the processes of dead runs and all below them; wait, at most `PATIENCE` seconds, until they are gone.
 
     Returns:
         Every process that was killed.
@@ -51,9 +51,9 @@ def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
     killed: dict[int, Survivor] = {}
     end = time.monotonic() + PATIENCE
     while (left := survivors(is_dead)) and time.monotonic() < end:
-        for survivor in left:
-            send_signal(survivor.pid, signal.SIGKILL)
-            killed[survivor.pid] = survivor
+        tokens = {survivor.pid: survivor.token for survivor in left}
+        for pid, root in kill_trees(tokens).items():
+            killed[pid] = Survivor(pid, tokens.get(pid, tokens[root]))
         time.sleep(0.002)
     return list(killed.values())
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
-from bakeoff.engine.blocking import call_blocking
-from bakeoff.engine.events import Events
+from bakeoff.engine.blocking import is_async
+from bakeoff.judge.isolating import isolating
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.judge.threads import beside_loop
 from bakeoff.judge.verdict import ValidationResult, verdict_of
@@ -21,9 +18,6 @@ if TYPE_CHECKING:
     from bakeoff.judge.parses import ParsesRequirement
     from bakeoff.judge.regex import RegexRequirement
     from bakeoff.model.protocol import Model
-
-ISOLATED = 8
-"""Most worker processes of isolated functions at once."""
 
 
 class Cost(IntEnum):
@@ -97,13 +91,13 @@ class Requirement:
         if is_async(self.function):
             return verdict_of(await self.function(argument))
         if self.isolate:
-            found = await call_blocking(
-                _called_for, CURRENT.get(), self.function, argument,
-                isolate=True, limiter=anyio.CapacityLimiter(ISOLATED), events=Events(),
-            )  # fmt: skip
-            return verdict_of(found)
+            return verdict_of(await self._isolated(argument))
         left = lambda: subject.not_stopped.append(f"requirement {self.description!r} goes on in its thread")  # noqa: E731
         return verdict_of(await beside_loop(self.function, argument, left=left))
+
+    async def _isolated(self, argument: Any) -> Any:
+        async with isolating() as (workers, limiter):
+            return await workers.call(_called_for, CURRENT.get(), self.function, argument, limiter=limiter)
 
     @staticmethod
     def regex(pattern: str, description: str | None = None, **options: Any) -> RegexRequirement:
@@ -132,13 +126,6 @@ class Requirement:
         from bakeoff.judge.judged import JudgedRequirement
 
         return JudgedRequirement(description, model, **options)
-
-
-def is_async(function: object) -> bool:
-    """Whether calling it gives something to await."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  (an object may be async to call)
-    )
 
 
 def _called_for(attempt: CurrentAttempt | None, function: Callable[..., Any], argument: Any) -> Any:

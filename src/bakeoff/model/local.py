@@ -93,11 +93,13 @@ class LocalModel:
 
     async def __aexit__(self, *details: object) -> None:
         tasks, self._tasks = self._tasks, None
-        if tasks is not None:
-            tasks.cancel_scope.cancel()
-            # Without the details: a failure of the body is not for a group to wrap.
-            await tasks.__aexit__(None, None, None)
-        await self._stack.aclose()
+        try:
+            if tasks is not None:
+                tasks.cancel_scope.cancel()
+                # Without the details: a failure of the body is not for a group to wrap.
+                await tasks.__aexit__(None, None, None)
+        finally:
+            await self._stack.aclose()
 
     async def generate(self, request: Request) -> Reply:
         """Generate one reply, from a prompt to continue or from messages; see `Model`.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bakeoff.judge.requirement import Cost, Requirement, is_async
+from bakeoff.engine.blocking import is_async
+from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.threads import beside_loop
 from bakeoff.judge.verdict import ValidationResult

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.engine.arguments import amounts, check_retry, number
+from bakeoff.engine.blocking import is_async
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.judge.panel import ORDERS, Order
-from bakeoff.judge.requirement import Cost, is_async
+from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.model.protocol import TRANSIENT, Model
 from bakeoff.sampling.action import Ask, Call, Ticket

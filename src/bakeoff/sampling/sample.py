@@ -20,6 +20,7 @@ from bakeoff.engine.history import used
 from bakeoff.engine.record import Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.sync import run_sync
+from bakeoff.judge.isolating import isolating
 from bakeoff.judge.requirement import as_requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.model.protocol import Model
@@ -187,7 +188,8 @@ class _Call:
             self.loop_budget = check_budget("loop_budget", started.loop_budget)
             self.concurrency_budget = check_budget("concurrency_budget", started.concurrency_budget)
             self.prefix = self._prefix()
-            result = await carry_out()
+            async with isolating():
+                result = await carry_out()
             return result
         except BaseException as failure:
             raised = failure

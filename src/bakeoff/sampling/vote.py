@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal
 
-from bakeoff.engine.race import race
+from bakeoff.engine.race import RaceResult, race
 from bakeoff.judge.threads import beside_loop
 from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import Sampler
@@ -65,10 +65,9 @@ class MajorityVotingStrategy(SamplingStrategy):
         make = self.lane_maker(sampler)
         first = 0
         for last in self._rounds(total):
-            start = first
-            ended = await race(
+            ended: RaceResult[Attempt | None] = await race(
                 last - first,
-                lambda rank, start=start: make(start + rank),  # type: ignore[misc]
+                _later(make, first),
                 lambda _: self.mode == "fastest" and self._certain(sampler, total),
                 bound=sampler.concurrency_budget,
                 mode=self.mode,
@@ -133,3 +132,10 @@ def _voters(sampler: Sampler) -> list[Attempt]:
     """Whose votes count, by id: those that pass, or all that were judged where none does."""
     judged = [sampler.attempts[number] for number in sorted(sampler.attempts) if sampler.attempts[number].judged]
     return [attempt for attempt in judged if attempt.status == "passed"] or judged
+
+
+def _later(make: Callable[[int], Any], start: int) -> Callable[[int], Awaitable[Attempt | None]]:
+    async def voter(rank: int) -> Attempt | None:
+        return await make(start + rank)  # type: ignore[no-any-return]
+
+    return voter

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
+from bakeoff.workflow.document import Document
 from bakeoff.workflow.find import find_workflow
 from bakeoff.workflow.problems import suggestion
 from bakeoff.workflow.tree import Entry, Tree
@@ -31,6 +32,21 @@ def literal_name(entry: Entry) -> str | None:
     """The name that a `workflow` step calls, unless an expression gives it."""
     name = entry.raw.get("workflow")
     return name if isinstance(name, str) and name and "{{" not in name else None
+
+
+def has_budget(data: dict[Any, Any]) -> bool:
+    """Whether a file sets ceilings."""
+    budget = data.get("budget")
+    return isinstance(budget, dict) and any(ceiling is not None for ceiling in budget.values())
+
+
+def check_budget(tree: Tree, entry: Entry, callee: Document) -> None:
+    """A budget in a file that is called would not be kept: budgets are those of the run."""
+    if has_budget(callee.data):
+        line = callee.position(("budget",), key=True)[0]
+        where = f"the workflow `{entry.raw['workflow']}` has a `budget` (line {line})"
+        advice = "which has no effect where it is called; put it into the file that is run"
+        tree.error((*entry.path, "workflow"), f"{where}, {advice}")
 
 
 def check_inputs(tree: Tree, entry: Entry, callee: dict[Any, Any]) -> None:

@@ -203,8 +203,20 @@ def _check_fan_out(tree: Tree, entry: Entry) -> None:
     items, share = entry.raw.get("items"), entry.raw.get("min_success")
     if "items" in entry.raw and not isinstance(items, (list, str)):
         tree.error((*entry.path, "items"), f"`items` must be a list or an expression, not {shown(items)}")
+    elif isinstance(items, str) and "{{" not in items:
+        message = f'`items` is {shown(items)}, not a list; write [a, b], or an expression such as "{{{{ inputs.x }}}}"'
+        tree.warn((*entry.path, "items"), message)
+    if isinstance(items, list) and _too_many(share, len(items)):
+        count = f"{len(items)} item{'' if len(items) == 1 else 's'}"
+        tree.error((*entry.path, "min_success"), f"`min_success` is {share}, but `items` has only {count}")
     if isinstance(share, float) and share > 1 and not share.is_integer():
         tree.error((*entry.path, "min_success"), "`min_success` is a whole number, or a share between 0 and 1")
+
+
+def _too_many(share: Any, count: int) -> bool:
+    """Whether more items are to succeed than there are; a share of them is never too much."""
+    number = isinstance(share, int | float) and not isinstance(share, bool)
+    return number and not (isinstance(share, float) and share <= 1) and share > count
 
 
 def _check_concurrency(tree: Tree, entry: Entry) -> None:
@@ -214,8 +226,16 @@ def _check_concurrency(tree: Tree, entry: Entry) -> None:
         return
     if isinstance(value, (dict, list)):
         tree.error(path, f"`max_concurrency` must be a number or an expression, not {shown(value)}")
-    elif value is not None and concurrency(value) is None:
-        tree.warn(path, f"`max_concurrency` is {shown(value)} and counts as 1; write a whole number from 1")
+    elif complaint := odd_concurrency(value):
+        tree.warn(path, f"`max_concurrency` {complaint}")
+
+
+def odd_concurrency(value: Any) -> str | None:
+    """What to say of a value of `max_concurrency` that counts as another one; None where it means what it says."""
+    bound = concurrency(value)
+    if value is None or (bound is not None and (isinstance(value, str) or bound == value)):
+        return None
+    return f"is {shown(value)} and counts as {bound or 1}; write a whole number from 1"
 
 
 def _check_parallel(tree: Tree, entry: Entry) -> None:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bakeoff.workflow.definition import Workflow
 
 AGENT_STEPS = frozenset({"command", "prompt"})
+
+FindCopy: TypeAlias = Callable[[str, Path | None], Workflow | None]
+"""The workflow that a step calls, given the name and the file of the caller; None where it cannot be seen."""
+
+TERMS = 20
+"""Kinds of items, and steps, that a bound names one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,70 +24,117 @@ class Calls:
 
     Attributes:
         most: how many there are at most, leaving aside what is open.
-        open: what multiplies or adds calls in a number that is not known yet.
+        each: how many more for each item of fan-outs whose items are not known yet, by their ids from inside out.
+        unseen: steps that call a workflow whose name is only known during the run.
     """
 
     most: int = 0
-    open: tuple[str, ...] = ()
+    each: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.most or self.each)
 
     def __add__(self, other: Calls) -> Calls:
-        return Calls(self.most + other.most, (*self.open, *other.open))
+        each = {fans: self.each.get(fans, 0) + other.each.get(fans, 0) for fans in (*self.each, *other.each)}
+        return Calls(self.most + other.most, each, self.unseen + other.unseen)
+
+    def __or__(self, other: Calls) -> Calls:
+        """The larger of two, of which one happens."""
+        each = {fans: max(self.each.get(fans, 0), other.each.get(fans, 0)) for fans in (*self.each, *other.each)}
+        return Calls(max(self.most, other.most), each, self.unseen + other.unseen)
 
     def times(self, factor: int) -> Calls:
         """The same, so many times."""
-        return Calls(self.most * factor, self.open)
+        return Calls(self.most * factor, {fans: count * factor for fans, count in self.each.items()}, self.unseen)
+
+    def for_each(self, fan: str) -> Calls:
+        """The same for each item of a fan-out."""
+        each = {(*fans, fan): count for fans, count in self.each.items()}
+        return Calls(0, {(fan,): self.most, **each} if self.most else each, self.unseen)
+
+    def inside(self, call: str) -> Calls:
+        """The same with ids as they are outside the step that calls the workflow; what is too much to name is cut."""
+        each = {tuple(f"{call}/{fan}" for fan in fans): count for fans, count in list(self.each.items())[:TERMS]}
+        return Calls(self.most, each, tuple(f"{call}/{step}" for step in self.unseen[:TERMS]))
 
     def __str__(self) -> str:
-        if not self.open:
-            return f"at most {self.most} agent call{'' if self.most == 1 else 's'}"
-        return f"{self.most} agent calls and more: {'; '.join(self.open)}"
+        terms = [(count, "".join(f" for each item of {fan}" for fan in fans)) for fans, count in self.each.items()]
+        if self.most or not terms:
+            terms.insert(0, (self.most, ""))
+        count, whose = terms[0]
+        words = [f"at most {count} agent call{'' if count == 1 else 's'}{whose}"]
+        words += [f"{count}{whose}" for count, whose in terms[1:TERMS]]
+        words += [f"those of the workflow that step {step} chooses" for step in self.unseen[:TERMS]]
+        return ", and ".join(words)
 
 
-def most_calls(steps: Iterable[Any]) -> Calls:
-    """The bound for a list of steps, tries and passes included."""
-    return sum((_step(step) for step in steps), Calls())
+@dataclass(slots=True)
+class _Counter:
+    """Counts through workflows that call others; `known` has those counted already, by file."""
+
+    find: FindCopy
+    known: dict[Path, Calls] = field(default_factory=dict)
+
+    def steps(self, steps: Iterable[Any], file: Path | None) -> Calls:
+        """The bound for a list of steps in a file, tries and passes included."""
+        return sum((self.step(step, file) for step in steps), Calls())
+
+    def step(self, step: Any, file: Path | None) -> Calls:
+        once = Calls(1) if step.type in AGENT_STEPS else self.held(step, file)
+        return once.times(step.retry.attempts if step.retry else 1)
+
+    def held(self, step: Any, file: Path | None) -> Calls:
+        """The bound for one try of a step that holds others."""
+        match step.type:
+            case "if":
+                return self.steps(step.then, file) | self.steps(step.else_ or (), file)
+            case "switch":
+                found = self.steps(step.default or (), file)
+                for steps in step.cases.values():
+                    found |= self.steps(steps, file)
+                return found
+            case "while" | "do-while":
+                return self.steps(step.steps, file).times(step.max_iterations)
+            case "parallel":
+                return sum((self.steps(steps, file) for steps in step.branches.values()), Calls())
+            case "fan-out":
+                each = self.step(step.step, file)
+                return each.times(len(step.items)) if isinstance(step.items, list) else each.for_each(step.id)
+            case "workflow":
+                return self.called(step, file)
+            case _:
+                return Calls()
+
+    def called(self, step: Any, file: Path | None) -> Calls:
+        workflow = self.find(step.workflow, file) if "{{" not in step.workflow else None
+        if workflow is None or workflow.path is None:
+            return Calls(unseen=(step.id,))
+        if workflow.path not in self.known:
+            self.known[workflow.path] = self.steps(workflow.steps, workflow.path)
+        return self.known[workflow.path].inside(step.id)
 
 
-def _step(step: Any) -> Calls:
-    tries = step.retry.attempts if step.retry else 1
-    if step.type in AGENT_STEPS:
-        return Calls(tries)
-    return _inside(step).times(tries)
+def most_calls(workflow: Workflow, find: FindCopy) -> Calls:
+    """The bound for a workflow and all that it calls."""
+    return _Counter(find).steps(workflow.steps, workflow.path)
 
 
-def _inside(step: Any) -> Calls:
-    match step.type:
-        case "if":
-            return _larger([step.then, step.else_ or ()])
-        case "switch":
-            return _larger([*step.cases.values(), step.default or ()])
-        case "while" | "do-while":
-            return most_calls(step.steps).times(step.max_iterations)
-        case "parallel":
-            return sum((most_calls(steps) for steps in step.branches.values()), Calls())
-        case "fan-out":
-            each = _step(step.step)
-            if isinstance(step.items, list) or each == Calls():
-                return each.times(len(step.items) if isinstance(step.items, list) else 0)
-            return Calls(0, (f"{each.most} for each item of {step.id}, not counted yet", *each.open))
-        case "workflow":
-            return Calls(0, (f"those of workflow {step.workflow}",))
-        case _:
-            return Calls()
+def announcement(workflow: Workflow, find: FindCopy, ceilings: Mapping[str, float], made: float = 0) -> str | None:
+    """What to say before the first call; None where no agent is known to be called.
 
-
-def _larger(branches: Iterable[Iterable[Any]]) -> Calls:
-    found = [most_calls(steps) for steps in branches]
-    return Calls(max(calls.most for calls in found), tuple(word for calls in found for word in calls.open))
-
-
-def announcement(steps: Iterable[Any], ceilings: Mapping[str, float]) -> str | None:
-    """What to say before the first call; None where no agent is called."""
-    calls = most_calls(steps)
-    if calls == Calls() or (calls.most == 0 and all("workflow" in word for word in calls.open)):
+    Args:
+        workflow: what is run.
+        find: finds what it calls.
+        ceilings: the budget, by kind.
+        made: calls that were made in earlier sessions.
+    """
+    calls = most_calls(workflow, find)
+    if not calls:
         return None
+    earlier = f" ({made:g} made already)" if made else ""
     bounds = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items())
     if not bounds:
-        return f"{calls}; no budget is set"
+        return f"{calls}{earlier}; no budget is set"
     over = "; tokens are counted when a call has ended, so calls under way may go over" if "tokens" in ceilings else ""
-    return f"{calls}; budget: {bounds}{over}"
+    return f"{calls}{earlier}; budget: {bounds}{over}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.history import History
+from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.store import RunStore
@@ -16,12 +17,14 @@ from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
 from bakeoff.workflow.interpreter import Place, Setting
-from bakeoff.workflow.job import Conditions, input_values, load, resumable, workflow_setting
+from bakeoff.workflow.job import Conditions, input_values, load, resumable, step_types, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
+from bakeoff.workflow.secrets import present, secrets_of
 from bakeoff.workflow.steps import CONTAINERS
 from bakeoff.workflow.steps.branch import case_of, cases
-from bakeoff.workflow.steps.call import choose
+from bakeoff.workflow.steps.call import choose, copies
+from bakeoff.workflow.steps.fan_out import too_few_items
 from bakeoff.workflow.steps.leaf import prepare
 from bakeoff.workflow.validate import reread_workflow
 from bakeoff.workflow.values import is_list, plain
@@ -52,9 +55,11 @@ def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], conditions:
     """
     settings = load_settings(store.project)
     workflow = load(path, store.project, settings, conditions)
-    values = input_values(workflow, inputs, store.project, conditions)
+    secrets = secrets_of(workflow.text, *copies(workflow, store.project, step_types(settings)).values())
+    values = input_values(workflow, inputs, store.project, conditions, secrets)
     run = Run(root=store.runs / "new")
-    return _plan(workflow, workflow_setting(run, workflow, settings, store.project, path.absolute().parent, values))
+    folder = path.absolute().parent
+    return _plan(workflow, workflow_setting(run, workflow, settings, store.project, folder, values, secrets))
 
 
 def plan_resume(
@@ -71,7 +76,7 @@ def plan_resume(
         found.history.edited()
     run = Run(root=found.folder.root, history=found.history)
     folder = found.source.parent
-    setting = workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs)
+    setting = workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs, found.secrets)
     return _plan(found.workflow, setting, before)
 
 
@@ -260,7 +265,10 @@ class _Plan:
         if not is_list(items):
             self.add(place, "run", "fails: `items` is no list")
             return unknown | {place.step.id}
-        self.add(place, "run", f"{len(items)} items")
+        if (error := too_few_items(place.step.min_success, len(items))) is not None:
+            self.add(place, "run", f"fails: {error}")
+            return unknown | {place.step.id}
+        self.add(place, "run", f"{len(items)} item{'' if len(items) == 1 else 's'}")
         chains, left, ran = [], False, False
         for index, item in enumerate(items):
             path = f"{place.path}:{place.step.step.id}:{index}"
@@ -312,7 +320,9 @@ class _Plan:
             return self.unknown(place, waits, unknown)
         inner = _called(place)
         self.add(place, "run", f"workflow {inner.id}")
-        inputs = resolve_inputs(inner.inputs, plain(place.values("input")) if place.step.input else {})
+        given = plain(place.values("input")) if place.step.input else {}
+        masker = Masker(present(place.setting.secrets))
+        inputs = resolve_inputs(inner.inputs, given, Path(place.setting.project), masker)
         scope = Scope(None, {"inputs": inputs, "context": place.scope.lookup("context")}, chain=place.scope.chain)
         place.scope.follow("workflow", inner.text)
         self.inherit(scope, place.scope)

@@ -56,6 +56,14 @@ class Template:
         return tuple(part for part in self.parts if isinstance(part, Block))
 
     @property
+    def unclosed(self) -> int | None:
+        """Offset of a `{{` that no `}}` closes, which stays as text; None where there is none."""
+        tail = self.parts[-1] if self.parts else self.source
+        if not isinstance(tail, str) or "{{" not in tail:
+            return None
+        return len(self.source) - len(tail) + tail.index("{{")
+
+    @property
     def references(self) -> tuple[str, ...]:
         """Every path that it uses, as written, without repetition."""
         found = {path.text: None for block in self.blocks if block.node for path in paths(block.node)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
-from bakeoff.workflow.messages import shown
+from bakeoff.workflow.messages import quoting, shown
 from bakeoff.workflow.models import InputDeclaration
 from bakeoff.workflow.problems import suggestion
 
@@ -35,7 +35,7 @@ def _same(value: Any, allowed: Any) -> bool:
 
 def _string(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"must be text, not {shown(value)}; put it in quotes")
+        raise ValueError(f"must be text, not {shown(value)}{quoting(value)}")
     return value
 
 

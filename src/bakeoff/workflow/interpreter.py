@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError, OutputLostError
-from bakeoff.engine.events import NodeStarted
+from bakeoff.engine.events import NodeStarted, Warned
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Record, RunStatus, Status
@@ -69,6 +69,9 @@ class Setting:
         allow_unquoted: let text from agents into shell commands as it is.
         lanes: lanes that steps around this one name for all they hold.
         cwd: the folder that a step around this one gives to all it holds.
+        secrets: the variables whose values are masked in this run.
+        announcement: how many calls of agents there may be, to be said before the first; None where none is known.
+        said: what was warned of already and is not to be said again.
     """
 
     run: Run
@@ -85,6 +88,15 @@ class Setting:
     allow_unquoted: bool = False
     lanes: tuple[str, ...] = ()
     cwd: str | None = None
+    secrets: frozenset[str] = frozenset()
+    announcement: str | None = None
+    said: set[Any] = field(default_factory=set)
+
+    def announce(self) -> None:
+        """Say how many calls there may be, once in a session."""
+        if self.announcement is not None and "calls" not in self.said:
+            self.said.add("calls")
+            self.run.events.emit(Warned(self.run.clock.wall(), self.announcement))
 
 
 @dataclass(slots=True)
@@ -183,12 +195,13 @@ async def run_step(place: Place) -> Halt | None:
             return await run_leaf(place)
         return await run_container(place, container)
     except (ExpressionError, OutputLostError) as failure:
-        return Halt(RunStatus.FAILED, _where(step, place.path, failure), place.path, raised=True)
+        return Halt(RunStatus.FAILED, where(step, place.path, failure), place.path, raised=True)
     except BudgetSpentError as failure:
         return Halt(RunStatus.BUDGET_SPENT, str(failure), place.path)
 
 
-def _where(step: StepModel, path: str, failure: BakeoffError) -> str:
+def where(step: StepModel, path: str, failure: BakeoffError | str) -> str:
+    """The message of a failure with the place in the file that it comes from."""
     line, column = step.position
     return f"step {path} (line {line}, column {column}): {failure}"
 

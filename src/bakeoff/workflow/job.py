@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,17 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.agents import agents_of, unknown_by_inputs
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
 from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
+from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
-from bakeoff.workflow.step_type import StepTypes
-from bakeoff.workflow.steps.call import copies
+from bakeoff.workflow.secrets import called_texts, present, secrets_of
+from bakeoff.workflow.steps.call import copies, find_copy
 from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import plain
 
@@ -78,6 +80,7 @@ def load(path: Path, project: Path, settings: Settings, conditions: Conditions) 
         step_types=step_types(settings),
         find_workflow=finder(project),
         lanes=settings.lanes,
+        agents=agents_of(settings),
     )
     now = SystemClock().wall()
     for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):
@@ -90,6 +93,7 @@ def input_values(
     given: Mapping[str, Any],
     project: Path,
     conditions: Conditions,
+    secrets: Iterable[str],
     earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The value of every input, from what is given now or was given earlier; names that nobody declares are events.
@@ -100,11 +104,21 @@ def input_values(
     unknown = undeclared(workflow.inputs, given)
     if unknown and conditions.strict:
         raise BakeoffError("\n".join(unknown))
-    masker = Masker({name: os.environ.get(name, "") for name in workflow.secrets})
-    values = resolve_inputs(workflow.inputs, {**(earlier or {}), **given}, project, masker)
+    values = resolve_inputs(workflow.inputs, {**(earlier or {}), **given}, project, Masker(present(secrets)))
     for text in unknown:
         conditions.events.emit(Warned(SystemClock().wall(), text))
     return values
+
+
+def _warn_of_agents(
+    workflow: Workflow,
+    values: Mapping[str, Any],
+    settings: Settings,
+    conditions: Conditions,
+    secrets: Iterable[str],
+) -> None:
+    for text in unknown_by_inputs(workflow, values, agents_of(settings), Masker(present(secrets))):
+        conditions.events.emit(Warned(SystemClock().wall(), text))
 
 
 async def start(
@@ -117,8 +131,10 @@ async def start(
     project = store.project
     settings = load_settings(project)
     workflow = load(path, project, settings, conditions)
-    values = input_values(workflow, inputs, project, conditions)
     called = copies(workflow, project, step_types(settings))
+    secrets = secrets_of(workflow.text, *called.values())
+    values = input_values(workflow, inputs, project, conditions, secrets)
+    _warn_of_agents(workflow, values, settings, conditions, secrets)
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -135,7 +151,7 @@ async def start(
         "created_at": SystemClock().wall(),
         "bakeoff": __version__,
     }
-    job = _Job(folder, workflow, settings, conditions, path.absolute().parent, values, project)
+    job = _Job(folder, workflow, settings, conditions, path.absolute().parent, values, project, secrets)
 
     async def prepare(run: Run) -> None:
         await run.keep_called(called)
@@ -145,7 +161,12 @@ async def start(
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """A run that can be taken up again, and what it would go on with."""
+    """A run that can be taken up again, and what it would go on with.
+
+    Attributes:
+        secrets: the variables that its files name as secrets.
+        called: copies of what an edited file calls; None where nothing was edited.
+    """
 
     folder: RunFolder
     history: History
@@ -153,6 +174,8 @@ class Resumable:
     workflow: Workflow
     inputs: dict[str, Any]
     source: Path
+    secrets: tuple[str, ...]
+    called: dict[str, str] | None
 
 
 def resumable(
@@ -173,23 +196,27 @@ def resumable(
     if not history.meta:
         raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
     status, _ = folder.standing(history)
-    refuse_resume(folder, status)
+    refuse_resume(folder, status, edited=edit is not None)
     source = Path(history.meta["source"])
     if edit is None:
         text = (folder.definition / "workflow.yml").read_text("utf-8")
         workflow = reread_workflow(text, source.name, source, step_types(settings))
+        called = None
+        secrets = secrets_of(text, *called_texts(history))
     else:
         workflow = load(edit, store.project, settings, conditions)
+        called = copies(workflow, store.project, step_types(settings))
+        secrets = secrets_of(workflow.text, *called.values())
     hidden = [
         name
         for name, value in history.inputs.items()
-        if workflow.secrets and isinstance(value, str) and MASK in value and name not in inputs
+        if secrets and isinstance(value, str) and MASK in value and name not in inputs
     ]
     if hidden:
         again = " ".join(f"-i {name}=VALUE" for name in hidden)
         raise BakeoffError(f"run {run_id} was given a secret as input, which is not kept: give it again with {again}")
-    values = input_values(workflow, inputs, store.project, conditions, history.inputs)
-    return Resumable(folder, history, settings, workflow, values, source)
+    values = input_values(workflow, inputs, store.project, conditions, secrets, history.inputs)
+    return Resumable(folder, history, settings, workflow, values, source, secrets, called)
 
 
 async def resume(
@@ -200,29 +227,37 @@ async def resume(
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
     found = resumable(store, run_id, inputs, conditions, edit)
+    folder, workflow = found.folder, found.workflow
+    if inputs or edit is not None:
+        _warn_of_agents(workflow, found.inputs, found.settings, conditions, found.secrets)
     job = _Job(
-        found.folder, found.workflow, found.settings, conditions, found.source.parent, found.inputs, store.project
+        folder, workflow, found.settings, conditions, found.source.parent, found.inputs, store.project, found.secrets
     )
 
     async def prepare(run: Run) -> None:
-        if edit is not None:
-            _write(found.folder.definition / "workflow.yml", found.workflow.text)
+        if found.called is not None:
+            _write(folder.definition / "workflow.yml", workflow.text)
             await run.start_over()
-            await run.keep_called(copies(found.workflow, store.project, step_types(found.settings)))
+            await run.keep_called(found.called)
         if inputs or edit is not None:
             await run.note("inputs", found.inputs).committed()
 
-    return found.folder, await job.run(prepare=prepare)
+    return folder, await job.run(prepare=prepare)
 
 
-def refuse_resume(folder: RunFolder, status: RunStatus) -> None:
-    """Say no to a run that is live or has nothing left to do.
+def refuse_resume(folder: RunFolder, status: RunStatus, *, edited: bool = False) -> None:
+    """Say no to a run that is live, was ended by a person, or has nothing left to do; an edit may give it more to do.
 
     Raises:
         BakeoffError: it is.
     """
-    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
-        raise BakeoffError(f"run {folder.id} is {status}; it cannot be resumed")
+    if status is RunStatus.ABORTED:
+        raise BakeoffError(f"run {folder.id} is aborted; it cannot be resumed: start a new one with `bakeoff run`")
+    if status is RunStatus.COMPLETED and not edited:
+        raise BakeoffError(
+            f"run {folder.id} is completed; it cannot be resumed as it is: to run what a changed file adds, "
+            f"`bakeoff resume {folder.id} --edit FILE`"
+        )
     if folder.alive():
         folder.lock().release()  # says by whom it is run
 
@@ -238,6 +273,7 @@ class _Job:
     workflow_dir: Path
     inputs: dict[str, Any]
     project: Path
+    secrets: tuple[str, ...]
 
     async def run(
         self,
@@ -245,7 +281,7 @@ class _Job:
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
         workflow = self.workflow
-        masker = Masker(self.secrets())
+        masker = Masker(self.secret_values())
         folder = str(self.workflow_dir)
         base = {**os.environ, "BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
         base["BAKEOFF_RUN_ID"] = self.folder.id
@@ -269,9 +305,9 @@ class _Job:
 
         return await run_session(self.folder, job, terms, meta=meta, prepare=prepare)
 
-    def secrets(self) -> dict[str, str]:
+    def secret_values(self) -> dict[str, str]:
         """The secrets' values; one that cannot be masked is said."""
-        values = {name: os.environ.get(name, "") for name in self.workflow.secrets}
+        values = present(self.secrets)
         for name, value in values.items():
             if 0 < len(value.encode()) < SHORTEST:
                 text = f"secret {name} has less than {SHORTEST} bytes and is not masked"
@@ -297,12 +333,14 @@ class _Job:
 
     async def interpret(self, run: Run, spawner: Spawner) -> Ending:
         workflow = self.workflow
-        setting = workflow_setting(run, workflow, self.settings, self.project, self.workflow_dir, self.inputs)
+        folder = self.workflow_dir
+        setting = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
         setting.processes, setting.asker = spawner, self.conditions.asker
         setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
-        text = announcement(workflow.steps, run.budget.ceilings)
-        if text is not None:
-            run.events.emit(Warned(run.clock.wall(), text))
+        find = find_copy(run.history.called, self.project, setting.step_types)
+        setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))
+        if not run.history.spans:  # a resumed run may have no call left, and says it before the first one
+            setting.announce()
         while True:
             ending = await self.walk(setting)
             gate = ending.facts.get("gate") if ending.status is RunStatus.PAUSED else None
@@ -332,7 +370,13 @@ class _Job:
 
 
 def workflow_setting(
-    run: Run, workflow: Workflow, settings: Settings, project: Path, folder: Path, inputs: dict[str, Any]
+    run: Run,
+    workflow: Workflow,
+    settings: Settings,
+    project: Path,
+    folder: Path,
+    inputs: dict[str, Any],
+    secrets: Iterable[str],
 ) -> Setting:
     """What all steps of a workflow share; processes and asker are for the session to add."""
     return Setting(
@@ -344,6 +388,7 @@ def workflow_setting(
         workflow_dir=str(folder),
         defaults={"integration": workflow.integration, "model": workflow.model, "options": workflow.options},
         inputs=inputs,
+        secrets=frozenset(secrets),
     )
 
 
@@ -374,49 +419,3 @@ def _write(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-
-
-_types: dict[Path | None, StepTypes] = {}
-
-
-def step_types(settings: Settings) -> StepTypes:
-    """The step types of a project; the file that its settings name is loaded once.
-
-    Passes on BakeoffError: that file cannot be loaded.
-    """
-    found = _types.get(settings.step_types)
-    if found is None:
-        found = StepTypes()
-        if settings.step_types is not None:
-            _load_types(settings.step_types, found)
-        _types[settings.step_types] = found
-    return found
-
-
-def _load_types(file: Path, types: StepTypes) -> None:
-    """Register every step type that a Python file defines.
-
-    Raises:
-        BakeoffError: it cannot be run, or defines none.
-        KeyboardInterrupt: somebody pressed Ctrl-C meanwhile.
-    """
-    import runpy
-
-    try:
-        names = runpy.run_path(str(file))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as failure:  # also SystemExit, which would end the command as if all were well
-        raise BakeoffError(f"step types {file}: {type(failure).__name__}: {failure}") from failure
-    found = [
-        value
-        for value in names.values()
-        if isinstance(value, type)
-        and value.__module__ == "<run_path>"
-        and hasattr(value, "model")
-        and hasattr(value, "run")
-    ]
-    if not found:
-        raise BakeoffError(f"step types {file}: it defines no class with `name`, `model` and `run`")
-    for kind in found:
-        types.register(kind())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.workflow.document import Document
 from bakeoff.workflow.models import Strict
-from bakeoff.workflow.problems import Path, Problem, suggestion
+from bakeoff.workflow.problems import Path, Problem, key_name, suggestion
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -30,6 +30,8 @@ _BOUNDS = {
     "less_than": ("lt", "less than"),
     "less_than_equal": ("le", "at most"),
 }
+_SHAPES = {"outputs": "{value: ...}", "inputs": "{type: string, default: ...}"}
+"""How an entry of these top-level mappings is written."""
 _PATTERNS = {
     "id": "must be small letters, digits and hyphens, with a letter or digit at both ends",
     "version": 'must be three numbers, as in "1.0.0"',
@@ -68,7 +70,7 @@ def _problem(
     document: Document, at: Path, path: Path, errors: list[ErrorDetails], data: Any, model: type[Strict]
 ) -> Problem:
     first = errors[0]
-    name = str(path[-1]) if path else ""
+    name = key_name(at + path) if path else ""
     kind = first["type"]
     if kind == "extra_forbidden":
         known = _fields(model, path[:-1])
@@ -83,8 +85,11 @@ def _problem(
         return document.problem(
             "error", at + path, f"the key {first['input']!r} must be text; put it in quotes", key=True
         )
-    subject = f"`{name}`" if isinstance(path[-1] if path else 0, str) else f"entry {name}" if path else "this"
-    return document.problem("error", at + path, f"{subject} {_requirement(errors, name)}")
+    numbered = bool(path) and isinstance(path[-1], int) and name == str(path[-1])
+    subject = f"entry {name}" if numbered else f"`{name}`" if path else "this"
+    shape = _SHAPES.get(str(path[0])) if not at and len(path) == 2 and kind in _WANTED else None
+    remedy = f"; write `{name}: {shape}`" if shape else ""
+    return document.problem("error", at + path, f"{subject} {_requirement(errors, name)}{remedy}")
 
 
 def _requirement(errors: list[ErrorDetails], name: str) -> str:
@@ -94,7 +99,8 @@ def _requirement(errors: list[ErrorDetails], name: str) -> str:
         return _other(rest[0], name)
     if "a number" in wanted and "a whole number" in wanted:
         wanted.remove("a whole number")
-    return f"must be {' or '.join(wanted)}, not {shown(errors[0]['input'])}"
+    value = errors[0]["input"]
+    return f"must be {' or '.join(wanted)}, not {shown(value)}{quoting(value) if 'text' in wanted else ''}"
 
 
 def _other(error: ErrorDetails, name: str) -> str:
@@ -116,6 +122,13 @@ def _other(error: ErrorDetails, name: str) -> str:
 def _near(error: ErrorDetails, context: dict[str, Any]) -> str:
     words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
     return suggestion(error["input"], words) if isinstance(error["input"], str) else ""
+
+
+def quoting(value: Any) -> str:
+    """How to make text of a value that YAML does not take for text; nothing where quotes would not help."""
+    if isinstance(value, bool):
+        return "; put it in quotes (YAML reads a bare yes, no, on or off as a boolean)"
+    return "; put it in quotes" if isinstance(value, int | float) else ""
 
 
 def shown(value: Any) -> str:

@@ -24,6 +24,7 @@ RECORD_KEYS = (
 """What `steps.ID` has."""
 
 _FAN_NAMES = frozenset({"item", "index", "parent_item"})
+_LOOPS = frozenset({"while", "do-while"})
 _ARITHMETIC = re.compile(r"\s[-+*/%]\s|\w[+*/%]\w|^\d+e\d+$")
 
 
@@ -99,6 +100,9 @@ def _compiled(tree: Tree, path: Path, text: str) -> Template | None:
     except ExpressionError as failure:
         _note(tree, path, text, failure)
         return None
+    if template.unclosed is not None:
+        message = "its `{{` is never closed by `}}`, so it stays as it is written"
+        tree.note_in("warning", path, message, text, template.unclosed)
     return None if template.is_literal else template
 
 
@@ -168,19 +172,53 @@ def _complaint(tree: Tree, use: Use, path: NamePath, inputs: list[str]) -> str |
 
 def _in_loop(entry: Entry | None) -> bool:
     while entry is not None:
-        if entry.type_name in {"while", "do-while"}:
+        if entry.type_name in _LOOPS:
             return True
         entry = entry.parent
     return False
 
 
+def _unseen(tree: Tree, use: Use, named: Entry) -> str | None:
+    """Why a text cannot see the record of a step that is there: it has not ended when the text is evaluated."""
+    what = f"the step `{named.id}` (line {tree.document.position(named.path)[0]})"
+    if use.entry is None:
+        return f"{what} has not run when `env` is evaluated; it reads as null" if use.field == "env" else None
+    around = _around(use.entry)
+    shared = [entry for entry in around if entry in _around(named)]
+    if any(entry.type_name in _LOOPS and entry.scope is named.scope for entry in shared):
+        return None  # it may have run in an earlier pass
+    if named is use.entry:
+        return f"{what} is this step itself, which has not run yet; it reads as null"
+    if shared and shared[0] is not use.entry and shared[0] is not named and _apart(shared[0], use.entry, named):
+        return f"{what} stands in another branch of `{shared[0].id}`, which this one cannot see; it reads as null"
+    if named.order > use.entry.order:
+        return f"{what} runs after this one and reads as null here; move this step behind it"
+    return None
+
+
+def _around(entry: Entry) -> list[Entry]:
+    """A step and those it stands in, from the inside out."""
+    found = [entry]
+    while (parent := found[-1].parent) is not None:
+        found.append(parent)
+    return found
+
+
+def _apart(holder: Entry, one: Entry, other: Entry) -> bool:
+    """Whether two steps stand in different branches of the step that holds both."""
+    depth = len(holder.path)
+    length = 2 if one.path[depth] == other.path[depth] and one.path[depth] in {"cases", "branches"} else 1
+    return one.path[depth : depth + length] != other.path[depth : depth + length]
+
+
 def _step_complaint(tree: Tree, use: Use, path: NamePath, name: str) -> str | None:
     scope = use.entry.scope if use.entry else tree.scope
     # A path such as `steps.loop:body:1` names one pass of a loop or one item.
-    if scope.find(name.split(":")[0]) is None:
+    named = scope.find(name.split(":")[0])
+    if named is None:
         return f"there is no step `{name}` here; it reads as null{suggestion(name, scope.names())}"
     key = path.steps[1] if len(path.steps) > 1 else None
     if isinstance(key, str) and key not in RECORD_KEYS:
         rest = path.text.split(".", 2)[2]
         return f"`{path.text[:60]}` reads as null; did you mean `steps.{name}.output.{rest[:40]}`?"
-    return None
+    return _unseen(tree, use, named)

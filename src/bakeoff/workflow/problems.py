@@ -49,11 +49,18 @@ class InvalidWorkflowError(BakeoffError):
 def show_path(path: Path) -> str:
     """The path as people write it: `steps[3].then[0].run`."""
     text = ""
-    for part in path:
-        text += (
-            f"[{part}]" if isinstance(part, int) and not isinstance(part, bool) else f".{part}" if text else str(part)
-        )
+    for place, part in enumerate(path):
+        if isinstance(part, int) and not isinstance(part, bool):
+            text += f"[{part}]"
+        else:
+            name = key_name(path[: place + 1])
+            text += f".{name}" if text else name
     return text
+
+
+def key_name(path: Path) -> str:
+    """The last key of a path as it was written: YAML 1.1 reads the bare `on` of a `retry` as the boolean true."""
+    return "on" if path[-1] is True and path[-2:-1] == ("retry",) else str(path[-1])
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

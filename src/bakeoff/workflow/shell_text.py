@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection
+from typing import Generic, TypeVar
 
 from bakeoff.workflow.expressions import Block, Template
 from bakeoff.workflow.programs import executor
@@ -19,12 +21,16 @@ _WORD_START = " \t\n;&|("
 _COMMAND_END = ";&|\n)"
 _WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
 _QUOTED = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _NEAR = 1024
 """Characters after the beginning of a command that are split into words; more would make a long text slow."""
-Found = list[tuple[Block, str, str | None]]
+_LEVELS = 8
+"""Substitutions around a place that are looked at; more would make a hostile text slow."""
+_DOUBLE = 'inside "..."'
+Mark = TypeVar("Mark")
 
 
-def surroundings(template: Template) -> Found:
+def surroundings(template: Template) -> list[tuple[Block, str, str | None]]:
     """Each block with what it stands in, and the program that would execute it, if one would.
 
     What it stands in is `plain`, or words such as `inside "..."` that say why quoting fails there.
@@ -40,26 +46,45 @@ def surroundings(template: Template) -> Found:
     return _Reader(text, places).read()
 
 
+def executed_variables(template: Template, names: Collection[str]) -> list[tuple[str, str]]:
+    """The shell variables out of `names` whose values a command executes, each with the program that does.
+
+    One that the text sets itself is left out.
+    """
+    text = with_marks(template)
+    places = {
+        match.start(): match[1]
+        for match in _VARIABLE.finditer(text)
+        if match[1] in names and not re.search(rf"(?:^|[\s;&|(]){match[1]}=", text)
+    }
+    found = _Reader(text, places).read() if places else ()
+    return [(name, program) for name, where, program in found if program is not None and where in (PLAIN, _DOUBLE)]
+
+
 def with_marks(template: Template) -> str:
     """The text with `BLOCK` for each `{{ }}`."""
+    if template.is_literal:
+        return str(template.source)
     return "".join(part if isinstance(part, str) else BLOCK for part in template.parts)
 
 
-class _Reader:
+class _Reader(Generic[Mark]):
     """Walks the text once; `modes` is the stack of what is open: a quote, or the bracket that ends a command.
 
-    `starts` has, for each, where the present command begins.
+    `starts` has, for each, where the present command begins; `outer`, where a substitution stands in the command
+    around it, None for what is none.
     """
 
-    def __init__(self, text: str, places: dict[int, Block]) -> None:
+    def __init__(self, text: str, places: dict[int, Mark]) -> None:
         self.text, self.places = text, places
         self.modes: list[str] = [""]
         self.starts: list[int] = [0]
+        self.outer: list[int | None] = [None]
         self.heredocs: list[tuple[str, bool]] = []
         self.words: tuple[int, list[int], list[str]] = (-1, [], [])
-        self.found: Found = []
+        self.found: list[tuple[Mark, str, str | None]] = []
 
-    def read(self) -> Found:
+    def read(self) -> list[tuple[Mark, str, str | None]]:
         place = 0
         while place < len(self.text):
             place = self._step(place, self.text[place])
@@ -67,11 +92,20 @@ class _Reader:
 
     def _note(self, place: int, where: str) -> None:
         if place in self.places:
-            self.found.append((self.places[place], where, self._executor(place) if where == PLAIN else None))
+            read = where in (PLAIN, _DOUBLE)
+            self.found.append((self.places[place], where, self._executor(place) if read else None))
 
     def _executor(self, place: int) -> str | None:
-        """The program that would execute the word at `place`, by the words of its command before it."""
-        start = self.starts[-1]
+        """The program that would execute the word at `place`, or what a substitution makes of it."""
+        program = self._program(self.starts[-1], place)
+        for level in range(len(self.modes) - 1, max(0, len(self.modes) - 1 - _LEVELS), -1):
+            at = self.outer[level]
+            if program is None and at is not None:
+                program = self._program(self.starts[level - 1], at)
+        return program
+
+    def _program(self, start: int, place: int) -> str | None:
+        """The program that would execute the word at `place`, by the words before it of the command at `start`."""
         if self.words[0] != start:
             text = self.text[start : start + _NEAR].replace("\\\n", "  ")
             matches = list(_WORD.finditer(text))
@@ -81,14 +115,16 @@ class _Reader:
         near = place < start + _NEAR
         return executor(words, bisect_right(offsets, place) - 1 if near else len(offsets))
 
-    def _open(self, *modes: str, start: int | None = None) -> None:
+    def _open(self, *modes: str, start: int | None = None, outer: int | None = None) -> None:
         for mode in modes:
             self.modes.append(mode)
+            self.outer.append(outer)
             self.starts.append(self.starts[-1] if start is None else start)
 
     def _shut(self) -> None:
         self.modes.pop()
         self.starts.pop()
+        self.outer.pop()
 
     def _where(self) -> str:
         """What a command stands in that `| sh` does not protect from."""
@@ -120,7 +156,7 @@ class _Reader:
         return len(self.text) if end < 0 else end + 1
 
     def _double(self, place: int, sign: str) -> int:
-        self._note(place, 'inside "..."')
+        self._note(place, _DOUBLE)
         if sign == '"':
             self._shut()
         elif self.text.startswith("$(", place):
@@ -133,7 +169,7 @@ class _Reader:
         if self.text.startswith("$((", place):
             self._open(_ARITHMETIC, _ARITHMETIC)
             return place + 3
-        self._open(")", start=place + 2)
+        self._open(")", start=place + 2, outer=place)
         return place + 2
 
     def _command(self, place: int, sign: str) -> int:

@@ -90,6 +90,10 @@ class StepTypes:
         """Whether the output of a step type is text that nobody has read."""
         return name in UNTRUSTED or bool(getattr(self._custom.get(name), "untrusted", False))
 
+    def registered(self) -> list[str]:
+        """The step types that were registered, or loaded so far."""
+        return sorted(self._custom)
+
     def names(self) -> list[str]:
         """Every step type there is."""
         return sorted({*BUILT_IN, *self._custom, *self._entries()})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bakeoff.workflow.expression_nodes import Filtered, Items, Literal, Node, Path, paths
-from bakeoff.workflow.expressions import Block
+from bakeoff.workflow.expressions import Block, ExpressionError, Template, compile_template
 from bakeoff.workflow.names import Use
 from bakeoff.workflow.problems import Path as Place
 from bakeoff.workflow.programs import ITSELF, SHELLS, executor
-from bakeoff.workflow.shell_text import PLAIN, surroundings, with_marks
+from bakeoff.workflow.shell_text import PLAIN, executed_variables, surroundings, with_marks
 from bakeoff.workflow.tree import Entry, Scope, Tree
 
 Steps = tuple[str | int, ...]
@@ -240,7 +240,7 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
 
     Without `taint`, only the last.
     """
-    found: list[tuple[Place, str]] = []
+    found = _in_variables(tree, uses, taint) if taint is not None else []
     for use in uses:
         if use.entry is None or use.entry.type_name != "shell" or use.field not in {"run", "argv"}:
             continue
@@ -249,8 +249,56 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
             found += [(use.path, message) for message in _in_shell_text(use, taint)]
         elif program is not None and taint is not None:
             blocks = (block for block in use.template.blocks if taint.untrusted(block.node, use.entry))
-            found += [(use.path, _executed(block, program)) for block in blocks]
+            found += [(use.path, _executed(_shown(block), program)) for block in blocks]
     return found
+
+
+def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[Place, str]]:
+    """Where a shell step executes a variable that an `env`, its own or one around it, fills with untrusted text."""
+    untrusted = {
+        use.path: any(taint.untrusted(block.node, use.entry) for block in use.template.blocks)
+        for use in uses
+        if use.field == "env"
+    }
+    if not any(untrusted.values()):
+        return []
+    found = []
+    for entry in tree.entries:
+        names = _variables(tree, entry, untrusted) if entry.type_name == "shell" else ()
+        for path, text in _shell_texts(entry) if names else ():
+            for name, program in executed_variables(text, names):
+                found.append((path, _executed(f"${name}", program, "")))
+    return found
+
+
+def _variables(tree: Tree, entry: Entry, untrusted: Mapping[Place, bool]) -> set[str]:
+    """The variables of a step that hold untrusted text; the nearest `env` that names one counts."""
+    holders: list[tuple[Place, object]] = []
+    holder: Entry | None = entry
+    while holder is not None:
+        holders.append((holder.path, holder.raw.get("env")))
+        holder = holder.parent
+    holders.append(((), tree.document.data.get("env")))
+    found: dict[str, bool] = {}
+    for path, env in holders:
+        for name in env if isinstance(env, dict) else ():
+            found.setdefault(str(name), untrusted.get((*path, "env", name), False))
+    return {name for name, holds in found.items() if holds}
+
+
+def _shell_texts(entry: Entry) -> list[tuple[Place, Template]]:
+    """The texts that a shell reads, as far as they parse."""
+    run, argv = entry.raw.get("run"), entry.raw.get("argv")
+    texts = [((*entry.path, "run"), run)]
+    words = [str(word) for word in argv] if isinstance(argv, list) else []
+    texts += [((*entry.path, "argv", at), word) for at, word in enumerate(words) if executor(words, at) in SHELLS]
+    found: list[tuple[Place, Template]] = []
+    for path, text in texts:
+        try:
+            found.append((path, compile_template(text)))
+        except ExpressionError:
+            continue
+    return [(path, template) for path, template in found if isinstance(template.source, str)]
 
 
 def _in_shell_text(use: Use, taint: Taint | None) -> list[str]:
@@ -265,7 +313,7 @@ def _in_shell_text(use: Use, taint: Taint | None) -> list[str]:
             reason = f"`{_shown(block)}` pastes text that nobody has read (an agent's) into a shell command"
             found.append(f"{reason}; {_ADVICE}")
         elif untrusted and program is not None:
-            found.append(_executed(block, program))
+            found.append(_executed(_shown(block), program))
     return found
 
 
@@ -279,12 +327,12 @@ def _executor(use: Use) -> str | None:
     return executor(words, place)
 
 
-def _executed(block: Block, program: str) -> str:
+def _executed(written: str, program: str, where: str = ", in `env:`") -> str:
     """What is wrong with untrusted text as code, or as the name of what runs."""
     what = "is the name of the program" if program == ITSELF else f"is executed by `{program}`, however it is quoted"
     return (
-        f"`{_shown(block)}` is text that nobody has read (an agent's) and {what}; "
-        "name the program yourself, and hand the text over as data, in `env:`"
+        f"`{written}` is text that nobody has read (an agent's) and {what}; "
+        f"name the program yourself, and hand the text over as data{where}"
     )
 
 

@@ -9,7 +9,7 @@ from unicodedata import category
 from pydantic import ValidationError
 
 from bakeoff.workflow.document import Document
-from bakeoff.workflow.messages import shown, translate
+from bakeoff.workflow.messages import quoting, shown, translate
 from bakeoff.workflow.models import Nested, StepModel, Strict, marked
 from bakeoff.workflow.problems import Path, Problem, show_path, suggestion
 from bakeoff.workflow.step_type import StepTypes
@@ -144,7 +144,7 @@ class Tree:
 
     def _kind(self, path: Path, name: Any) -> type[StepModel] | None:
         if not isinstance(name, str):
-            self.error((*path, "type"), f"`type` must be text, not {shown(name)}")
+            self.error((*path, "type"), f"`type` must be text, not {shown(name)}{quoting(name)}")
             return None
         kind = self.types.model(name)
         if kind is None and name in _UNSUPPORTED:
@@ -165,7 +165,7 @@ class Tree:
             return
         if not isinstance(name, str):
             if entry.model is None:
-                self.error(path, f"`id` must be text, not {shown(name)}")
+                self.error(path, f"`id` must be text, not {shown(name)}{quoting(name)}")
             return
         self._check_id(path, name)
         if name in entry.scope.ids:

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_inputs, finder, literal_name
+from bakeoff.workflow.agents import AgentCheck, Agents
+from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_budget, check_inputs, finder, literal_name
 from bakeoff.workflow.checks import BUILT_IN_LANES, check_steps, check_top_level
 from bakeoff.workflow.definition import Workflow, make_workflow
 from bakeoff.workflow.document import Document, load_document, parse_document
@@ -28,6 +29,7 @@ def validate(
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
     lanes: Collection[str] = (),
+    agents: Agents | None = None,
 ) -> list[Problem]:
     """Every problem of a workflow file, in the order of the file.
 
@@ -38,8 +40,9 @@ def validate(
         step_types: the step types known; the built-in and installed ones if left out.
         find_workflow: finds called workflows; those of the current directory's project if left out.
         lanes: names of the lanes that settings add to the built-in ones.
+        agents: the agents known; those of the current directory's project if left out.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).examine(document, ()).problems
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).examine(document).problems
 
 
 def load_workflow(
@@ -50,12 +53,13 @@ def load_workflow(
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
     lanes: Collection[str] = (),
+    agents: Agents | None = None,
 ) -> Workflow:
     """Read and validate a workflow file; arguments as for `validate`.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).make(load_document(path))
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).make(load_document(path))
 
 
 def parse_workflow(
@@ -68,12 +72,15 @@ def parse_workflow(
     step_types: StepTypes | None = None,
     find_workflow: FindWorkflow | None = None,
     lanes: Collection[str] = (),
+    agents: Agents | None = None,
 ) -> Workflow:
     """Validate a workflow given as text, such as a run's own copy of it; `name` and `path` say where it came from.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes).make(parse_document(text, name, path))
+    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).make(
+        parse_document(text, name, path)
+    )
 
 
 def reread_workflow(text: str, name: str, path: FilePath | None, step_types: StepTypes | None = None) -> Workflow:
@@ -118,7 +125,9 @@ class _Examiner:
         types: StepTypes | None,
         find: FindWorkflow | None,
         lanes: Collection[str],
+        agents: Agents | None,
     ) -> None:
+        self.agents = agents
         self.lanes = {*BUILT_IN_LANES, *lanes}
         self.strict, self.allow_unquoted = strict, allow_unquoted
         self.types = types or StepTypes()
@@ -132,18 +141,18 @@ class _Examiner:
         Raises:
             InvalidWorkflowError: it has errors; every problem is listed.
         """
-        examined = self.examine(document, ())
+        examined = self.examine(document)
         if examined.file is None or examined.errors:
             raise InvalidWorkflowError(document.name, examined.problems)
         return make_workflow(document, examined.file, examined.tree.steps, tuple(examined.problems))
 
-    def examine(self, document: Document, chain: Chain) -> _Examined:
-        """Every problem of a document that was reached over the files in `chain`."""
+    def examine(self, document: Document, chain: Chain = (), *, called: bool = False) -> _Examined:
+        """Every problem of a document that was reached over the files in `chain`, where it is called."""
         file, problems = checked(WorkflowFile, document, (), document.data)
         tree = Tree(document, self.types)
         found = uses(tree)
         check_top_level(tree)
-        if not chain and isinstance(document.data.get("lanes"), dict):
+        if not called and isinstance(document.data.get("lanes"), dict):
             # The lanes of a run are those of the file that is run, also in the workflows that it calls.
             self.lanes |= {str(name) for name in document.data["lanes"]}
         check_steps(tree, self.lanes)
@@ -157,6 +166,8 @@ class _Examiner:
         height = max((callee.height + 1 for callee in callees.values()), default=0)
         examined = _Examined(document, [], file, tree, found, callees, height)
         self._check_shell(examined)
+        for path, message in () if called else AgentCheck(self.agents).complaints(examined):
+            tree.warn(path, message)
         problems = [*document.problems, *problems, *tree.problems]
         if self.strict:
             problems = [replace(problem, severity="error") for problem in problems]
@@ -184,9 +195,11 @@ class _Examiner:
         if callee is None:
             return None
         check_inputs(tree, entry, callee.document.data)
+        check_budget(tree, entry, callee.document)
         if callee.errors:
+            count = f"{len(callee.errors)} error{'' if len(callee.errors) == 1 else 's'}"
             first = callee.errors[0].render(callee.document.name)
-            tree.error(path, f"the workflow `{name}` has {len(callee.errors)} errors, the first: {first}")
+            tree.error(path, f"the workflow `{name}` has {count}, the first: {first}")
         return callee
 
     def _known(self, tree: Tree, path: tuple[str | int, ...], file: FilePath, chain: Chain) -> _Examined | None:
@@ -196,7 +209,7 @@ class _Examiner:
             except InvalidWorkflowError as failure:
                 tree.error(path, f"the called workflow cannot be read: {failure}")
                 return None
-            self.known[file] = self.examine(document, chain)
+            self.known[file] = self.examine(document, chain, called=True)
         return self.known[file]
 
     def _check_shell(self, examined: _Examined) -> None:

@@ -29,6 +29,8 @@ class CheckoutPlace:
         self.outside = home / "tree"
         self.path = self.cwd = str(self.outside)
         self.prefix: tuple[str, ...] = ()
+        self.holder = 0
+        self.links = made.links
 
     def make(self) -> None:
         """Check the snapshot out."""

@@ -19,7 +19,8 @@ class OverlayPlace:
         self._made = made
         self._mounts = mounts
         self._number = 0
-        self._pid = 0
+        self.holder = 0
+        self.links = made.links
         self._mounted = ""
         self.path = str(made.at or home / "tree")
         self.cwd = "/"
@@ -33,9 +34,9 @@ class OverlayPlace:
     def make(self) -> None:
         """Start a namespace and mount in it."""
         (self.home / "tree").mkdir()
-        self._pid = self._mounts.start()
-        self.prefix = entering(self._pid, self.path)
-        self.outside = Path(f"/proc/{self._pid}/root{self.path}")
+        self.holder = self._mounts.start()
+        self.prefix = entering(self.holder, self.path)
+        self.outside = Path(f"/proc/{self.holder}/root{self.path}")
         self._mount()
 
     def _mount(self) -> None:
@@ -46,7 +47,7 @@ class OverlayPlace:
         binds = [Bind(str(source), target) for target, source in self._made.links.items()]
         overlay = Overlay(lowers, str(self._upper), str(work), self.path, binds)
         was, self._mounted = self._mounted, ""
-        self._mounts.mount(self._pid, overlay, was)
+        self._mounts.mount(self.holder, overlay, was)
         self._mounted = self.path
 
     def changes(self) -> Changes:
@@ -67,9 +68,9 @@ class OverlayPlace:
 
     def close(self) -> None:
         """End the namespace."""
-        if self._pid:
-            self._mounts.stop(self._pid)
-            self._pid = 0
+        if self.holder:
+            self._mounts.stop(self.holder)
+            self.holder = 0
 
 
 def uppers(home: Path) -> list[Path]:

@@ -27,6 +27,8 @@ class Place(Protocol):
         outside: its top, as this process sees it.
         cwd: a folder of this process's view to start commands in.
         prefix: what to put before a command so that it runs in the slot.
+        holder: the process that holds its mounts; 0 where it has none.
+        links: paths of the user's that it shows, by their path in it.
         git_folders: where the agent's own repository is, as far as bakeoff can tell without it.
     """
 
@@ -35,6 +37,8 @@ class Place(Protocol):
     outside: Path
     cwd: str
     prefix: tuple[str, ...]
+    holder: int
+    links: dict[str, Path]
 
     def make(self) -> None:
         """Put it there."""

@@ -34,11 +34,13 @@ def prepare(place: Place) -> Leaf:
     except AgentError as failure:
         return Leaf({"type": step.type}, _refused(failure))
     given["integration"] = entry.name
+    given["model"] = request.model or entry.model or place.setting.settings.model
     output = _echo(step, given)
     reserve = reservation(entry, place.setting)
-    request = replace(request, max_usd=reserve.get("usd") or place.setting.settings.max_usd)
+    request = replace(request, model=given["model"], max_usd=reserve.get("usd") or place.setting.settings.max_usd)
 
     async def work(attempt: int) -> Outcome:
+        place.setting.announce()
         log = f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place)
         result = await run_agent(
             entry,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.workflow.calls import MAX_CALLS, finder
+from bakeoff.workflow.agents import agents_of
+from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
+from bakeoff.workflow.cost import FindCopy
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.find import candidates, require_workflow
@@ -80,18 +82,55 @@ def choose(place: Place) -> dict[str, Any]:
     folder, project = setting.workflow_dir, Path(setting.project)
     name, caller = as_text(place.value("workflow")), Path(folder, "caller") if folder else None
     inputs = plain(place.values("input")) if place.step.input else {}
-    for candidate in candidates(name, caller, project):
-        path = _absolute(candidate)
-        if (text := place.run.history.called.get(path)) is not None:
-            return {"path": path, "name": candidate.name, "text": text, "inputs": inputs}
+    copy = _copy(place.run.history.called, name, caller, project)
+    if copy is not None:
+        return {"path": copy[0], "name": Path(copy[0]).name, "text": copy[1], "inputs": inputs}
     found = require_workflow(name, caller, project)
     workflow = load_workflow(
         found,
         step_types=setting.step_types,
         allow_unquoted=setting.allow_unquoted,
         find_workflow=finder(project),
+        agents=agents_of(setting.settings),
     )
+    _refuse(workflow, found.name, setting.secrets)
     return {"path": _absolute(found), "name": found.name, "text": workflow.text, "inputs": inputs}
+
+
+def _refuse(workflow: Workflow, name: str, secrets: Collection[str]) -> None:
+    """Turn down a file that a name made up on the way calls, where it asks for what must be known from the beginning.
+
+    Raises:
+        BakeoffError: it has a budget, or names secrets that the run does not mask.
+    """
+    if has_budget(workflow.data):
+        advice = "which has no effect where it is called; put it into the file that is run"
+        raise BakeoffError(f"{name} has a `budget`, {advice}")
+    unknown = [secret for secret in workflow.secrets if secret not in secrets]
+    if unknown:
+        raise BakeoffError(
+            f"{name} names the secret {', '.join(unknown)}, and which file this step calls was not known when the run "
+            "began, so it is not masked; put it under `secrets:` of the file that is run, too"
+        )
+
+
+def _copy(called: Mapping[str, str], name: str, caller: Path | None, project: Path) -> tuple[str, str] | None:
+    """The path and text of a run's own copy of the file that a name means."""
+    for candidate in candidates(name, caller, project):
+        path = _absolute(candidate)
+        if (text := called.get(path)) is not None:
+            return path, text
+    return None
+
+
+def find_copy(called: Mapping[str, str], project: Path, step_types: StepTypes) -> FindCopy:
+    """Finds called workflows among a run's own copies."""
+
+    def find(name: str, caller: Path | None) -> Workflow | None:
+        copy = _copy(called, name, caller, project)
+        return None if copy is None else reread_workflow(copy[1], Path(copy[0]).name, Path(copy[0]), step_types)
+
+    return find
 
 
 def copies(workflow: Workflow, project: Path, step_types: StepTypes) -> dict[str, str]:

@@ -9,15 +9,16 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import FanOpened, Warned
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.workflow.interpreter import Halt, Place, run_step
+from bakeoff.workflow.interpreter import Halt, Place, run_step, where
+from bakeoff.workflow.messages import shown
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
-from bakeoff.workflow.values import concurrency, is_list, loaded, plain
+from bakeoff.workflow.steps.bound import asked_bound
+from bakeoff.workflow.values import is_list, plain
 
 
 @dataclass(slots=True)
@@ -35,9 +36,11 @@ async def run_fan_out(place: Place) -> Halt | None:
     step = place.step
     items = await place.run.decide(f"{place.path}#items", lambda: plain(place.value("items")))
     if not is_list(items):
-        return await _no_list(place, items)
-    asked = concurrency(loaded(place.value("max_concurrency"))) or 1
+        return await _impossible(place, {"items": items, "item_count": 0}, _no_list(items), "items")
+    asked = asked_bound(place)
     quorum = _quorum(step.min_success, len(items))
+    if (error := too_few_items(step.min_success, len(items))) is not None:
+        return await _impossible(place, {"items": items, "item_count": len(items)}, error, "quorum")
     ended = place.run.find(place.path)
     if quorum is not None and ended is not None and (ended[0].facts or {}).get("quorum"):
         place.run.history.settled += (f"{place.path}:",)
@@ -131,20 +134,29 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
     return halt
 
 
-async def _no_list(place: Place, items: Any) -> Halt | None:
-    step = place.step
-    shown = type(items).__name__ if items is not None else "nothing"
-    error = f"`items` must be a list; it is {shown}"
+async def _impossible(place: Place, output: Mapping[str, Any], error: str, kind: str) -> Halt | None:
+    """Fail before any item was begun."""
     now = place.started()
-    record = await place.ended(
-        now,
-        {"items": items, "item_count": 0},
-        status=Status.FAILED,
-        error=error,
-        kind="items",
-        absorbed=step.continue_on_error,
-    )
-    return None if record.absorbed else Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+    absorbed = place.step.continue_on_error
+    record = await place.ended(now, output, status=Status.FAILED, error=error, kind=kind, absorbed=absorbed)
+    if record.absorbed:
+        return None
+    return Halt(RunStatus.FAILED, where(place.step, place.path, error), place.path, kind=kind)
+
+
+def _no_list(items: Any) -> str:
+    if isinstance(items, str):
+        hint = "split it with `| split(',')`, or read JSON with `| from_json`"
+        return f"`items` is a text, not a list; {hint}"
+    return f"`items` is {'nothing (null)' if items is None else shown(items)}, not a list"
+
+
+def too_few_items(asked: float | None, count: int) -> str | None:
+    """Why so many items cannot give as many successes as `min_success` asks for; None where they can."""
+    quorum = _quorum(asked, count)
+    if quorum is None or quorum <= count:
+        return None
+    return f"min_success is {quorum}, but there {'is only 1 item' if count == 1 else f'are only {count} items'}"
 
 
 def _bound(place: Place, asked: int, count: int) -> int:
@@ -161,14 +173,7 @@ def _bound(place: Place, asked: int, count: int) -> int:
 
 
 def _quorum(asked: Any, count: int) -> int | None:
-    """How many items must succeed; None where each must.
-
-    Raises:
-        BakeoffError: more than there are.
-    """
+    """How many items must succeed; None where each must."""
     if asked is None:
         return None
-    quorum = math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)
-    if quorum > count:
-        raise BakeoffError(f"min_success is {quorum}, but there are only {count} items")
-    return quorum
+    return math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)

@@ -11,7 +11,7 @@ from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import RunStatus
 from bakeoff.workflow.interpreter import Halt, Place
 from bakeoff.workflow.scope import Scope
-from bakeoff.workflow.values import concurrency, loaded
+from bakeoff.workflow.steps.bound import asked_bound
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ async def run_parallel(place: Place) -> Halt | None:
     step = place.step
     started = place.started()
     names = list(step.branches)
-    asked = len(names) if step.max_concurrency is None else concurrency(loaded(place.value("max_concurrency"))) or 1
+    asked = len(names) if step.max_concurrency is None else asked_bound(place)
 
     async def branch(_: int, name: str) -> _End:
         scope = Scope(place.scope)

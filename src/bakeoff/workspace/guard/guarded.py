@@ -1,0 +1,225 @@
+"""Runs commands so that Python takes the project's modules from the slot, and looks whether it did."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.process import Command, Processes
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.guard.facade import Facade, build
+from bakeoff.workspace.guard.interpreter import Interpreter, ask, find_python, outside
+from bakeoff.workspace.guard.names import import_names
+from bakeoff.workspace.sandbox.sandbox import Sandbox
+from bakeoff.workspace.sandbox.variables import scrubbed
+
+CANARY = Path(__file__).with_name("programs").joinpath("canary.py")
+TIMEOUT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that resolves to another tree than the slot.
+
+    Attributes:
+        what: what is wrong.
+        path: where it leads.
+        by: the `.pth` file or finder that leads there; empty where that is unknown.
+        when: `before` or `after` the command, or `loaded` by one of its processes.
+    """
+
+    what: str
+    path: str
+    by: str
+    when: str
+
+    def __str__(self) -> str:
+        return self.what + (f": {self.path}" if self.path else "") + (f", by {self.by}" if self.by else "")
+
+
+@dataclass(slots=True)
+class GuardReport:
+    """What was seen; for the receipt.
+
+    Attributes:
+        kind: `mounted` (the slot stands at the project's own path), `facade` (an environment of the slot's own), or
+            `none` (there is no Python here).
+        interpreter: the python that was looked at.
+        names: the project's modules that were looked up.
+        problems: what resolves to another tree; the verdict is then `invalid`.
+        looked: `before` and `after`, as far as it came.
+        scanned: processes whose loaded modules were looked at when they ended.
+    """
+
+    kind: str
+    interpreter: str | None = None
+    names: tuple[str, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
+    scanned: int = 0
+
+    @property
+    def invalid(self) -> str | None:
+        """Why the verdict is `invalid`; None when everything came from the slot."""
+        if not self.problems:
+            return None
+        more = len(self.problems) - 1
+        return f"wrong tree: {self.problems[0]}" + (f" (and {more} more)" if more else "")
+
+    def receipt(self) -> dict[str, Any]:
+        """JSON types only."""
+        return asdict(self) | {"names": list(self.names), "invalid": self.invalid}
+
+
+@dataclass(slots=True)
+class Guard:
+    """Commands of one slot that are guarded; made by `guarded`."""
+
+    box: Sandbox
+    report: GuardReport
+    interpreter: Interpreter | None = None
+    facade: Facade | None = None
+
+    def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
+        """As `Sandbox.command`, in the environment that stands for the user's."""
+        if self.facade is None or self.interpreter is None:
+            return self.box.command(argv, env=env, **more)
+        path = scrubbed(self.box.slot.env, (*self.box.policy.environment, "PATH"), env or {}, "").get(
+            "PATH", os.defpath
+        )
+        changes = {**(env or {}), "PATH": f"{self.facade.scripts}:{path}", "VIRTUAL_ENV": str(self.facade.prefix)}
+        reads = [*more.pop("reads", ()), str(self.facade.prefix)]
+        return self.box.command(self._moved(argv), env=changes, reads=reads, **more)
+
+    def _moved(self, argv: Sequence[str]) -> list[str]:
+        """A program of the user's environment is taken from the facade; later words and shell texts stay."""
+        first = argv[0]
+        if self.interpreter is None or self.facade is None or "/" not in first:
+            return list(argv)
+        slot = self.box.slot
+        folder, name = os.path.split(os.path.normpath(os.path.join(slot.path, first)))
+        stand_in = self.facade.scripts / name
+        if folder in self.interpreter.folders(slot.path, str(slot.base.project.root)) and os.path.lexists(stand_in):
+            return [str(stand_in), *argv[1:]]
+        return list(argv)
+
+
+@asynccontextmanager
+async def guarded(
+    box: Sandbox, argv: Sequence[str], processes: Processes, *, env: Mapping[str, str | None] | None = None
+) -> AsyncIterator[Guard]:
+    """Guard commands like `argv` in the slot of `box`: looks before the block, and again after it.
+
+    Run in it what `Guard.command` gives; read `Guard.report` afterwards, and before the first command if a wrong tree
+    should not be run at all. When the block is left by an exception, nothing more is looked at.
+
+    Passes on SpawnError: the interpreter cannot be started at all.
+    """
+    guard = await _start(box, argv, processes, env or {})
+    try:
+        await canary(guard, processes, "before", env)
+        yield guard
+        await canary(guard, processes, "after", env)
+        await in_thread(_read_scans, guard)
+    finally:
+        if guard.facade is not None:
+            shutil.rmtree(guard.facade.prefix, ignore_errors=True)
+
+
+async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: Mapping[str, str | None]) -> Guard:
+    """Find the interpreter, and make it a facade where the slot stands elsewhere than the project."""
+    slot = box.slot
+    variables = scrubbed(slot.env, box.policy.environment, env, str(slot.temp))
+    python = await in_thread(find_python, slot, argv, variables)
+    if python is None:
+        return Guard(box, GuardReport("none"))
+    found = await ask(python, box, processes)
+    if isinstance(found, str):
+        return Guard(box, GuardReport("none", python, problems=[Problem(found, "", "", "before")]))
+    names = await in_thread(import_names, slot)
+    guard = Guard(box, GuardReport("mounted", found.executable, names), found)
+    main = str(slot.base.project.root)
+    if slot.path != main:
+        report = slot.temp / f"guard.{secrets.token_hex(4)}"
+        report.mkdir()
+        home = slot.home / f"facade.{secrets.token_hex(4)}"
+        guard.facade = await in_thread(build, home, found, main, slot.path, report, partial(outside, slot))
+        guard.report.kind = "facade"
+        guard.report.interpreter = str(guard.facade.scripts / "python")
+    return guard
+
+
+async def canary(
+    guard: Guard, processes: Processes, when: str, env: Mapping[str, str | None] | None = None
+) -> GuardReport:
+    """Look where the judged interpreter finds the project's modules; problems are added to the guard's report.
+
+    Raises nothing of its own. Passes on SpawnError: the interpreter cannot be started at all.
+    """
+    slot, interpreter = guard.box.slot, guard.interpreter
+    if interpreter is None:
+        return guard.report
+    code = CANARY.read_text()
+    sentinel = None
+    if slot.path == str(slot.base.project.root):
+        sentinel = (os.path.join(slot.path, f".bakeoff-{secrets.token_hex(8)}"), secrets.token_hex(16))
+        await in_thread(_put, outside(slot, sentinel[0]), sentinel[1])
+    told = {
+        "names": list(guard.report.names),
+        "slot": slot.path,
+        "main": str(slot.base.project.root),
+        "allowed": [interpreter.prefix, interpreter.base_prefix],
+        "sentinel": sentinel,
+        "code": code,
+    }
+    python = interpreter.executable if guard.facade is None else str(guard.facade.scripts / "python")
+    try:
+        done = await processes.run(guard.command([python, "-c", code, json.dumps(told)], env=env, timeout=TIMEOUT))
+    finally:
+        if sentinel is not None:
+            Path(outside(slot, sentinel[0])).unlink(missing_ok=True)
+    guard.report.looked.append(when)
+    said = done.stdout.value if isinstance(done.stdout.value, str) else ""
+    try:
+        problems = json.loads(said.strip().splitlines()[-1])["problems"]
+    except (IndexError, ValueError, KeyError, TypeError):
+        why = str(done.stderr.value).strip().splitlines()[-1:] or [f"exit status {done.exit_code}"]
+        problems = [{"what": f"the canary did not answer: {why[0]}", "path": "", "by": ""}]
+    guard.report.problems += [Problem(**problem, when=when) for problem in problems]
+    return guard.report
+
+
+def _put(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w") as file:
+        file.write(text)
+
+
+def _read_scans(guard: Guard) -> None:
+    """What the processes of the facade noted when they ended; written by code that nobody has read."""
+    report = guard.report
+    for path in sorted(guard.facade.report.iterdir())[:10_000] if guard.facade is not None else ():
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        with open(descriptor, "rb") as file:
+            lines = file.read(1 << 20).decode(errors="replace").splitlines()
+        report.scanned += 1
+        for line in lines:
+            try:
+                name, place = ast.literal_eval(line)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            report.problems.append(
+                Problem(f"module {name} was loaded from the user's checkout", str(place), "", "loaded")
+            )

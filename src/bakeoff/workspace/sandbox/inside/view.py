@@ -1,0 +1,134 @@
+"""What the command sees of the file system: a root with the places that are allowed only, or all, read-only."""
+
+from __future__ import annotations
+
+import os
+
+from bakeoff.workspace.sandbox.inside import kernel
+from bakeoff.workspace.sandbox.inside.kernel import BIND, NODEV, NOEXEC, NOSUID, PRIVATE, RDONLY, REC
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BASE = "/tmp"  # noqa: S108 - a folder that every system has; a mount hides it for a moment from this process alone
+TEMP = BASE
+OLD, NEW = "/old", "/new"
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+
+
+def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared: int, proc: bool) -> None:
+    """Become a process whose root holds only this, in mount and pid namespaces of its own.
+
+    Args:
+        reads: places to show as they are, read-only; None for all there is.
+        writes: places to show that can be written.
+        temp: the one of them that is /tmp, too.
+        shared: bytes that /dev/shm may take, and /tmp where `temp` cannot be that.
+        proc: mount a /proc of the new pid namespace.
+
+    Passes on OSError: a place leads through a link in what can be written, or the kernel refuses.
+    """
+    kernel.mount("none", "/", None, REC | PRIVATE)
+    kernel.mount("sandbox", BASE, "tmpfs", NOSUID | NODEV, "mode=0755,size=4m")
+    for folder in (OLD, NEW):
+        os.mkdir(BASE + folder)
+    kernel.pivot_root(BASE, BASE + OLD)
+    os.chdir("/")
+    if reads is None:
+        kernel.mount(OLD, NEW, None, BIND | REC)
+        kernel.set_mount(NEW, RDONLY | NOSUID)
+    else:
+        kernel.mount("sandbox", NEW, "tmpfs", NOSUID, "mode=0755,size=4m")
+        _show_temp(temp, writes, shared)
+    _devices(shared)
+    for path in sorted(reads or ()):
+        _show(path, writable=False)
+    for path in sorted(writes):
+        _show(path, writable=True)
+    if not os.path.lexists(NEW + "/var" + TEMP):  # nothing that is shown stands in it
+        _folder(NEW + "/var")
+        os.symlink(TEMP, NEW + "/var" + TEMP)
+    if proc:
+        _folder(NEW + "/proc")
+        kernel.mount("proc", NEW + "/proc", "proc", NOSUID | NODEV | NOEXEC | RDONLY)
+    if reads is not None:
+        kernel.set_mount(NEW, RDONLY, recursive=False)
+    os.chdir(NEW)
+    kernel.pivot_root(".", ".")
+    kernel.unmount(".")
+    os.chdir("/")
+
+
+def _show(path: str, writable: bool) -> None:
+    """Show a place where it stands, and what its symbolic links mean.
+
+    Raises:
+        OSError: it leads through a link in a place that can be written.
+    """
+    place = _follow(path)
+    if place is None:
+        return
+    target = NEW + place
+    if not os.path.lexists(target):
+        if os.path.isdir(OLD + place):
+            _folder(target)
+        else:
+            _folder(os.path.dirname(target))
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+    if os.path.realpath(target) != target:
+        raise OSError(0, f"{path} leads through a link in a place that can be written")
+    kernel.mount(OLD + place, target, None, BIND | REC)
+    kernel.set_mount(target, NOSUID if writable else RDONLY | NOSUID)
+
+
+def _follow(path: str, depth: int = 0) -> str | None:
+    """The real path of `path` in the old root, with each link on the way there in the new one; None for nowhere."""
+    real = "/"
+    parts = [part for part in path.split("/") if part]
+    for index, part in enumerate(parts):
+        here = os.path.join(real, part)
+        if os.path.islink(OLD + here):
+            if depth > 20:
+                return None
+            words = os.readlink(OLD + here)
+            if not os.path.lexists(NEW + here):
+                _folder(NEW + real)
+                os.symlink(words, NEW + here)
+            rest = "/".join(parts[index + 1 :])
+            return _follow(os.path.normpath(os.path.join(real, words, rest)), depth + 1)
+        if not os.path.lexists(OLD + here):
+            return None
+        real = here
+    return real
+
+
+def _folder(path: str) -> None:
+    os.makedirs(path, 0o755, exist_ok=True)
+
+
+def _show_temp(temp: str, writes: Sequence[str], shared: int) -> None:
+    _folder(NEW + TEMP)
+    if any(path.startswith(TEMP + "/") for path in writes):
+        kernel.mount("sandbox", NEW + TEMP, "tmpfs", NOSUID | NODEV, f"mode=1777,size={shared}")
+    else:
+        kernel.mount(OLD + temp, NEW + TEMP, None, BIND)
+
+
+def _devices(shared: int) -> None:
+    """The harmless devices, terminals of its own, and memory that processes share."""
+    home = NEW + "/dev"
+    _folder(home)
+    kernel.mount("sandbox", home, "tmpfs", NOSUID | NOEXEC, "mode=0755,size=64k")
+    for name in DEVICES:
+        if os.path.lexists(f"{OLD}/dev/{name}"):
+            os.close(os.open(f"{home}/{name}", os.O_CREAT | os.O_WRONLY, 0o666))
+            kernel.mount(f"{OLD}/dev/{name}", f"{home}/{name}", None, BIND)
+    for name, words in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(f"/proc/self/{words}", f"{home}/{name}")
+    for name in ("pts", "shm"):
+        os.mkdir(f"{home}/{name}")
+    kernel.mount("devpts", f"{home}/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.symlink("pts/ptmx", f"{home}/ptmx")
+    kernel.mount("sandbox", f"{home}/shm", "tmpfs", NOSUID | NODEV | NOEXEC, f"mode=1777,size={shared}")
+    kernel.set_mount(home, RDONLY, recursive=False)

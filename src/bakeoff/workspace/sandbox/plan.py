@@ -1,0 +1,69 @@
+"""What the program inside is told, and the command line that starts it."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = str(Path(__file__).parents[3])
+START = "import sys; sys.path.append(sys.argv.pop(1)); from bakeoff.workspace.sandbox.inside.run import main; main()"
+PYTHON = os.path.realpath(sys.executable)
+"""The real interpreter: one of an environment reads its configuration first, which takes a millisecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a sandbox is built.
+
+    Attributes:
+        namespaces: of user, mounts, processes, IPC and, without `network`, network.
+        holder: a process whose user and mount namespaces are entered first; 0 for none.
+        network: keep the network.
+        proc: mount a /proc of its own.
+        reads: places to show; None for all.
+        writes: places that can be written.
+        temp: the place that is /tmp.
+        folder: where the command starts.
+        shared: bytes of /dev/shm.
+        memory, count: bytes and processes that all may have together; 0 for no limit.
+        limits: of each process, by their names in `inside/run.py`.
+        landlock, seccomp: whether to use them.
+        landlock_reads, landlock_writes: what landlock allows; None for reading everything.
+        scopes: what landlock keeps to the sandbox.
+        families: address families of sockets.
+        keep_modes: refuse changes of modes, owners and times of files.
+        variables: names of those that the command gets.
+    """
+
+    folder: str
+    temp: str
+    writes: Sequence[str]
+    reads: Sequence[str] | None
+    variables: Sequence[str]
+    namespaces: bool = True
+    holder: int = 0
+    network: bool = False
+    proc: bool = True
+    shared: int = 1 << 20
+    memory: int = 0
+    count: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
+    landlock: bool = True
+    landlock_reads: Sequence[str] | None = None
+    landlock_writes: Sequence[str] = ()
+    scopes: int = 0
+    seccomp: bool = True
+    families: Sequence[int] = (1,)
+    keep_modes: bool = False
+
+    def argv(self, command: Sequence[str]) -> list[str]:
+        """What to start instead of `command`."""
+        told = {
+            name: list(value) if isinstance(value, tuple | list) else dict(value) if name == "limits" else value
+            for name, value in asdict(self).items()
+        }
+        return [PYTHON, "-I", "-S", "-c", START, ROOT, marshal.dumps(told).hex(), *command]

@@ -1,0 +1,90 @@
+"""What is asked of a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+LEVELS = ("none", "weak", "full")
+"""`full`: what is missing here is refused. `weak`: what can be had, whatever that is. `none`: no sandbox at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may use up; None for no limit.
+
+    Attributes:
+        memory: bytes that all its processes may have resident together, and each may have of its own data.
+        processes: how many at once, threads included where the kernel counts them so.
+        cpu: seconds of processor time, of each process.
+        file: bytes of each file that it writes.
+        shared: bytes of shared memory (/dev/shm).
+        seconds: of wall time, where the command has no timeout of its own.
+    """
+
+    memory: int | None = 4 << 30
+    processes: int | None = 256
+    cpu: int | None = 600
+    file: int | None = 1 << 30
+    shared: int = 256 << 20
+    seconds: float | None = 600.0
+
+
+NO_LIMITS = Limits(memory=None, processes=None, cpu=None, file=None, seconds=None)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """What a command in a slot may do.
+
+    Attributes:
+        level: one of `LEVELS`.
+        network: reach the network; without it there is an own loopback device at most.
+        loopback: have that device, for tests with servers; it needs namespaces.
+        read_everything: see all files; else the slot, interpreters, dependencies and system libraries only.
+        reads: further places to see.
+        writes: further places to write.
+        environment: names of further variables to pass on; `*` for all of them.
+        limits: what it may use up.
+    """
+
+    level: str = "full"
+    network: bool = False
+    loopback: bool = True
+    read_everything: bool = False
+    reads: Sequence[str] = ()
+    writes: Sequence[str] = ()
+    environment: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {self.level!r}")
+
+
+def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
+    """For a coding agent: it has the network and all variables, sees all files, writes to its slot and `own` only.
+
+    Args:
+        own: files and folders of its login and configuration.
+        level: `weak` runs it with what the machine can enforce; `full` refuses where that is not all.
+    """
+    return SandboxPolicy(
+        level, network=True, read_everything=True, writes=tuple(own), environment=("*",), limits=NO_LIMITS
+    )
+
+
+def agent_places(login_files: Sequence[str], home_variable: str | None, environ: Mapping[str, str]) -> list[str]:
+    """Where an agent keeps its login and state: folders of its login files, and the one that its own variable names.
+
+    A login file right in the home folder is taken alone: the home folder is not the agent's.
+    """
+    home = environ.get("HOME", "/nonexistent")
+    found = []
+    for text in login_files:
+        path = home + text[1:] if text.startswith("~") else text
+        folder = path.rstrip("/").rpartition("/")[0]
+        found.append(path if folder.rstrip("/") in (home.rstrip("/"), "") else folder)
+    if home_variable and environ.get(home_variable):
+        found.append(environ[home_variable])
+    return list(dict.fromkeys(found))

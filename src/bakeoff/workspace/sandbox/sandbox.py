@@ -1,0 +1,230 @@
+"""Puts the commands of a slot into a sandbox, and says what that protects."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bakeoff.engine.process import Command
+from bakeoff.workspace.cache import cache_root
+from bakeoff.workspace.sandbox.errors import SandboxError
+from bakeoff.workspace.sandbox.inside import landlock
+from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
+from bakeoff.workspace.sandbox.inside.run import FAILED
+from bakeoff.workspace.sandbox.machine import Machine, this_machine
+from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, outermost, readable
+from bakeoff.workspace.sandbox.plan import Plan
+from bakeoff.workspace.sandbox.policy import SandboxPolicy
+from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
+from bakeoff.workspace.sandbox.variables import scrubbed
+from bakeoff.workspace.slot import Slot
+
+NOT_BUILT = FAILED
+"""Exit status of a command that was not run because its sandbox could not be built; its standard error says why."""
+
+NETLINK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How the commands of one slot are run.
+
+    Attributes:
+        slot: where they work.
+        policy: what was asked for.
+        machine: what can be had here.
+        protection: what is active, for the receipt.
+    """
+
+    slot: Slot
+    policy: SandboxPolicy
+    machine: Machine
+    protection: Protection
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str | None] | None = None,
+        reads: Sequence[str] = (),
+        **more: Any,
+    ) -> Command:
+        """A command to run in the sandbox, for the engine's processes.
+
+        It ends as `argv` ends, also by a signal; `NOT_BUILT` says that it was never started. All processes that it
+        leaves behind are gone when it has ended.
+
+        Args:
+            argv: program and arguments.
+            cwd: where it starts, as the slot sees it; None for the slot's top.
+            env: variables on top of the slot's; None takes one away.
+            reads: places that this command may see besides.
+            more: as for `Command`.
+        """
+        slot, policy = self.slot, self.policy
+        if policy.limits.seconds is not None and more.get("timeout") is None:
+            more["timeout"] = policy.limits.seconds
+        if policy.level == "none":
+            if cwd is not None:
+                argv = ["env", "-C", cwd, *argv]
+            return slot.command(argv, env=env, **more)
+        variables = scrubbed(slot.env, policy.environment, env or {}, str(slot.temp))
+        folder = cwd or slot.path
+        changes: dict[str, str | None] = {name: None for name in os.environ if name not in variables}
+        changes |= variables
+        changes["PWD"] = folder
+        if sys.platform == "darwin":
+            from bakeoff.workspace.sandbox.darwin import started
+
+            places = self._reads(variables, reads)
+            return Command(started(argv, places, self._writes(), policy.network), folder, changes, **more)
+        plan = self._plan(variables, folder, reads)
+        return Command(plan.argv(argv), "/", changes, **more)
+
+    def may_read(self, paths: Sequence[str]) -> bool:
+        """Whether commands see all these places anyway; what they tell of others is not to be shown to them."""
+        known = self._reads(scrubbed(self.slot.env, self.policy.environment, {}, str(self.slot.temp)), ())
+        if known is None or self.policy.level == "none":
+            return True
+        shown = [*known, *self._writes()]
+        shown += [os.path.realpath(path) for path in known]
+        return all(below(path, shown) and below(os.path.realpath(path), shown) for path in map(os.path.normpath, paths))
+
+    def _reads(self, variables: Mapping[str, str], more: Sequence[str]) -> list[str] | None:
+        if self.policy.read_everything:
+            return None
+        slot = self.slot
+        home = os.path.expanduser("~")
+        closed = [home, str(cache_root()), str(slot.home), str(slot.base.project.root)]
+        links = [str(source) for source in slot.place.links.values()] if slot.kind != "overlay" else []
+        own = [str(slot.home / "git")] if (slot.home / "git").is_dir() else []
+        found = [*readable(variables, self.policy.network, closed), *links, *own, *self.policy.reads, *more]
+        return [path for path in found if not below(path, self._writes())]
+
+    def _writes(self) -> list[str]:
+        own = [self.slot.path, str(self.slot.temp)]
+        # What lies in another may have become a link since, by whoever can write there.
+        return [*own, *(path for path in outermost(self.policy.writes) if not below(path, own))]
+
+    def _plan(self, variables: Mapping[str, str], folder: str, more: Sequence[str]) -> Plan:
+        policy, machine, limits = self.policy, self.machine, self.policy.limits
+        apart = machine.namespaces is None
+        reads, writes = self._reads(variables, more), self._writes()
+        own = apart and not policy.network and policy.loopback
+        plan = Plan(
+            folder=folder,
+            temp=str(self.slot.temp),
+            writes=writes,
+            reads=reads,
+            variables=sorted({*variables, "PWD"}),
+            namespaces=apart,
+            holder=self.slot.place.holder,
+            network=policy.network,
+            proc=machine.proc is None,
+            shared=limits.shared,
+            memory=limits.memory or 0,
+            count=limits.processes or 0,
+            limits=_each(policy),
+            landlock=machine.landlock is None,
+            landlock_writes=[*writes, *DEVICES, "/dev/pts", *(("/tmp",) if apart and reads is not None else ())],  # noqa: S108
+            scopes=landlock.ABSTRACT_SOCKETS | landlock.SIGNALS if machine.scopes else 0,
+            seccomp=machine.seccomp is None,
+            families=_families(policy, own),
+        )
+        if not apart and reads is not None:
+            plan = replace(plan, landlock_reads=[*reads, *SOURCES], keep_modes=True)
+        return plan
+
+
+def _each(policy: SandboxPolicy) -> dict[str, int]:
+    """Limits of each process, by their names in `inside/run.py`."""
+    limits = policy.limits
+    named = {"data": limits.memory, "processes": limits.processes, "cpu": limits.cpu, "file": limits.file, "core": 0}
+    return {name: int(amount) for name, amount in named.items() if amount is not None}
+
+
+def _families(policy: SandboxPolicy, own: bool) -> list[int]:
+    if policy.network:
+        return [UNIX, INET, INET6, NETLINK]
+    return [UNIX, INET, INET6] if own else []
+
+
+async def sandbox(slot: Slot, policy: SandboxPolicy, *, machine: Machine | None = None) -> Sandbox:
+    """Commands of `slot` under `policy`.
+
+    Args:
+        slot: a leased one.
+        policy: what is asked for.
+        machine: what can be had; None to find out (once in a process, some tens of milliseconds).
+
+    Raises:
+        SandboxError: the policy asks for `full`, and this machine gives less.
+    """
+    if policy.level == "none":
+        nothing = Machine("not asked for", None, None, False, None)
+        return Sandbox(slot, policy, machine or nothing, unprotected("sandbox = none was asked for"))
+    found = machine or await this_machine()
+    protection = protection_of(policy, found)
+    if policy.level == "full" and protection.missing:
+        raise SandboxError(
+            "this machine cannot protect itself from code nobody has read: "
+            + "; ".join(protection.missing)
+            + '. Set sandbox = "weak" in [tool.bakeoff] (or BAKEOFF_SANDBOX=weak) to run it with what there is, '
+            "or none to run it without any"
+        )
+    return Sandbox(slot, policy, found, protection)
+
+
+def protection_of(policy: SandboxPolicy, machine: Machine) -> Protection:
+    """What a sandbox under `policy` protects on this machine."""
+    if machine.seatbelt is None:
+        from bakeoff.workspace.sandbox.darwin import protection
+
+        return protection(policy)
+    by = [name for name, missing in (("landlock", machine.landlock), ("seccomp", machine.seccomp)) if missing is None]
+    if machine.namespaces is None:
+        return _apart(policy, machine, by)
+    return _here(policy, machine, by)
+
+
+def _apart(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
+    files = Shield("full", ("mount namespace", *by))
+    network = Shield("full", ("network namespace", *by[-1:]))
+    if policy.network:
+        network = Shield("full", gap="the policy allows the network")
+    gap = None if machine.proc is None else f"no /proc inside: {machine.proc}"
+    processes = Shield("full", ("process namespace", *by), gap)
+    by_user = (
+        "RLIMIT_NPROC" if os.geteuid() else "a watch on the number of processes (the kernel limits none of root's)"
+    )
+    limits = Shield("full", ("RLIMIT_DATA", "a watch on the memory of all", by_user, "RLIMIT_CPU", "RLIMIT_FSIZE"))
+    if machine.proc is not None:
+        limits = Shield("weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), "nobody watches all processes together")
+    unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
+    return Protection(policy.level, files, network, processes, limits, unseen)
+
+
+def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
+    why = f"no namespaces: {machine.namespaces}"
+    files = network = Shield(None, gap=why)
+    processes = Shield("weak", ("subreaper",), f"others can be seen and ended; {why}")
+    if machine.landlock is None:
+        files = Shield("weak", tuple(by), f"that a file exists, its size and mode can be seen outside, too; {why}")
+        if machine.scopes:
+            processes = Shield("weak", ("landlock", "subreaper"), f"others can be seen; {why}")
+    if policy.network:
+        network = Shield("full", gap="the policy allows the network")
+    elif machine.seccomp is None:
+        network = Shield("weak", ("seccomp",), f"no sockets at all, also none on loopback; {why}")
+    counted = (
+        "processes are counted with all others of this user" if os.geteuid() else "root's processes are not limited"
+    )
+    limits = Shield(
+        "weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), f"memory is limited for each process; {counted}"
+    )
+    unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
+    return Protection(policy.level, files, network, processes, limits, unseen)
