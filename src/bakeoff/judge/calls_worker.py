@@ -83,7 +83,7 @@ def said(failure: BaseException) -> str:
 def restrict(cpu: int, memory: int) -> None:
     """Limit this process: seconds of processor time, bytes of memory. It writes no file.
 
-    It starts no process either, unless it is root's: the kernel does not count those.
+    It starts no process or thread either, unless it is root's: the kernel does not count those.
     """
     limits = {
         resource.RLIMIT_CPU: cpu,

@@ -79,7 +79,8 @@ class PythonTests(Requirement):
         cases: the tests; at least one.
         processes: runs the process.
         description: what it stands for.
-        source: makes the program of an output; the output itself is the program if left out.
+        source: makes the program of an output; the output itself is the program if left out. A durable run does not
+            see that it changed: change `version` then.
         place: makes the command. Code of strangers belongs in a sandbox: give its `command` here.
         timeout: seconds for all calls together.
         cpu: seconds of processor time for them, whole.
