@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.cli.main import run_command_line
+from bakeoff.cli.command_line import run_command_line
 from bakeoff.engine.store import RunFolder
 
 ADD = "def add(a, b):\n    return a - b\n"

@@ -124,7 +124,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
     """A command in this process: quicker, for those that run nothing."""
     import gc
 
-    from bakeoff.cli.main import run_command_line
+    from bakeoff.cli.command_line import run_command_line
 
     def run(*args: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["bakeoff", *args])

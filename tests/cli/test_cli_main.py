@@ -11,7 +11,7 @@ import click
 import pytest
 
 from bakeoff.cli import main
-from bakeoff.cli.main import COMMANDS, cli
+from bakeoff.cli.command_line import COMMANDS, cli
 from cli.conftest import ARGV, Command, environment
 
 

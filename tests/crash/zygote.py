@@ -43,7 +43,7 @@ def child(request: dict[str, Any]) -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
     arm(request["crash"])
-    from bakeoff.cli.main import cli
+    from bakeoff.cli.command_line import cli
 
     cli(request["argv"])
 

@@ -621,14 +621,13 @@ def test_the_sync_twin_works_with_and_without_a_loop() -> None:
     assert real(inside)
 
 
-def test_import_is_quick() -> None:
-    program = "import time; s = time.perf_counter(); from bakeoff import sample; print(time.perf_counter() - s)"
+def test_importing_the_sampler_imports_nothing_heavy() -> None:
+    """How long it takes is measured by the benchmark."""
+    program = "import sys; from bakeoff import sample; print(*sys.modules)"
     environ = {**os.environ, "PYTHONPATH": SOURCE}
-    times = [
-        float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ).stdout)
-        for _ in range(7)
-    ]
-    assert min(times) < 0.1
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
+    heavy = {"pydantic", "httpx", "httpcore", "click", "rich", "yaml", "jsonschema", "numpy", "trio", "ssl"}
+    assert heavy & set(done.stdout.split()) == set()
 
 
 MELLEA = Path(__file__).parents[2] / ".tools/peers/mellea/bin/python"

@@ -15,7 +15,7 @@ def main() -> None:
     # when the interpreter ends, would take a quarter of a short command's time.
     gc.set_threshold(50_000, 20, 20)
     try:
-        from bakeoff.cli.main import run_command_line
+        from bakeoff.cli.command_line import run_command_line
 
         sys.exit(run_command_line())
     except KeyboardInterrupt:  # before there was anything to stop

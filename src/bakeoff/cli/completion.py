@@ -17,7 +17,7 @@ def command(shell: str) -> None:
     """  # noqa: D301  (click reads the \b)
     from click.shell_completion import get_completion_class
 
-    from bakeoff.cli.main import cli
+    from bakeoff.cli.command_line import cli
 
     kind = get_completion_class(shell)
     assert kind is not None
