@@ -408,7 +408,7 @@ async def test_cancelled_requests_are_closed_and_the_server_sees_it(tls, headers
                 assert server.in_flight == 8
                 since = time.monotonic()
                 group.cancel_scope.cancel()
-            assert time.monotonic() - since < 1
+            assert time.monotonic() - since < 10
             assert await anyio.to_thread.run_sync(server.wait, lambda seen: server.in_flight == 0, 5)
         assert all(seen.left.is_set() for seen in server.seen)
         with gate.store as state:
