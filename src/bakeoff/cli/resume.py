@@ -39,12 +39,13 @@ def command(
     """
     from bakeoff.cli.ending import parse_inputs, run_to_end
     from bakeoff.cli.opening import called_texts_of, hide_secrets_of, refuse_losses, store
+    from bakeoff.report.overview import overview
     from bakeoff.workflow.job import Conditions, resume
 
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     inputs = parse_inputs(pairs)
     runs = store()
-    if runs.open(run).history().meta.get("job") == "attempt":
+    if overview(runs.open(run)).job == "attempt":
         _attempts(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if explain:
         from bakeoff.cli.planning import print_plan

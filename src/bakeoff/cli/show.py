@@ -9,6 +9,7 @@ import click
 from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
+    from bakeoff.engine.history import History
     from bakeoff.engine.store import RunFolder
 
 
@@ -25,16 +26,16 @@ def command(run: str | None, everything: bool, as_json: bool) -> None:
     if as_json:
         from bakeoff.report.state import run_state
 
-        print_json({**run_state(folder), **_attempts(folder)})
+        history = folder.history()
+        print_json({**run_state(folder, history), **_attempts(folder, history)})
         return
     from bakeoff.cli.picture import print_run
 
     print_run(folder, everything)
 
 
-def _attempts(folder: RunFolder) -> dict[str, Any]:
+def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:
     """What a run of attempts has besides; nothing of any other."""
-    history = folder.history()
     if history.meta.get("job") != "attempt":
         return {}
     from bakeoff.cli.attempting import shown_run

@@ -10,12 +10,12 @@ from bakeoff.engine.record import Record, RunStatus, Status, Stored
 from bakeoff.engine.store import RunFolder
 
 
-def run_state(folder: RunFolder) -> dict[str, Any]:
-    """The whole state of a run, live or not.
+def run_state(folder: RunFolder, history: History | None = None) -> dict[str, Any]:
+    """The whole state of a run, live or not; `history` where its journal has been read already.
 
     Passes on JournalError: its journal cannot be read.
     """
-    history = folder.history()
+    history = history or folder.history()
     status, error = folder.standing(history)
     return {
         "run_id": folder.id,
