@@ -13,17 +13,17 @@ _GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "G
         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE")  # fmt: skip
 
 
-def slot_environment(
-    path: str, slot: str, run: str, temp: Path, ports: Ports, roots: Sequence[str]
-) -> dict[str, str | None]:
-    """What to set, and with None what to take away, for commands in the slot mounted or checked out at `path`."""
+def slot_environment(path: str, slot: str, temp: Path, ports: Ports, roots: Sequence[str]) -> dict[str, str | None]:
+    """What to set, and with None what to take away, for commands in the slot mounted or checked out at `path`.
+
+    Not `BAKEOFF_RUN`: that is the spawner's mark, by which processes are found that outlived their run.
+    """
     sources = [path if root == "." else os.path.join(path, root) for root in roots]
     old = os.environ.get("PYTHONPATH")
     found: dict[str, str | None] = dict.fromkeys(_GIT)
     return found | {
         "BAKEOFF_SLOT": slot,
         "BAKEOFF_SLOT_PATH": path,
-        "BAKEOFF_RUN": run,
         "BAKEOFF_PORT": str(ports.first),
         "BAKEOFF_PORTS": f"{ports.numbers[0]}-{ports.numbers[-1]}",
         "PORT": str(ports.first),

@@ -18,7 +18,5 @@ class InSlot:
     async def run(self, command: Command) -> Finished:
         """See `Processes`. Passes on SpawnError: it could not be started."""
         slot = self.slot
-        # The marker is the spawner's: by it, processes are found that outlived a run.
-        env = {name: value for name, value in slot.env.items() if name != "BAKEOFF_RUN"}
         argv = [*slot.argv_prefix, *command.argv]
-        return await self.processes.run(replace(command, argv=argv, cwd=slot.cwd, env={**env, **command.env}))
+        return await self.processes.run(replace(command, argv=argv, cwd=slot.cwd, env={**slot.env, **command.env}))

@@ -162,7 +162,7 @@ class SlotMaker:
         except BaseException:
             self._drop(home, place, ports, lock)
             raise
-        env = slot_environment(place.path, name, self.run, home / "tmp", ports, self.roots)
+        env = slot_environment(place.path, name, home / "tmp", ports, self.roots)
         return Slot(name, place, env, home, home / "tmp", ports, lock, base, self.run, self.limit)
 
     def _lock(self) -> tuple[str, FileLock]:

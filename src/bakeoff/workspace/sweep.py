@@ -8,7 +8,7 @@ from pathlib import Path
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.locks import FileLock, facts, is_held, try_lock
+from bakeoff.workspace.locks import FileLock, is_held, try_lock
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import base_of, read_facts
 from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
@@ -95,8 +95,3 @@ def _left(home: Path, base: Base, known: dict[str, object]) -> list[tuple[Change
 def _skipped(known: dict[str, object]) -> list[bytes]:
     paths = known.get("skip")
     return [str(path).encode("utf-8", "surrogateescape") for path in paths] if isinstance(paths, list) else []
-
-
-def owner_of(cache: ProjectCache, name: str) -> dict[str, object]:
-    """What the owner of a slot said of itself."""
-    return facts(cache.slots / f"{name}.lock")
