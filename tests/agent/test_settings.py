@@ -10,7 +10,7 @@ import pytest
 
 from bakeoff.agent.entries import ENTRIES
 from bakeoff.agent.readers import READERS
-from bakeoff.settings import _BUILT_IN, _EVENTS, Settings, SettingsError, load_settings
+from bakeoff.settings import BUILT_IN, EVENTS, Settings, SettingsError, load_settings
 
 
 def write(root, text, name="pyproject.toml"):
@@ -151,8 +151,8 @@ def test_wrong_variable_is_named(tmp_path, name, text):
 
 
 def test_names_that_settings_repeat_to_import_nothing():
-    assert set(_BUILT_IN) == set(ENTRIES)
-    assert {*_EVENTS, "mini"} == set(READERS)
+    assert set(BUILT_IN) == set(ENTRIES)
+    assert {*EVENTS, "mini"} == set(READERS)
 
 
 def test_loading_imports_no_agents_and_nothing_heavy(tmp_path):

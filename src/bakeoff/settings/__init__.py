@@ -1,0 +1,18 @@
+"""What a user sets once, checked: one file per section, and `loading` for the whole."""
+
+from .agents import BUILT_IN, EVENTS, AgentSettings
+from .checks import SettingsError
+from .loading import Settings, load_settings
+from .models import ModelSettings
+from .slots import SlotSettings
+
+__all__ = [
+    "BUILT_IN",
+    "EVENTS",
+    "AgentSettings",
+    "ModelSettings",
+    "Settings",
+    "SettingsError",
+    "SlotSettings",
+    "load_settings",
+]

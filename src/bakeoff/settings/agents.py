@@ -1,0 +1,97 @@
+"""`[tool.bakeoff.agents.NAME]`: coding agents, known ones changed and new ones added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .checks import Check, SettingsError, checked, checked_value, close_to, one_of, table, text, texts, variables
+
+Argv = tuple["str | tuple[str, ...]", ...]
+
+BUILT_IN = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "cursor-agent", "aider", "mini")
+EVENTS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "aider", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What a user says of one coding agent: a change to a known one, or a new one by `argv`.
+
+    Attributes:
+        argv: program and arguments, `{prompt}` among them; a list inside it is left out when a placeholder in it
+            has no value, as in `["tool", ["--model", "{model}"], "{prompt}"]`.
+        executable: another program for the same arguments.
+        like: name of the built-in agent that a new one is a variant of.
+        args: arguments added to every call.
+        env: variables set for it.
+        model: its model where a workflow names none.
+        events: how its output is read: the name of a built-in agent's format, or `text`.
+        slash: how a command is asked for, with `{command}`.
+        install: what to tell a person who does not have it.
+    """
+
+    argv: Argv | None = None
+    executable: str | None = None
+    like: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
+    events: str | None = None
+    slash: str | None = None
+    install: str | None = None
+
+
+_PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "extra")
+
+
+def _argv(value: Any) -> Argv:
+    if not isinstance(value, list) or not value or not isinstance(value[0], str) or not value[0].strip():
+        raise ValueError("a list whose first item is the program")
+    argv: Argv = tuple(texts(item) if isinstance(item, list) else item for item in value)
+    flat = [text for item in argv for text in (item if isinstance(item, tuple) else (item,))]
+    if not all(isinstance(text, str) for text in flat):
+        raise ValueError("a list of texts, and of lists of texts for what is optional")
+    names = re.findall(r"\{([a-z_]+)\}", " ".join(flat))
+    for name in names:
+        if name not in _PLACEHOLDERS:
+            known = ", ".join(f"{{{known}}}" for known in _PLACEHOLDERS)
+            raise ValueError(
+                f"a list with no other placeholders than {known} (there is {{{name}}}{close_to(name, _PLACEHOLDERS)})"
+            )
+    if any("{extra}" in text and text != "{extra}" for text in flat):
+        raise ValueError('a list in which "{extra}", where it is used, stands alone')
+    if "prompt" not in names:
+        raise ValueError('a list with "{prompt}" where the prompt goes')
+    return argv
+
+
+_AGENT: Mapping[str, Check] = {
+    "argv": _argv,
+    "executable": text,
+    "like": one_of(BUILT_IN),
+    "args": texts,
+    "env": variables,
+    "model": text,
+    "events": one_of(EVENTS),
+    "slash": text,
+    "install": text,
+}
+
+
+def agent_settings(name: str, body: Any, where: str) -> AgentSettings:
+    """What the user says of agent `name`, checked; `where` names the table.
+
+    Raises:
+        SettingsError: it is wrong.
+    """
+    agent = AgentSettings(**checked(checked_value(table, body, where), _AGENT, f"{where}."))
+    if name not in BUILT_IN and agent.argv is None and agent.like is None:
+        raise SettingsError(
+            f"{where} is no agent that bakeoff knows{close_to(name, BUILT_IN)}: give it an argv with "
+            '"{prompt}" where the prompt goes, or `like` with the name of a known one'
+        )
+    if name in BUILT_IN and agent.like is not None:
+        raise SettingsError(f"{where}.like is for agents of your own; {name} is a built-in one")
+    return agent

@@ -1,0 +1,184 @@
+"""All settings of a project: `[tool.bakeoff]` of pyproject.toml, or bakeoff.toml, then BAKEOFF_* variables on top."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .agents import AgentSettings, agent_settings
+from .checks import Check, SettingsError, amount, checked, checked_value, close_to, one_of, table, text, whole
+from .models import ModelSettings, model_settings
+from .slots import SlotSettings, slot_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, checked.
+
+    Attributes:
+        max_parallel: leaves that run at once, over all nesting.
+        lanes: capacity of each named lane; a name that is missing has its built-in default.
+        integration: the agent for steps that name none.
+        model: the model for steps that name none, nor their workflow, nor the agent's own settings.
+        max_usd: ceiling in USD handed to each agent call.
+        grace: seconds between TERM and KILL when a process is ended early.
+        step_types: Python file that registers step types.
+        agents: what the user says of each agent.
+        slots: how places to work are made.
+        models: what the user says of each model, by a name of the user's own.
+        sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
+        source: the file they came from, for messages.
+        warnings: what looks like a mistake but is none for sure.
+    """
+
+    max_parallel: int = 64
+    lanes: Mapping[str, int] = field(default_factory=dict)
+    integration: str | None = None
+    model: str | None = None
+    max_usd: float | None = None
+    grace: float = 5.0
+    step_types: Path | None = None
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    slots: SlotSettings = field(default_factory=SlotSettings)
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    sandbox: str = "full"
+    source: Path | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def load_settings(project_root: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of the project at `project_root`; `environ` defaults to this process's.
+
+    Raises:
+        SettingsError: a file cannot be read or a value is wrong.
+    """  # noqa: DOC502 - it comes out of the checks
+    source, given, warnings = _read(Path(project_root))
+    settings = Settings(source=source, warnings=warnings)
+    if given:
+        settings = replace(settings, **_top(given, source, Path(project_root)))
+    return _from_environment(settings, os.environ if environ is None else environ, Path(project_root))
+
+
+def _read(root: Path) -> tuple[Path | None, Mapping[str, Any], tuple[str, ...]]:
+    own = root / "bakeoff.toml"
+    project = root / "pyproject.toml"
+    given = _toml(own)
+    # Most projects have no settings of ours in pyproject.toml: then it need not be parsed.
+    shared = _toml(project, b"bakeoff")
+    tool = shared.get("tool", {}) if shared else {}
+    inner = tool.get("bakeoff") if isinstance(tool, dict) else None
+    if given is not None:
+        warning = f"{project}: its [tool.bakeoff] is not used, because {own} is there"
+        return own, given, (warning,) if inner else ()
+    if inner is None:
+        return None, {}, ()
+    if not isinstance(inner, dict):
+        raise SettingsError(f"{project}: tool.bakeoff must be a table, not {inner!r}")
+    return project, inner, ()
+
+
+def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
+    try:
+        raw = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as failure:
+        raise SettingsError(f"{path} cannot be read: {failure.strerror}") from failure
+    if needle not in raw:
+        return None
+    import tomllib
+
+    try:
+        return tomllib.loads(raw.decode())
+    except UnicodeDecodeError as failure:
+        raise SettingsError(f"{path} is not UTF-8: {failure}") from failure
+    except tomllib.TOMLDecodeError as failure:
+        raise SettingsError(f"{path} is not valid TOML: {failure}") from failure
+
+
+_TOP: Mapping[str, Check] = {
+    "max_parallel": whole,
+    "lanes": table,
+    "integration": text,
+    "model": text,
+    "max_usd": amount,
+    "grace": amount,
+    "step_types": text,
+    "agents": table,
+    "slots": table,
+    "models": table,
+    "sandbox": one_of(("full", "weak", "none")),
+}
+
+
+def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str, Any]:
+    where = f"{source}: " + ("tool.bakeoff." if source and source.name == "pyproject.toml" else "")
+    found = checked(given, _TOP, where)
+    if "lanes" in found:
+        found["lanes"] = {
+            name: checked_value(whole, size, f"{where}lanes.{name}") for name, size in found["lanes"].items()
+        }
+    if "step_types" in found:
+        found["step_types"] = _file(found["step_types"], root, f"{where}step_types")
+    if "slots" in found:
+        found["slots"] = slot_settings(found["slots"], f"{where}slots")
+    if "agents" in found:
+        found["agents"] = {
+            name: agent_settings(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()
+        }
+    if "models" in found:
+        found["models"] = {
+            name: model_settings(name, body, f"{where}models.{name}") for name, body in found["models"].items()
+        }
+    return found
+
+
+def _file(text: str, root: Path, where: str) -> Path:
+    path = root / Path(text).expanduser()
+    if not path.is_file():
+        raise SettingsError(f"{where}: there is no file {path}")
+    return path
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+_VARIABLES = {
+    "BAKEOFF_MAX_PARALLEL": "max_parallel",
+    "BAKEOFF_INTEGRATION": "integration",
+    "BAKEOFF_MODEL": "model",
+    "BAKEOFF_MAX_USD": "max_usd",
+    "BAKEOFF_GRACE": "grace",
+    "BAKEOFF_STEP_TYPES": "step_types",
+    "BAKEOFF_SANDBOX": "sandbox",
+}
+_LANE = "BAKEOFF_LANE_"
+
+
+def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path) -> Settings:
+    changes: dict[str, Any] = {}
+    lanes = dict(settings.lanes)
+    warnings = list(settings.warnings)
+    for variable in [name for name in environ if name.startswith("BAKEOFF_")]:
+        text = environ[variable]
+        key = _VARIABLES.get(variable)
+        if not text:
+            continue
+        if key is not None:
+            numeric = _TOP[key] in (whole, amount)
+            value = checked_value(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
+            changes[key] = _file(value, root, f"environment: {variable}") if key == "step_types" else value
+        elif variable.startswith(_LANE) and variable != _LANE:
+            lanes[variable[len(_LANE) :].lower()] = checked_value(whole, _number(text), f"environment: {variable}")
+        elif hint := close_to(variable, tuple(_VARIABLES)):
+            warnings.append(f"environment: {variable} is no setting{hint}")
+    return replace(settings, lanes=lanes, warnings=tuple(warnings), **changes)
