@@ -31,6 +31,9 @@ def measure(bench: Bench) -> Iterator[Measure]:
     count = 6 if bench.quick else 24
     os.environ["PATH"] = f"{TOOLS / 'bin'}{os.pathsep}{os.environ['PATH']}"
     os.environ["SCRIPTED_KEY"] = "scripted-key-value"
+    # Codex runs login shells: what a user's profile does there is no part of this.
+    os.environ["HOME"] = str(bench.folder / "home")
+    (bench.folder / "home").mkdir()
     wrong: list[int] = []
     with ScriptedModel(by_turn(Shell(f"echo done > {FILE}"), Say("I made it"))) as model:
         extra = ["--ignore-user-config", "-c", "model_provider=scripted", "-c", PROVIDER.format(url=model.url)]
