@@ -81,7 +81,7 @@ class Definition:
     @property
     def text_span(self) -> tuple[int, int]:
         """`start` and `end` as offsets in the decoded text."""
-        return _start(self.file, self.node), self.file.span(self.node)[1]
+        return statement_start(self.file, self.node), self.file.span(self.node)[1]
 
     @property
     def text(self) -> str:
@@ -132,7 +132,7 @@ def locate(source: bytes | PythonFile, qualname: str, path: str = "the file") ->
         raise TargetError(f"{path} has no function {qualname!r}{_nearest(file.tree, qualname)}")
     in_force = [each for each in found if not _stub(each[1])]
     name, node, classes = (in_force or found)[-1]
-    start, end = _start(file, node), file.span(node)[1]
+    start, end = statement_start(file, node), file.span(node)[1]
     line = file.line_of(start)
     return Definition(
         name,
@@ -199,10 +199,12 @@ def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def _start(file: PythonFile, node: Function) -> int:
-    if not node.decorator_list:
+def statement_start(file: PythonFile, node: ast.stmt) -> int:
+    """The offset in the file's text at which a statement starts, with its decorators."""
+    decorators: list[ast.expr] | None = getattr(node, "decorator_list", None)
+    if not decorators:
         return file.span(node)[0]
-    line = node.decorator_list[0].lineno
+    line = decorators[0].lineno
     # Between the sign and the expression there may be brackets, comments and line ends.
     while not file.lines[line - 1].lstrip(" \t\f").startswith("@"):
         line -= 1
