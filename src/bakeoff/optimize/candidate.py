@@ -1,0 +1,48 @@
+"""What is tried in place of the original: whole files, so that what is tested is what is applied."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A change to try.
+
+    Attributes:
+        origin: the source that proposed it, and how: `rules/join`, `files/fast.py`.
+        files: the new contents of each changed file by its path relative to the project's root; None: removed.
+        note: one sentence on what was done, for people.
+        parent: the `id` of the candidate that it builds on.
+        assumes: what must hold that the source could not see: `pure`, `hashable`, ...
+    """
+
+    origin: str
+    files: Mapping[str, bytes | None]
+    note: str = ""
+    parent: str | None = None
+    assumes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise ValueError("a candidate changes at least one file")
+        for path in self.files:
+            parts = PurePosixPath(path).parts
+            if not parts or path.startswith("/") or ".." in parts or "\0" in path or str(PurePosixPath(path)) != path:
+                raise ValueError(f"a candidate changes files of the project, named relative to its root, not {path!r}")
+
+    @property
+    def id(self) -> str:
+        """A digest of the files alone: the same change has the same id, whoever proposed it."""
+        digest = hashlib.sha256()
+        for path, content in sorted(self.files.items()):
+            name = path.encode("utf-8", "surrogateescape")
+            digest.update(b"%d:%s" % (len(name), name))
+            digest.update(b"-" if content is None else b"%d:%s" % (len(content), content))
+        return digest.hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash((self.origin, self.id))

@@ -1,0 +1,13 @@
+"""What can be wrong with a target or with the text of a candidate."""
+
+from __future__ import annotations
+
+from bakeoff.engine.errors import BakeoffError
+
+
+class TargetError(BakeoffError):
+    """What was named is no function or method that can be found in its file."""
+
+
+class InvalidCandidateError(BakeoffError):
+    """A candidate's text cannot be applied; the candidate gets the reason `invalid`."""
