@@ -1,0 +1,62 @@
+"""Values as tagged bytes that are equal exactly when the values are: type by type, aliasing included.
+
+`encode` and `decode` run beside code that nobody has read, in the interpreter of the user's project, which has no
+bakeoff: the folder needs the standard library only, imports its parts relatively, and is loaded by its path
+(`FOLDER`, under any name). `explain` and `parse` run on our side and execute nothing of a message.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .wire import DEFAULT, Incomparable, Limits, Malformed
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+__all__ = ["DEFAULT", "FOLDER", "Incomparable", "Limits", "Malformed", "decode", "encode", "explain"]
+
+
+def encode(
+    value: Any, limits: Limits = DEFAULT, *, consume: bool = True, unseen: frozenset[str] = frozenset()
+) -> bytes:
+    """The bytes that stand for a value; equal bytes mean equal values.
+
+    Asks nothing of the value: no method of a class that Python code defined is called. What generators compute while
+    they are read is the one exception.
+
+    Args:
+        value: anything.
+        limits: what one message may hold.
+        consume: read generators and iterators to their end (they are used up by it); else they are incomparable.
+        unseen: functions and classes, as `module:qualname`, whose code does not count: those that are being changed.
+            The code of all other classes of the project is a part of what their instances are.
+
+    Passes on Incomparable: it holds something that has no such bytes, or too much.
+    """
+    from .encoder import Encoder
+
+    return Encoder(limits, consume, unseen).message(value)
+
+
+def decode(data: bytes, limits: Limits = DEFAULT) -> Any:
+    """The value that the bytes stand for. It imports the modules of its classes: only for disposable processes.
+
+    Iterators come back as iterators over what they gave.
+
+    Passes on Malformed: they stand for none, or for one that cannot be made.
+    """
+    from .decoder import build
+    from .parser import parse
+
+    return build(parse(data, limits))
+
+
+def explain(ours: bytes, theirs: bytes, limits: Limits = DEFAULT) -> str:
+    """Where two messages differ first, in words; empty where they are equal. Nothing of them is executed.
+
+    Passes on Malformed: one of them is no message.
+    """
+    from .explaining import difference
+
+    return "" if ours == theirs else difference(ours, theirs, limits)

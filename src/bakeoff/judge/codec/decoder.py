@@ -1,0 +1,191 @@
+"""Makes values out of what was parsed, in a process that may come to harm: modules are imported, classes instantiated.
+
+Instances are made without `__init__`: what they hold is put into them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from . import wire
+from .arrays import DTYPE, SCALAR
+from .instances import SAID, isinstance_of
+from .listed import LISTED, imported, named_rule
+from .parser import Node
+from .types import dictionary_of, is_native, mro_of, name_of, slots_of
+from .wire import Malformed
+
+
+def build(parsed: Any) -> Any:
+    """The value.
+
+    Passes on Malformed: it cannot be made here.
+    """
+    with wire.room(10_000):
+        return _Builder().value(parsed)
+
+
+class _Builder:
+    __slots__ = ("made",)
+
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}
+
+    def value(self, parsed: Any) -> Any:
+        if type(parsed) is not Node:
+            return parsed
+        try:
+            return _BUILD[parsed.tag](self, parsed)
+        except (Malformed, RecursionError):
+            raise
+        except Exception as failure:
+            raise Malformed(f"a value cannot be made: {type(failure).__name__}: {failure}") from failure
+
+    def values(self, parsed: list[Any]) -> list[Any]:
+        return [self.value(part) for part in parsed]
+
+    def note(self, node: Node, value: Any) -> Any:
+        if node.number is not None:
+            self.made[node.number] = value
+        return value
+
+    def again(self, node: Node) -> Any:
+        number = node.words[0]
+        if number not in self.made:
+            raise Malformed("a value that holds itself, of a class whose instances are made whole")
+        return self.made[number]
+
+    def list(self, node: Node) -> list[Any]:
+        made: list[Any] = self.note(node, [])
+        made.extend(self.values(node.parts))
+        return made
+
+    def set(self, node: Node) -> set[Any]:
+        made: set[Any] = self.note(node, set())
+        made.update(self.values(node.parts))
+        return made
+
+    def dictionary(self, node: Node) -> dict[Any, Any]:
+        made: dict[Any, Any] = self.note(node, {})
+        made.update(self.pairs(node))
+        return made
+
+    def pairs(self, node: Node) -> dict[Any, Any]:
+        half = len(node.parts) // 2
+        keys = self.values(node.parts[:half])
+        return dict(zip(keys, self.values(node.parts[half:]), strict=True))
+
+    def cls(self, node: Node) -> Any:
+        module, qualname, _ = node.words
+        if module == "builtins" and "." not in qualname:
+            known = _UNNAMED.get(qualname)
+            if known is not None:
+                return self.note(node, known)
+        return self.note(node, imported(f"{module}:{qualname}"))
+
+    def enum(self, node: Node) -> Any:
+        cls, name, value = self.values(node.parts)
+        members = cls.__members__
+        return members[name] if name in members else cls(value)
+
+    def listed(self, node: Node) -> Any:
+        rule = LISTED.get(node.words[0]) or _RULES.get(node.words[0])
+        if rule is None or rule.make is None:
+            raise Malformed(f"there is no way back to {node.words[0]}")
+        value = self.value(node.parts[0])
+        nameless = node.words[0] in _RULES or node.words[0].startswith("builtins:")
+        cls = None if nameless else imported(node.words[0])
+        return self.note(node, rule.make(cls, value))
+
+    def iterator(self, node: Node) -> Any:
+        items = self.values(node.parts[:-1])
+        failure = self.value(node.parts[-1])
+        return self.note(node, iter(items) if failure is None else _failing(items, failure))
+
+    def object(self, node: Node) -> Any:
+        cls = self.value(node.parts[0])
+        natives = [base for base in mro_of(cls) if base is not object and is_native(base)]
+        made = self.instance(node, cls, natives[0]) if natives else self.note(node, object.__new__(cls))
+        state = dict(zip(node.words, self.values(node.parts[2:]), strict=True))
+        for name, slot in slots_of(cls).items():
+            if name in state:
+                slot.__set__(made, state.pop(name))
+        if state:
+            held = dictionary_of(cls)
+            if held is None:
+                raise Malformed(f"{cls!r} has no attributes {', '.join(state)}")
+            held.__get__(made).update(state)
+        return made
+
+    def instance(self, node: Node, cls: Any, base: Any) -> Any:
+        """One whose class has a C part, with what that holds."""
+        content = node.parts[1]
+        if base in _FILLED:
+            made = self.note(node, base.__new__(cls))
+            if base is dict:
+                dict.update(made, self.pairs(content))
+            elif base is set:
+                set.update(made, self.values(content.parts))
+            else:
+                list.extend(made, self.values(content.parts))
+            return made
+        if BaseException in mro_of(base):
+            args, *more = self.values(content.parts)
+            made = self.note(node, base.__new__(cls, *args))
+            BaseException.args.__set__(made, args)  # type: ignore[attr-defined]
+            for member, part in zip(_said(made), more, strict=True):
+                member.__set__(made, part)
+            return made
+        rule = named_rule(base, *name_of(base))
+        if rule is not None and rule.make is not None:
+            return self.note(node, rule.make(cls, self.value(content)))
+        parts = self.values(content.parts) if base in (tuple, frozenset) else self.value(content)
+        if base is bytearray:
+            made = bytearray.__new__(cls)
+            bytearray.extend(made, parts)
+            return self.note(node, made)
+        return self.note(node, base.__new__(cls, parts))
+
+    def bare(self, node: Node) -> Any:
+        return self.note(node, object())
+
+
+_FILLED = (list, set, dict)
+_UNNAMED = {"NoneType": type(None), "ellipsis": type(Ellipsis), "NotImplementedType": type(NotImplemented)}
+
+
+def _said(made: BaseException) -> list[Any]:
+    return [member for member in SAID if isinstance_of(made, member.__objclass__)]
+
+
+def _failing(items: list[Any], failure: BaseException) -> Any:
+    yield from items
+    raise failure
+
+
+_RULES = {rule.name: rule for rule in (SCALAR, DTYPE)}
+"""Rules of classes that have many names."""
+
+
+def _module(builder: _Builder, node: Node) -> Any:
+    from importlib import import_module
+
+    import_module(node.words[0])
+    return sys.modules[node.words[0]]
+
+
+_BUILD: dict[bytes, Any] = {
+    wire.LIST: _Builder.list, wire.SET: _Builder.set, wire.DICT: _Builder.dictionary, wire.AGAIN: _Builder.again,
+    wire.TUPLE: lambda builder, node: tuple(builder.values(node.parts)),
+    wire.FROZENSET: lambda builder, node: frozenset(builder.values(node.parts)),
+    wire.RANGE: lambda builder, node: range(*builder.values(node.parts)),
+    wire.SLICE: lambda builder, node: slice(*builder.values(node.parts)),
+    wire.BYTEARRAY: lambda builder, node: builder.note(node, bytearray(node.parts[0])),
+    wire.CLASS: _Builder.cls, wire.ENUM: _Builder.enum, wire.MODULE: _module, wire.BARE: _Builder.bare,
+    wire.FUNCTION: lambda builder, node: imported("{}:{}".format(*node.words)),
+    wire.NAMED: lambda builder, node: imported("{}:{}".format(*node.words)),
+    wire.METHOD: lambda builder, node: getattr(builder.value(node.parts[0]), node.words[0]),
+    wire.LISTED: _Builder.listed, wire.LISTED_MUTABLE: _Builder.listed, wire.ITERATOR: _Builder.iterator,
+    wire.OBJECT: _Builder.object, wire.OBJECT_FIXED: _Builder.object,
+}  # fmt: skip

@@ -1,0 +1,163 @@
+"""Says in words where two messages differ first."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from . import wire
+from .parser import Node, parse
+from .wire import Limits
+
+SHOWN = 60
+
+KINDS = {
+    wire.TUPLE: "tuple", wire.FROZENSET: "frozenset", wire.RANGE: "range", wire.SLICE: "slice", wire.LIST: "list",
+    wire.SET: "set", wire.DICT: "dict", wire.BYTEARRAY: "bytearray", wire.CLASS: "class", wire.FUNCTION: "function",
+    wire.METHOD: "method", wire.MODULE: "module", wire.BARE: "object()", wire.PAIRS: "dict",
+}  # fmt: skip
+
+
+def difference(expected: bytes, found: bytes, limits: Limits) -> str:
+    """The first difference, as in `[2].name: int 3 instead of float 3.0`; of equal trees, that they only look alike."""
+    one, other = parse(expected, limits), parse(found, limits)
+    with wire.room(4 * limits.depth):
+        said = _first(one, other, "")
+    return said or "the bytes differ, what they say does not"
+
+
+def _first(one: Any, other: Any, path: str) -> str:
+    if type(one) is not Node or type(other) is not Node:
+        return "" if _same_atom(one, other) else _said(one, other, path)
+    if one.tag != other.tag:
+        return _said(one, other, path)
+    if one.tag == wire.AGAIN:
+        return "" if one.words == other.words else _at(path, "another object that occurred before")
+    if one.tag in (wire.OBJECT, wire.OBJECT_FIXED, wire.ENUM):
+        said = _class(one, other, path)
+        if said:
+            return said
+    if one.words != other.words:
+        return _words(one, other, path)
+    if one.tag in (wire.SET, wire.FROZENSET):
+        return _sets(one, other, path)
+    sized = one.tag in (wire.LIST, wire.TUPLE, wire.DICT, wire.PAIRS, wire.ITERATOR)
+    for step, left, right in zip(_steps(one), one.parts, other.parts, strict=False):
+        said = _first(left, right, path + step)
+        if said:
+            return said
+    if sized and len(one.parts) != len(other.parts):
+        half = 2 if one.tag in (wire.DICT, wire.PAIRS) else 1
+        count = len(other.parts) // half, len(one.parts) // half
+        return _at(path, f"{count[0]} items instead of {count[1]}")
+    return ""
+
+
+def _class(one: Node, other: Node, path: str) -> str:
+    """What differs in the class."""
+    left, right = one.parts[0], other.parts[0]
+    if type(left) is not Node or type(right) is not Node:
+        return _first(left, right, path)  # nothing that was encoded
+    if left.words[:2] != right.words[:2]:
+        return _said(one, other, path)
+    if left.words != right.words:
+        return _at(path, f"its class {left.words[1]} has other code")
+    return ""
+
+
+def _words(one: Node, other: Node, path: str) -> str:
+    if one.tag in (wire.OBJECT, wire.OBJECT_FIXED):
+        missing = [name for name in one.words if name not in other.words]
+        more = [name for name in other.words if name not in one.words]
+        said = [f"without .{name}" for name in missing] + [f"with .{name} besides" for name in more]
+        return _at(path, ", ".join(said) or "attributes differ")
+    if one.tag in (wire.CLASS, wire.FUNCTION) and one.words[:2] == other.words[:2]:
+        return _at(path, f"{KINDS[one.tag]} {one.words[1]} has other code")
+    return _said(one, other, path)
+
+
+def _sets(one: Node, other: Node, path: str) -> str:
+    left, right = ([_shown(part) for part in node.parts] for node in (one, other))
+    missing, more = [text for text in left if text not in right], [text for text in right if text not in left]
+    said = [f"without {text}" for text in missing[:2]] + [f"with {text} besides" for text in more[:2]]
+    if said:
+        return _at(path, f"a {KINDS[one.tag]} " + ", ".join(said))
+    for left_part, right_part in zip(one.parts, other.parts, strict=False):
+        found = _first(left_part, right_part, path + "{...}")
+        if found:
+            return found
+    return "" if len(left) == len(right) else _at(path, f"{len(right)} elements instead of {len(left)}")
+
+
+def _steps(node: Node) -> list[str]:
+    count = len(node.parts)
+    if node.tag in (wire.OBJECT, wire.OBJECT_FIXED):
+        return ["", "", *(f".{name}" for name in node.words)]
+    if node.tag in (wire.DICT, wire.PAIRS):
+        half = count // 2
+        return [f".keys()[{place}]" for place in range(half)] + [f"[{_shown(part)}]" for part in node.parts[:half]]
+    if node.tag == wire.METHOD:
+        return [".__self__"]
+    if node.tag in (wire.LISTED, wire.LISTED_MUTABLE, wire.ENUM):
+        return [""] * count
+    return [f"[{place}]" for place in range(count)]
+
+
+def _at(path: str, text: str) -> str:
+    return f"{path}: {text}" if path else text
+
+
+def _said(one: Any, other: Any, path: str) -> str:
+    return _at(path, f"{described(other)} instead of {described(one)}")
+
+
+def _same_atom(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if type(one) is float:
+        return struct.pack("<d", one) == struct.pack("<d", other)
+    if type(one) is complex:
+        return struct.pack("<dd", one.real, one.imag) == struct.pack("<dd", other.real, other.imag)
+    return bool(one == other)
+
+
+def described(parsed: Any) -> str:
+    """A parsed value in a few words: its type and how it looks."""
+    if type(parsed) is Node:
+        return _shown(parsed)
+    if parsed is None or type(parsed) in (bool, type(Ellipsis), type(NotImplemented)):
+        return repr(parsed)
+    return f"{type(parsed).__name__} {_shown(parsed)}"
+
+
+def _shown(parsed: Any, depth: int = 2) -> str:
+    if type(parsed) is int and parsed.bit_length() > 4 * SHOWN:
+        return f"of {parsed.bit_length()} bits"
+    if type(parsed) is not Node:
+        text = repr(parsed[: 2 * SHOWN] if type(parsed) in (str, bytes) else parsed)
+        return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    tag, words = parsed.tag, parsed.words
+    if tag == wire.AGAIN:
+        return "an object that occurred before"
+    if tag in (wire.CLASS, wire.FUNCTION, wire.NAMED):
+        return f"{KINDS.get(tag, 'object')} {words[0]}.{words[1]}"
+    name = KINDS.get(tag) or (words[0].partition(":")[2] if tag in _NAMED_BY_WORD else _class_name(parsed))
+    inner = ""
+    if depth and parsed.parts:
+        parts = parsed.parts[1:] if tag in _WITH_CLASS else parsed.parts
+        parts = parts[1:] if tag in (wire.OBJECT, wire.OBJECT_FIXED) and parts[0] is None else parts
+        shown = [_shown(part, depth - 1) for part in parts[:4]]
+        inner = ", ".join(shown) + (", ..." if len(parts) > 4 else "")
+    text = f"{name}({inner})"
+    return text if len(text) <= 2 * SHOWN else text[: 2 * SHOWN - 3] + "..."
+
+
+_NAMED_BY_WORD = (wire.LISTED, wire.LISTED_MUTABLE, wire.ITERATOR)
+_WITH_CLASS = (wire.OBJECT, wire.OBJECT_FIXED, wire.ENUM)
+
+
+def _class_name(node: Node) -> str:
+    cls = node.parts[0] if node.parts else None
+    if type(cls) is Node and cls.tag == wire.CLASS:
+        return str(cls.words[1])
+    return "object"

@@ -1,0 +1,248 @@
+"""How instances of classes are written: of those of the project by what they hold, of listed ones by their own rule."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from . import wire
+from .arrays import numpy_rule
+from .encoder import PUT, Encoder, Put, put_class, put_pairs
+from .listed import ITERATORS, named_rule
+from .types import attributes_of, dictionary_of, is_native, mro_of, name_of, slots_of
+from .wire import Incomparable
+
+_known: list[type] = []  # classes whose id stands in PUT; alive, so that no other gets it
+
+_KINDS = {
+    "_thread.lock": "lock", "_thread.RLock": "lock", "_socket.socket": "socket", "_io.TextIOWrapper": "file",
+    "_io.BufferedReader": "file", "_io.BufferedWriter": "file", "_io.BufferedRandom": "file", "_io.FileIO": "file",
+    "builtins.coroutine": "coroutine", "builtins.async_generator": "asynchronous generator", "builtins.frame": "frame",
+    "builtins.traceback": "traceback",
+}  # fmt: skip
+
+
+def putter(cls: type) -> Put:
+    """How instances of a class are written. Remembered.
+
+    Passes on Incomparable: they are not.
+    """
+    put = _find(cls)
+    _known.append(cls)
+    PUT[id(cls)] = put
+    return put
+
+
+def _find(cls: type) -> Put:
+    module, qualname = name_of(cls)
+    rule = named_rule(cls, module, qualname) or numpy_rule(cls)
+    if rule is not None:
+        return rule
+    if f"{module}:{qualname}" in ITERATORS and is_native(cls):
+        return _iterator
+    if any(base is type for base in mro_of(cls)):  # `in` would ask the metaclass whether they are equal
+        return put_class
+    enum = sys.modules.get("enum")
+    if enum is not None and any(base is enum.EnumMeta for base in mro_of(type(cls))):
+        return _enum
+    natives = [base for base in mro_of(cls) if base is not object and is_native(base)]
+    return _instance(cls, _reader(cls, natives[0]) if natives else None)
+
+
+def _reader(cls: type, base: type) -> Any:
+    """What writes that which the C part `base` of an instance holds.
+
+    Raises:
+        Incomparable: nobody knows what that is.
+    """
+    if _is_exception(base):
+        return _exception
+    module, qualname = name_of(base)
+    rule = named_rule(base, module, qualname)
+    if rule is not None:
+        return lambda encoder, value: encoder.put(rule.take(value))
+    reader = _READERS.get(id(base))
+    if reader is None or base is cls:
+        raise Incomparable(_KINDS.get(f"{module}.{qualname}", f"type {module}.{qualname}"))
+    return reader
+
+
+def _is_exception(cls: type) -> bool:
+    return any(base is BaseException for base in mro_of(cls))
+
+
+def _instance(cls: type, reader: Any) -> Put:
+    """How instances are written: the class, what their built-in base holds, and their attributes.
+
+    Those of an immutable base that have no attributes are values like any other: they get no number.
+    """
+    slots = slots_of(cls)
+    dictionary = dictionary_of(cls)
+    skipped = _cached(cls)
+    numbered = not (reader in _FIXED and not slots and dictionary is None)
+
+    def put(encoder: Encoder, value: Any) -> None:
+        if numbered:
+            if not encoder.begin(wire.OBJECT, value):
+                return
+        else:
+            encoder.out.append(wire.OBJECT_FIXED)
+        put_class(encoder, cls)
+        encoder.deeper()
+        if reader is None:
+            encoder.out.append(wire.NONE)
+        else:
+            reader(encoder, value)
+        encoder.depth += 1
+        encoder.fields(_state(value, slots, dictionary, skipped))
+
+    return put
+
+
+def _state(value: Any, slots: dict[str, Any], dictionary: Any, skipped: frozenset[str]) -> dict[str, Any]:
+    found = {}
+    for name, slot in slots.items():
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:  # it has none
+            continue
+    if dictionary is not None:
+        held = dictionary.__get__(value)
+        if type(held) is not dict:
+            raise Incomparable("object whose __dict__ is no dict")
+        for name, part in list(held.items()):
+            if type(name) is not str:
+                raise Incomparable("object with an attribute whose name is no text")
+            if name not in skipped:
+                found[name] = part
+    return found
+
+
+def _cached(cls: type) -> frozenset[str]:
+    """Attributes that only remember what a method gave."""
+    functools = sys.modules.get("functools")
+    if functools is None:
+        return frozenset()
+    cached = functools.cached_property
+    members = (item for base in mro_of(cls) for item in list(attributes_of(base).items()))
+    return frozenset(name for name, member in members if type(member) is cached)
+
+
+def _enum(encoder: Encoder, value: Any) -> None:
+    held = _state(value, {}, dictionary_of(type(value)), frozenset())
+    encoder.out.append(wire.ENUM)
+    put_class(encoder, type(value))
+    encoder.put(held.get("_name_"))
+    encoder.put(held.get("_value_"))
+
+
+def _iterator(encoder: Encoder, value: Any) -> None:
+    """Write what an iterator gives, to its end.
+
+    Raises:
+        Incomparable: it may not be used up.
+    """
+    if not encoder.consume:
+        raise Incomparable("iterator that may not be used up")
+    if not encoder.begin(wire.ITERATOR, value):
+        return
+    encoder.text(":".join(name_of(type(value))))
+    items, failure = read(value, encoder.limits.items)
+    encoder.items(items)
+    encoder.put(failure)
+
+
+def read(iterator: Iterator[Any], most: int) -> tuple[list[Any], BaseException | None]:
+    """All that an iterator gives, and what it raised.
+
+    Raises:
+        Incomparable: it gives more than `most`.
+    """
+    items: list[Any] = []
+    try:
+        for item in iterator:
+            items.append(item)
+            if len(items) > most:
+                break
+        else:
+            return items, None
+    except BaseException as failure:
+        return items, failure
+    raise Incomparable(f"iterator with more than {most} items")
+
+
+def _exception(encoder: Encoder, value: BaseException) -> None:
+    held = [BaseException.args.__get__(value)]  # type: ignore[attr-defined]
+    held += [member.__get__(value) for member in SAID if isinstance_of(value, member.__objclass__)]
+    encoder.out.append(wire.TUPLE)
+    encoder.items(held)
+
+
+def isinstance_of(value: Any, cls: type) -> bool:
+    """`isinstance` without asking `__class__`."""
+    return any(base is cls for base in mro_of(type(value)))
+
+
+SAID = tuple(
+    attributes_of(cls)[name]
+    for cls, name in ((OSError, "filename"), (OSError, "filename2"), (StopIteration, "value"), (SystemExit, "code"))
+)
+"""What some exceptions hold besides their arguments."""
+
+
+def _read_int(encoder: Encoder, value: Any) -> None:
+    encoder.put(int.__add__(value, 0))
+
+
+def _read_float(encoder: Encoder, value: Any) -> None:
+    encoder.put(float.__float__(value))
+
+
+def _read_complex(encoder: Encoder, value: Any) -> None:
+    encoder.put(complex.__pos__(value))
+
+
+def _read_text(encoder: Encoder, value: Any) -> None:
+    encoder.put(str.__str__(value))
+
+
+def _read_bytes(encoder: Encoder, value: Any) -> None:
+    encoder.put(bytes.__getitem__(value, slice(None)))
+
+
+def _read_bytearray(encoder: Encoder, value: Any) -> None:
+    encoder.put(bytes(bytearray.__getitem__(value, slice(None))))
+
+
+def _read_tuple(encoder: Encoder, value: Any) -> None:
+    encoder.out.append(wire.TUPLE)
+    encoder.items(list(tuple.__iter__(value)))
+
+
+def _read_list(encoder: Encoder, value: Any) -> None:
+    encoder.out.append(wire.TUPLE)
+    encoder.items(list(list.__iter__(value)))
+
+
+def _read_set(encoder: Encoder, value: Any) -> None:
+    encoder.out.append(wire.FROZENSET)
+    encoder.unordered(list(set.__iter__(value)))
+
+
+def _read_frozenset(encoder: Encoder, value: Any) -> None:
+    encoder.out.append(wire.FROZENSET)
+    encoder.unordered(list(frozenset.__iter__(value)))
+
+
+def _read_dict(encoder: Encoder, value: Any) -> None:
+    encoder.out.append(wire.PAIRS)
+    put_pairs(encoder, list(dict.keys(value)), list(dict.values(value)))
+
+
+_READERS = {
+    id(int): _read_int, id(float): _read_float, id(complex): _read_complex, id(str): _read_text, id(bytes): _read_bytes,
+    id(bytearray): _read_bytearray, id(tuple): _read_tuple, id(list): _read_list, id(set): _read_set,
+    id(frozenset): _read_frozenset, id(dict): _read_dict,
+}  # fmt: skip
+_FIXED = (_read_int, _read_float, _read_complex, _read_text, _read_bytes, _read_tuple, _read_frozenset)

@@ -1,0 +1,255 @@
+"""Classes of the standard library that have a rule of their own: what of an instance is its value, and the way back.
+
+A module is never imported to find out: whatever has an instance is in `sys.modules`.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from . import wire
+from .types import is_native
+from .wire import Malformed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .encoder import Encoder
+
+
+class Rule:
+    """One class.
+
+    Attributes:
+        take: what of an instance is its value, in other values. It works on instances of subclasses, too.
+        make: an instance, from the class and that; None where there is no way back.
+        mutable: whether the instance can be changed, and which one it is matters.
+    """
+
+    __slots__ = ("make", "mutable", "name", "take")
+
+    def __init__(
+        self, name: str, take: Callable[[Any], Any], make: Callable[[Any, Any], Any] | None, mutable: bool
+    ) -> None:
+        self.name = name
+        self.take = take
+        self.make = make
+        self.mutable = mutable
+
+    def __call__(self, encoder: Encoder, value: Any) -> None:
+        """Write an instance."""
+        if self.mutable:
+            if not encoder.begin(wire.LISTED_MUTABLE, value):
+                return
+        else:
+            encoder.out.append(wire.LISTED)
+        encoder.text(self.name)
+        encoder.deeper()
+        encoder.put(self.take(value))
+        encoder.depth += 1
+
+
+LISTED: dict[str, Rule] = {}
+"""Rules, by `module:qualname` of the class."""
+
+
+def rule(
+    *names: str, make: Callable[[Any, Any], Any] | None = None, mutable: bool = False
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Enter what is decorated, `take`, for the classes named."""
+
+    def enter(take: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        for name in names:
+            LISTED[name] = Rule(name, take, make, mutable)
+        return take
+
+    return enter
+
+
+def named_rule(cls: type, module: str, qualname: str) -> Rule | None:
+    """The rule of a class with that name; None where there is none, or the class only calls itself so."""
+    name = f"{module}:{qualname}"
+    found = LISTED.get(name)
+    if found is None:
+        return None
+    real = resolved(name)
+    return found if real is cls or (real is None and is_native(cls)) else None
+
+
+def resolved(name: str) -> Any:
+    """What stands in a module under `module:qualname`; None where the module is not imported or has no such thing."""
+    module, _, qualname = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = None if found is None else found.__dict__.get(part)
+    return found
+
+
+def imported(name: str) -> Any:
+    """The same, the module imported.
+
+    Raises:
+        Malformed: there is no such thing.
+    """
+    module, _, qualname = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as failure:
+        raise Malformed(f"{name} cannot be had here: {failure}") from None
+    return found
+
+
+def _apply(cls: Any, parts: Any) -> Any:
+    return cls(*parts)
+
+
+def _call(cls: Any, part: Any) -> Any:
+    return cls(part)
+
+
+@rule("decimal:Decimal", make=_call)
+def _decimal(value: Any) -> Any:
+    return type_of("decimal:Decimal").__str__(value)
+
+
+def type_of(name: str) -> Any:
+    """The class of a rule, which is imported as it has an instance."""
+    return resolved(name)
+
+
+@rule("datetime:date", make=_apply)
+def _date(value: Any) -> Any:
+    cls = type_of("datetime:date")
+    return tuple(getattr(cls, name).__get__(value) for name in ("year", "month", "day"))
+
+
+_CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
+
+
+def _timed(cls: Any, parts: Any) -> Any:
+    return cls(*parts[:-1], fold=parts[-1])
+
+
+@rule("datetime:time", make=_timed)
+def _time(value: Any) -> Any:
+    cls = type_of("datetime:time")
+    return tuple(getattr(cls, name).__get__(value) for name in _CLOCK)
+
+
+@rule("datetime:datetime", make=_timed)
+def _datetime(value: Any) -> Any:
+    cls = type_of("datetime:datetime")
+    return tuple(getattr(cls, name).__get__(value) for name in ("year", "month", "day", *_CLOCK))
+
+
+@rule("datetime:timedelta", make=_apply)
+def _timedelta(value: Any) -> Any:
+    cls = type_of("datetime:timedelta")
+    return tuple(getattr(cls, name).__get__(value) for name in ("days", "seconds", "microseconds"))
+
+
+@rule("datetime:timezone", make=_apply)
+def _timezone(value: Any) -> Any:
+    return type_of("datetime:timezone").__getinitargs__(value)
+
+
+@rule("zoneinfo:ZoneInfo", make=_call)
+def _zone(value: Any) -> Any:
+    return type_of("zoneinfo:ZoneInfo").key.__get__(value)
+
+
+PATHS = ("PurePosixPath", "PureWindowsPath", "PosixPath", "WindowsPath")
+
+
+@rule(*(f"{module}:{name}" for module in ("pathlib", "pathlib._local") for name in PATHS), make=_call)
+def _path(value: Any) -> Any:
+    return str(value)
+
+
+@rule("re:Pattern", make=lambda cls, parts: import_module("re").compile(*parts))
+def _pattern(value: Any) -> Any:
+    return (value.pattern, value.flags)
+
+
+@rule("collections:deque", mutable=True, make=lambda cls, parts: cls(parts[1], parts[0]))
+def _deque(value: Any) -> Any:
+    cls = type_of("collections:deque")
+    return (cls.maxlen.__get__(value), list(cls.__iter__(value)))
+
+
+@rule("collections:OrderedDict", mutable=True, make=lambda cls, parts: cls(zip(*parts, strict=True)))
+def _ordered(value: Any) -> Any:
+    cls = type_of("collections:OrderedDict")
+    return (list(cls.keys(value)), list(cls.values(value)))
+
+
+@rule("collections:defaultdict", mutable=True, make=lambda cls, parts: cls(parts[0], zip(*parts[1:], strict=True)))
+def _defaults(value: Any) -> Any:
+    factory = type_of("collections:defaultdict").default_factory.__get__(value)
+    return (factory, list(dict.keys(value)), list(dict.values(value)))
+
+
+@rule("types:SimpleNamespace", mutable=True, make=lambda cls, parts: cls(**parts))
+def _namespace(value: Any) -> Any:
+    held = types.SimpleNamespace.__dict__["__dict__"].__get__(value)
+    return dict(sorted(held.items()))
+
+
+@rule("functools:partial", mutable=True, make=lambda cls, parts: cls(parts[0], *parts[1], **parts[2]))
+def _partial(value: Any) -> Any:
+    cls = type_of("functools:partial")
+    return tuple(getattr(cls, name).__get__(value) for name in ("func", "args", "keywords"))
+
+
+@rule("array:array", mutable=True, make=lambda cls, parts: cls(*parts))
+def _array(value: Any) -> Any:
+    cls = type_of("array:array")
+    return (cls.typecode.__get__(value), cls.tobytes(value))
+
+
+@rule("builtins:memoryview", make=lambda cls, parts: _viewed(*parts))
+def _view(value: memoryview) -> Any:
+    return (value.format, value.shape, value.readonly, value.tobytes())
+
+
+def _viewed(kind: str, shape: tuple[int, ...], readonly: bool, data: bytes) -> memoryview:
+    view = memoryview(data if readonly else bytearray(data))
+    return view if kind == "B" and len(shape) == 1 else view.cast(kind, shape)  # type: ignore[call-overload]
+
+
+@rule("builtins:dict_keys", mutable=True, make=lambda cls, items: dict.fromkeys(items).keys())
+def _keys(value: Any) -> Any:
+    return list(value)
+
+
+@rule("builtins:dict_values", mutable=True, make=lambda cls, items: dict(enumerate(items)).values())
+def _values(value: Any) -> Any:
+    return list(value)
+
+
+@rule("builtins:dict_items", mutable=True, make=lambda cls, items: dict(items).items())
+def _items(value: Any) -> Any:
+    return list(value)
+
+
+ITERATORS = frozenset(
+    [f"builtins:{name}" for name in (
+        "generator", "map", "filter", "zip", "enumerate", "reversed", "iterator", "callable_iterator", "list_iterator",
+        "list_reverseiterator", "tuple_iterator", "range_iterator", "longrange_iterator", "str_iterator",
+        "str_ascii_iterator", "bytes_iterator", "bytearray_iterator", "set_iterator", "dict_keyiterator",
+        "dict_valueiterator", "dict_itemiterator", "dict_reversekeyiterator", "dict_reversevalueiterator",
+        "dict_reverseitemiterator",
+    )]
+    + [f"itertools:{name}" for name in (
+        "accumulate", "batched", "chain", "combinations", "combinations_with_replacement", "compress", "count",
+        "cycle", "dropwhile", "filterfalse", "groupby", "islice", "pairwise", "permutations", "product", "repeat",
+        "starmap", "takewhile", "zip_longest",
+    )]
+    + ["_collections:_deque_iterator", "_collections:_deque_reverse_iterator", "re:Scanner"]
+)  # fmt: skip
+"""What gives items when asked, and nothing of the project's code decides how."""

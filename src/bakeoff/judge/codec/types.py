@@ -1,0 +1,153 @@
+"""What there is to know of a class without asking it: everything is read through `type`'s own descriptors.
+
+A class may lie about its name, its bases and its attributes, and its metaclass about being a class. `type` does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import types
+from typing import Any
+
+from .wire import Incomparable
+
+_own: Any = type.__dict__
+mro_of = _own["__mro__"].__get__
+flags_of = _own["__flags__"].__get__
+size_of = _own["__basicsize__"].__get__
+_dictionary_at = _own["__dictoffset__"].__get__
+attributes_of = _own["__dict__"].__get__
+_module_of = _own["__module__"].__get__
+_qualname_of = _own["__qualname__"].__get__
+
+HEAP = 1 << 9
+PLAIN = size_of(object)
+
+_NATIVE = (
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
+)  # fmt: skip
+_SKIPPED = frozenset((
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__annotate__",
+    "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__", "__abstractmethods__",
+    "_abc_impl", "__orig_bases__", "__parameters__", "__classdictcell__",
+))  # fmt: skip
+_ATOMS = frozenset(map(id, (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))))
+
+
+def name_of(cls: type) -> tuple[str, str]:
+    """Module and qualified name; what is no text is `?`."""
+    try:
+        module, qualname = _module_of(cls), _qualname_of(cls)
+    except (AttributeError, KeyError):
+        return "?", "?"
+    return (module if type(module) is str else "?"), (qualname if type(qualname) is str else "?")
+
+
+def is_native(cls: type) -> bool:
+    """Whether its instances hold something that no Python code sees: a class written in C."""
+    if size_of(cls) == PLAIN:
+        return False
+    if not flags_of(cls) & HEAP:
+        return True
+    for value in list(attributes_of(cls).values()):
+        kind = type(value)
+        if kind in _NATIVE and value.__objclass__ is cls:
+            return True
+        if kind is types.BuiltinFunctionType and value.__self__ is cls:
+            return True
+    return False
+
+
+def in_library(module: str) -> bool:
+    """Whether it belongs to the standard library, which is the same on both sides."""
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def slots_of(cls: type) -> dict[str, Any]:
+    """The slots of a class, by name; of two of one name the lower class's hides the other, as it does in Python."""
+    found = {}
+    for base in reversed(mro_of(cls)):
+        if is_native(base):
+            continue
+        for name, member in list(attributes_of(base).items()):
+            if type(member) is types.MemberDescriptorType and member.__objclass__ is base:
+                found[name if type(name) is str else "?"] = member
+    return found
+
+
+def dictionary_of(cls: type) -> Any:
+    """What reads the `__dict__` of instances; None where they have none.
+
+    Raises:
+        Incomparable: the class hides it.
+    """
+    for base in mro_of(cls):
+        member = attributes_of(base).get("__dict__")
+        if type(member) is types.GetSetDescriptorType and member.__objclass__ is base:
+            return member
+    if _dictionary_at(cls) == 0:
+        return None
+    raise Incomparable("object that hides its __dict__")
+
+
+_digests: dict[int, tuple[type, bytes]] = {}
+
+
+def digest(cls: type) -> bytes:
+    """What the code of a class is, lines and documentation left out. Remembered."""
+    known = _digests.get(id(cls))
+    if known is None:
+        known = _digests[id(cls)] = cls, _digest(cls)
+    return known[1]
+
+
+def _digest(cls: type) -> bytes:
+    found = hashlib.blake2b(digest_size=8)
+    for base in mro_of(cls)[1:]:
+        found.update(repr(name_of(base)).encode("utf-8", "surrogatepass"))
+    members = attributes_of(cls)
+    for name in sorted(name for name in list(members) if type(name) is str and name not in _SKIPPED):
+        found.update(f"\0{name}=".encode("utf-8", "surrogatepass") + _of_member(members[name]))
+    return found.digest()
+
+
+def function_digest(function: types.FunctionType) -> bytes:
+    """What the code of a function is."""
+    return hashlib.blake2b(_of_member(function), digest_size=8).digest()
+
+
+def _of_member(value: Any) -> bytes:
+    kind = type(value)
+    if kind is types.FunctionType:
+        return _of_code(value.__code__) + _of_constant(value.__defaults__) + _of_names(value.__kwdefaults__)
+    if kind is staticmethod or kind is classmethod:
+        return kind.__name__.encode() + _of_member(value.__func__)
+    if kind is property:
+        return b"property" + b"".join(_of_member(part) for part in (value.fget, value.fset, value.fdel))
+    return _of_constant(value)
+
+
+def _of_names(values: Any) -> bytes:
+    if type(values) is not dict:
+        return b""
+    return b"".join(repr(name).encode() + _of_constant(values[name]) for name in sorted(values))
+
+
+def _of_code(code: types.CodeType) -> bytes:
+    facts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
+    return repr((facts, counts)).encode("utf-8", "surrogatepass") + _of_constant(code.co_consts)
+
+
+def _of_constant(value: Any) -> bytes:
+    kind = type(value)
+    if kind is types.CodeType:
+        return _of_code(value)
+    if id(kind) in _ATOMS:
+        return f"{kind.__name__}:{value!r}".encode("utf-8", "surrogatepass")
+    if kind is tuple:
+        return b"(" + b",".join(map(_of_constant, value)) + b")"
+    if kind is frozenset:
+        return b"{" + b",".join(sorted(map(_of_constant, value))) + b"}"
+    return "<{}:{}>".format(*name_of(kind)).encode("utf-8", "surrogatepass")
