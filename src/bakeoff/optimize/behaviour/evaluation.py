@@ -305,6 +305,7 @@ async def run_tests(
     serve: Mapping[str, Any] | None = None,
     files: Files | None = None,
     own: Files | None = None,
+    overrides: Mapping[str, bytes] | None = None,
     candidate_place: Place | None = None,
     watched: bool = False,
 ) -> TestRun:
@@ -317,6 +318,7 @@ async def run_tests(
         serve: how the candidate's process loads it; None to run the function in the process of the tests.
         files: what the candidate's process has in place of the snapshot's files.
         own: the same for the process of the tests.
+        overrides: what that imports in place of the files on disk, by absolute path.
         candidate_place: where the candidate's process is.
         watched: have a witness in the process of the tests.
 
@@ -329,7 +331,9 @@ async def run_tests(
     order = {"do": "tests", "job": told, "linked": links is not None}
     channel = Channel(report)
     try:
-        async with _both(server, place, candidate_place or place, order, serve, files, own, reporting, links) as both:
+        async with _both(
+            server, place, candidate_place or place, order, serve, files, own, overrides, reporting, links
+        ) as both:
             await _listen(channel, run, job["timeout"])
             tests, candidate = both
             run.watched = await tests.over(1.0 if run.late is None and not run.forged else None)
@@ -350,19 +354,20 @@ async def _both(
     serve: Mapping[str, Any] | None,
     files: Files | None,
     own: Files | None,
+    overrides: Mapping[str, bytes] | None,
     reporting: socket.socket,
     links: tuple[socket.socket, socket.socket] | None,
 ) -> AsyncIterator[tuple[_Confined, _Confined | None]]:
     given = [reporting]
     try:
         if links is None:
-            async with _confined(server, place, order, own or {}, {}, given) as tests:
+            async with _confined(server, place, order, own or {}, overrides or {}, given) as tests:
                 reporting.close()
                 yield tests, None
             return
         header = {"do": "serve", "job": dict(serve or {})}
         async with _confined(server, candidate_place, header, files or {}, {}, [links[1]]) as candidate:
-            async with _confined(server, place, order, own or {}, {}, [reporting, links[0]]) as tests:
+            async with _confined(server, place, order, own or {}, overrides or {}, [reporting, links[0]]) as tests:
                 reporting.close()
                 for link in links:
                     link.close()

@@ -85,9 +85,7 @@ def receive(link: socket.socket, deadline: float | None = None) -> Frame | None:
     return unpack(first, rest)
 
 
-def _exactly(
-    link: socket.socket, size: int, deadline: float | None, clock: Any = time.monotonic
-) -> bytes | None:
+def _exactly(link: socket.socket, size: int, deadline: float | None, clock: Any = time.monotonic) -> bytes | None:
     data = bytearray()
     while len(data) < size:
         if deadline is not None:

@@ -26,17 +26,25 @@ class Reporter:
         report: where it tells.
         proxy: is told which test runs.
         wanted: names of tests to run; None for all.
-        timeout: seconds of one test.
+        timeout: seconds of a test that `timeouts` does not name.
+        timeouts: seconds of each test.
         doctests: run doctests, and nothing else.
     """
 
     def __init__(
-        self, report: socket.socket, proxy: Proxy, wanted: list[str] | None, timeout: float, doctests: bool
+        self,
+        report: socket.socket,
+        proxy: Proxy,
+        wanted: list[str] | None,
+        timeout: float,
+        timeouts: dict[str, float],
+        doctests: bool,
     ) -> None:
         self.report = report
         self.proxy = proxy
         self.wanted = None if wanted is None else set(wanted)
         self.timeout = timeout
+        self.timeouts = timeouts
         self.doctests = doctests
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
@@ -61,7 +69,7 @@ class Reporter:
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """A test begins."""
         self._say({"say": "begin", "test": nodeid})
-        self.proxy.begin(nodeid, time.monotonic() + self.timeout)
+        self.proxy.begin(nodeid, time.monotonic() + self.timeouts.get(nodeid, self.timeout))
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         """A test is over."""
@@ -91,7 +99,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
 
     Args:
         job: `root`, `target` (path, qualname), `mode`, `fit`, `wanted`, `arguments`, `overrides`, `timeout`,
-            `doctests`, `unseen`, `result_limit`, `items_limit`.
+            `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`.
     """
     import pytest
 
@@ -110,7 +118,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         arguments = [job["target"][0], "--doctest-modules"] if doctests else job["arguments"]
         if wanted is not None and not doctests and not arguments:
             continue  # there is nothing but doctests
-        reporter = Reporter(report, proxy, wanted, job["timeout"], doctests)
+        reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests)
         codes.append(int(pytest.main([*_flags(root), *arguments], plugins=[reporter])))
     return {
         "say": "end",
