@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = str(Path(__file__).parents[3])
 START = "import sys; sys.path.append(sys.argv.pop(1)); from bakeoff.workspace.sandbox.inside.run import main; main()"
@@ -37,6 +38,7 @@ class Plan:
         families: address families of sockets.
         keep_modes: refuse changes of modes, owners and times of files.
         variables: names of those that the command gets.
+        own: changes that end with it, as for `view.build`; only for what is forked.
     """
 
     folder: str
@@ -59,11 +61,15 @@ class Plan:
     seccomp: bool = True
     families: Sequence[int] = (1,)
     keep_modes: bool = False
+    own: Mapping[str, Any] | None = None
 
-    def argv(self, command: Sequence[str]) -> list[str]:
-        """What to start instead of `command`."""
-        told = {
+    def told(self) -> dict[str, Any]:
+        """The same in plain values."""
+        return {
             name: list(value) if isinstance(value, tuple | list) else dict(value) if name == "limits" else value
             for name, value in asdict(self).items()
         }
-        return [PYTHON, "-I", "-S", "-c", START, ROOT, marshal.dumps(told).hex(), *command]
+
+    def argv(self, command: Sequence[str]) -> list[str]:
+        """What to start instead of `command`."""
+        return [PYTHON, "-I", "-S", "-c", START, ROOT, marshal.dumps(self.told()).hex(), *command]

@@ -85,6 +85,25 @@ class Sandbox:
         plan = self._plan(variables, folder, reads)
         return Command(plan.argv(argv), "/", changes, **more)
 
+    def plan(self, *, reads: Sequence[str] = (), at: str | None = None, size: int = 256 << 20) -> Plan:
+        """How a process is confined that is forked instead of started; see `inside/forked.py`.
+
+        Args:
+            reads: places that it may see besides.
+            at: where it sees the slot's tree, with changes that go to memory and end with it; None where that cannot
+                be had: it changes the slot then.
+            size: bytes of such changes, /tmp included.
+        """
+        variables = scrubbed(self.slot.env, self.policy.environment, {}, str(self.slot.temp))
+        plan = self._plan(variables, self.slot.path, reads)
+        if at is None:
+            return plan
+        links = {path: f"{self.slot.path}/{path}" for path in self.slot.place.links}
+        own = {"lower": self.slot.path, "at": at, "size": size, "links": links}
+        places = [path for path in plan.reads or () if not below(path, [at])]
+        writes = [at, *DEVICES, "/dev/pts", "/tmp"]  # noqa: S108 - a folder of its own
+        return replace(plan, folder=at, temp="/tmp", writes=(), reads=places, landlock_writes=writes, own=own)  # noqa: S108
+
     def may_read(self, paths: Sequence[str]) -> bool:
         """Whether commands see all these places anyway; what they tell of others is not to be shown to them."""
         known = self._reads(scrubbed(self.slot.env, self.policy.environment, {}, str(self.slot.temp)), ())

@@ -38,9 +38,7 @@ def main() -> None:
     kernel.ignore_signals(ENDING)
     try:
         if plan["holder"]:
-            handle = os.pidfd_open(plan["holder"])
-            kernel.setns(handle, kernel.NEW_USER | kernel.NEW_NS)
-            os.close(handle)
+            enter(plan["holder"])
         if plan["namespaces"]:
             status = _apart(plan, argv)
         else:
@@ -57,12 +55,7 @@ def _say(text: str) -> None:
 
 def _apart(plan: Mapping[str, Any], argv: list[str]) -> int:
     """Run it in namespaces of its own."""
-    user, group = os.geteuid(), os.getegid()
-    flags = kernel.NEW_USER | kernel.NEW_NS | kernel.NEW_PID | kernel.NEW_IPC
-    kernel.unshare(flags | (0 if plan["network"] else kernel.NEW_NET))
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    unshare(plan["network"])
     gate, opening = os.pipe()
     report, reporting = os.pipe()
     ours = (opening, report)
@@ -80,6 +73,23 @@ def _apart(plan: Mapping[str, Any], argv: list[str]) -> int:
     if word == b"failed":
         os._exit(FAILED)
     return int(word) if word else KILL
+
+
+def enter(holder: int) -> None:
+    """Go into the user and mount namespaces of a slot's holder."""
+    handle = os.pidfd_open(holder)
+    kernel.setns(handle, kernel.NEW_USER | kernel.NEW_NS)
+    os.close(handle)
+
+
+def unshare(network: bool) -> None:
+    """Take namespaces of its own, that of processes for children, that of the network unless it is to be kept."""
+    user, group = os.geteuid(), os.getegid()
+    flags = kernel.NEW_USER | kernel.NEW_NS | kernel.NEW_PID | kernel.NEW_IPC
+    kernel.unshare(flags | (0 if network else kernel.NEW_NET))
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
 
 
 def _first(plan: Mapping[str, Any], argv: list[str], gate: int, reporting: int, theirs: tuple[int, ...]) -> None:
@@ -152,14 +162,14 @@ def _here(plan: Mapping[str, Any], argv: list[str]) -> int:
         pid, status = os.waitpid(-1, 0)
         if pid == command:
             break
-    _end_descendants()
+    end_descendants()
     if told:
         _say(told.partition(b" ")[2].decode(errors="replace"))
         os._exit(FAILED)
     return status
 
 
-def _end_descendants() -> None:
+def end_descendants() -> None:
     """KILL all that this process adopted, and those of theirs that it adopts then."""
     while True:
         with open(f"/proc/self/task/{os.getpid()}/children") as file:
@@ -178,16 +188,8 @@ def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
         kernel.default_signals(ENDING)
         variables = {name: os.environ[name] for name in plan["variables"] if name in os.environ}
         os.chdir(plan["folder"])
-        for name, amount in plan["limits"].items():
-            kernel.limit(LIMITS[name], amount)
-        kernel.prctl(kernel.PR_NO_NEW_PRIVS, 1)
-        kernel.drop_capabilities()
-        kernel.prctl(kernel.PR_DEATH_SIGNAL, KILL)  # a change of credentials would have undone it
         program = _found(argv[0], variables.get("PATH", os.defpath))
-        if plan["landlock"]:
-            landlock.confine(plan["landlock_reads"], plan["landlock_writes"], plan["scopes"])
-        if plan["seccomp"]:
-            kernel.filter_calls(filter.program(plan["families"], plan["keep_modes"]))
+        confine(plan)
     except OSError as failure:
         os.write(reporting, b"failed " + str(failure.strerror or failure).encode())
         os._exit(FAILED)
@@ -196,6 +198,19 @@ def _become(plan: Mapping[str, Any], argv: list[str], reporting: int) -> None:
     except OSError as failure:
         _say(f"cannot start {argv[0]!r}: {failure.strerror}")
         os._exit(127 if isinstance(failure, FileNotFoundError) else 126)
+
+
+def confine(plan: Mapping[str, Any]) -> None:
+    """Limits, no capabilities, file rules and the filter of system calls, for this process and all that it starts."""
+    for name, amount in plan["limits"].items():
+        kernel.limit(LIMITS[name], amount)
+    kernel.prctl(kernel.PR_NO_NEW_PRIVS, 1)
+    kernel.drop_capabilities()
+    kernel.prctl(kernel.PR_DEATH_SIGNAL, KILL)  # a change of credentials would have undone it
+    if plan["landlock"]:
+        landlock.confine(plan["landlock_reads"], plan["landlock_writes"], plan["scopes"])
+    if plan["seccomp"]:
+        kernel.filter_calls(filter.program(plan["families"], plan["keep_modes"]))
 
 
 def _found(program: str, path: str) -> str:

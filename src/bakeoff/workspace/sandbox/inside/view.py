@@ -9,16 +9,27 @@ from bakeoff.workspace.sandbox.inside.kernel import BIND, NODEV, NOEXEC, NOSUID,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 BASE = "/tmp"  # noqa: S108 - a folder that every system has; a mount hides it for a moment from this process alone
 TEMP = BASE
-OLD, NEW = "/old", "/new"
+OLD, NEW, OWN = "/old", "/new", "/own"
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
-def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared: int, proc: bool) -> None:
+def build(
+    reads: Sequence[str] | None,
+    writes: Sequence[str],
+    temp: str,
+    shared: int,
+    proc: bool,
+    own: Mapping[str, Any] | None = None,
+) -> int | None:
     """Become a process whose root holds only this, in mount and pid namespaces of its own.
+
+    With `own` it returns a descriptor of what holds all that is written, which ends with the namespace; /tmp is a part
+    of that.
 
     Args:
         reads: places to show as they are, read-only; None for all there is.
@@ -26,6 +37,8 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
         temp: the one of them that is /tmp, too.
         shared: bytes that /dev/shm may take, and /tmp where `temp` cannot be that.
         proc: mount a /proc of the new pid namespace.
+        own: `lower`, a tree to show at `at` so that changes go to memory, `size` bytes of it; `links`, places to show
+            in it by their paths there.
 
     Passes on OSError: a place leads through a link in what can be written, or the kernel refuses.
     """
@@ -40,12 +53,16 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
         kernel.set_mount(NEW, RDONLY | NOSUID)
     else:
         kernel.mount("sandbox", NEW, "tmpfs", NOSUID, "mode=0755,size=4m")
-        _show_temp(temp, writes, shared)
+        if own is None:
+            _show_temp(temp, writes, shared)
+        else:
+            _own_temp(own["size"])
     _devices(shared)
     for path in sorted(reads or ()):
         _show(path, writable=False)
     for path in sorted(writes):
         _show(path, writable=True)
+    held = None if own is None else _show_own(own["lower"], own["at"], own["links"])
     if not os.path.lexists(NEW + "/var" + TEMP):  # nothing that is shown stands in it
         _folder(NEW + "/var")
         os.symlink(TEMP, NEW + "/var" + TEMP)
@@ -58,6 +75,33 @@ def build(reads: Sequence[str] | None, writes: Sequence[str], temp: str, shared:
     kernel.pivot_root(".", ".")
     kernel.unmount(".")
     os.chdir("/")
+    return held
+
+
+def _own_temp(size: int) -> None:
+    os.mkdir(OWN)
+    kernel.mount("sandbox", OWN, "tmpfs", NOSUID | NODEV, f"mode=0700,size={size},nr_inodes=20000")
+    for name, mode in (("upper", 0o755), ("work", 0o755), ("temp", 0o1777)):
+        os.mkdir(f"{OWN}/{name}")
+        os.chmod(f"{OWN}/{name}", mode)
+    _folder(NEW + TEMP)
+    kernel.mount(f"{OWN}/temp", NEW + TEMP, None, BIND)
+
+
+def _show_own(lower: str, at: str, links: Mapping[str, str]) -> int:
+    """Show `lower` at `at` with a layer for changes over it; returns a descriptor of the folder that holds the layer."""
+    opened = {path: os.open(OLD + source, os.O_PATH | os.O_CLOEXEC) for path, source in links.items()}
+    _folder(NEW + at)
+    options = f"lowerdir={OLD}{lower},upperdir={OWN}/upper,workdir={OWN}/work,userxattr"
+    kernel.mount("overlay", NEW + at, "overlay", NOSUID | NODEV, options)
+    for path, descriptor in opened.items():
+        target = f"{NEW}{at}/{path}"
+        if not os.path.lexists(target):
+            _folder(target)
+        kernel.mount(f"/proc/self/fd/{descriptor}", target, None, BIND | REC)
+        kernel.set_mount(target, RDONLY | NOSUID)
+        os.close(descriptor)
+    return os.open(OWN, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _show(path: str, writable: bool) -> None:

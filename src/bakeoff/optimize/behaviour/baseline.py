@@ -1,0 +1,177 @@
+"""What the original does: which tests reach it, what they see, and which calls can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from bakeoff.optimize.behaviour.evaluation import Call
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.target import Target
+
+RECORDED_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A call of the original that a candidate has to make, too.
+
+    Attributes:
+        before: the arguments, encoded.
+        expected: what comes of it.
+        derived: the arguments were never seen in a test, but made from such.
+    """
+
+    before: bytes
+    expected: Call
+    derived: bool = False
+
+
+@dataclass(slots=True)
+class Baseline:
+    """The original, as candidates are compared with it.
+
+    Attributes:
+        target: the function.
+        source: its file.
+        module: the name that its file is imported by.
+        sys_path: where the tests import from, as evaluations see it.
+        tests: those that are judged with the candidate in another process, with the seconds they take.
+        in_process: those that can be judged only in the candidate's process, and why.
+        set_aside: those that judge nothing, and why.
+        passing: all tests that pass and can be repeated, whether they reach the function or not.
+        expected: the calls of each of `tests`.
+        here: the calls of each of `in_process`, as far as they can be compared.
+        printed: what each of `in_process` printed.
+        unrepeatable: tests whose calls are not the same from run to run: only their outcome is compared.
+        recorded: calls to be repeated, derived ones last.
+        evidence: what the original does besides computing.
+        leaves: it leaves processes running.
+        peak: bytes of memory it takes.
+        tree: the snapshot's.
+        facts: interpreter and pytest.
+        protection: of the sandbox, for the receipt.
+    """
+
+    target: Target
+    source: bytes
+    module: str
+    sys_path: list[str]
+    tests: dict[str, float]
+    in_process: dict[str, str]
+    set_aside: dict[str, str]
+    passing: dict[str, float]
+    expected: dict[str, list[Call]]
+    here: dict[str, list[Call]]
+    printed: dict[str, tuple[str, ...]]
+    unrepeatable: set[str]
+    recorded: list[Recorded]
+    evidence: set[tuple[str, str]]
+    leaves: bool
+    peak: int
+    tree: str
+    facts: Mapping[str, Any]
+    protection: Mapping[str, Any]
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unseen(self) -> list[str]:
+        """Function and classes whose code is what changes."""
+        return unseen_of(self.module, self.target.qualname)
+
+    def serve(self, options: BehaviourOptions, root: str) -> dict[str, Any]:
+        """How a process loads a candidate."""
+        return serve_job(self.module, self.target.qualname, self.sys_path, root, options)
+
+    def receipt(self) -> dict[str, Any]:
+        """For the record; JSON types only."""
+        derived = sum(call.derived for call in self.recorded)
+        return {
+            "target": str(self.target),
+            "tree": self.tree,
+            "tests": len(self.tests),
+            "test_names": list(self.tests)[:50],
+            "in_process": dict(self.in_process),
+            "set_aside": dict(self.set_aside),
+            "only_outcome": sorted(self.unrepeatable),
+            "calls": sum(map(len, self.expected.values())),
+            "recorded": len(self.recorded) - derived,
+            "derived": derived,
+            "dropped": dict(self.dropped),
+            "environment": {name: self.facts.get(name) for name in ("python", "pytest", "executable")},
+            "protection": dict(self.protection),
+        }
+
+
+def unseen_of(module: str, qualname: str) -> list[str]:
+    """A function and the classes around it, as the codec names them."""
+    parts = qualname.split(".")
+    return [f"{module}:{'.'.join(parts[: count + 1])}" for count in range(len(parts))]
+
+
+def serve_job(module: str, qualname: str, sys_path: list[str], root: str, options: BehaviourOptions) -> dict[str, Any]:
+    """As `inside.serving.Served` takes it."""
+    return {
+        "module": module,
+        "qualname": qualname,
+        "sys_path": sys_path,
+        "root": root,
+        "unseen": unseen_of(module, qualname),
+        "before": [],
+        **limits_of(options),
+    }
+
+
+def limits_of(options: BehaviourOptions) -> dict[str, int]:
+    """What one call's arguments or results may hold."""
+    return {"result_limit": options.result, "items_limit": 10_000}
+
+
+def tests_job(
+    target: Target,
+    root: str,
+    sources: list[str],
+    options: BehaviourOptions,
+    mode: str,
+    *,
+    wanted: Mapping[str, float] | None = None,
+    module: str = "",
+    fit: bool = False,
+    doctests: bool = False,
+) -> dict[str, Any]:
+    """As `inside.testing.run_tests` takes it.
+
+    Args:
+        target: the function.
+        root: the project's top, as seen inside.
+        sources: folders to import from.
+        options: see there.
+        mode: of the proxy.
+        wanted: tests to run, with the seconds they take; None for all.
+        module: the target's, where it is known.
+        fit: find out whether tests can be judged out of process.
+        doctests: run the doctests of the target's file, too.
+    """
+    arguments = list(options.tests)
+    if wanted is not None:
+        files = [test.partition("::")[0] for test in wanted]
+        own = str(PurePosixPath(target.path))
+        doctests = doctests and any(path == own for path in files)
+        arguments = list(dict.fromkeys(path for path in files if path != own or not doctests))
+    longest = max((wanted or {}).values(), default=options.timeout)
+    return {
+        "root": root,
+        "target": [str(target.path), target.qualname],
+        "sources": sources,
+        "mode": mode,
+        "fit": fit,
+        "wanted": None if wanted is None else list(wanted),
+        "arguments": arguments,
+        "timeout": options.time_limit(longest) if wanted is not None else max(60.0, options.timeout),
+        "timeouts": {test: options.time_limit(seconds) for test, seconds in (wanted or {}).items()},
+        "doctests": doctests,
+        "unseen": unseen_of(module, target.qualname) if module else [],
+        **limits_of(options),
+    }

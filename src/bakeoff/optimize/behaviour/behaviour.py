@@ -1,0 +1,71 @@
+"""The way in: prepares baselines, judges candidates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bakeoff.optimize.behaviour.baseline import Baseline
+from bakeoff.optimize.behaviour.judgement import Judgement
+from bakeoff.optimize.behaviour.judging import Judging
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.preparing import Preparing
+from bakeoff.optimize.behaviour.stage import Stage
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.target import Target
+from bakeoff.workspace.slot import Slot
+
+
+class Behaviour:
+    """Judges with servers that it keeps; made by `open_behaviour`. Candidates may be judged side by side, each in a slot.
+
+    Attributes:
+        options: how it is judged.
+    """
+
+    def __init__(self, options: BehaviourOptions) -> None:
+        self.options = options
+        self._stage = Stage(options)
+
+    async def prepare(self, slot: Slot, target: Target) -> Baseline:
+        """Find the tests that reach `target`, and what the original does in them.
+
+        Args:
+            slot: as the snapshot has it; it stays so where changes end with each evaluation.
+            target: the function.
+
+        Cancelled, all processes are ended.
+
+        Passes on TargetError: there is no such function. Passes on BehaviourError: no test reaches it, or none can be
+        run, or what it does is not the same from run to run. Passes on SandboxError: the machine cannot give the
+        protection that was asked for.
+        """
+        return await Preparing(self._stage, slot, target).run()
+
+    async def judge(self, slot: Slot, baseline: Baseline, candidate: Candidate) -> Judgement:
+        """Whether `candidate` behaves as the original.
+
+        Args:
+            slot: as the snapshot has it, and in use for nothing else.
+            baseline: of `prepare`, with the same options.
+            candidate: files to take in place of the snapshot's.
+
+        Cancelled, all processes are ended.
+
+        Passes on BehaviourError: no server can be started.
+        """
+        return await Judging(self._stage, slot, baseline, candidate).run()
+
+    async def close(self) -> None:
+        """End all processes."""
+        await self._stage.close()
+
+
+@asynccontextmanager
+async def open_behaviour(options: BehaviourOptions | None = None) -> AsyncIterator[Behaviour]:
+    """A judge of behaviour; its processes are gone when this is left."""
+    made = Behaviour(options or BehaviourOptions())
+    try:
+        yield made
+    finally:
+        await made.close()

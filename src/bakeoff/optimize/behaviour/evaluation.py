@@ -1,0 +1,498 @@
+"""Evaluations, each in a fresh fork in a sandbox of its own: the tests, with the target in another process or not; and
+recorded calls, made once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.behaviour.warm import Channel, WarmServer
+
+Files = Mapping[str, bytes | None]
+
+SLACK = 10.0
+"""Seconds that tests get beyond their time before they are ended from outside."""
+COLLECTING = 300.0
+"""Seconds in which collecting says something."""
+FINISH = 5.0
+"""Seconds that a candidate's process gets to end when no call is left."""
+EVIDENCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the target, and what came of it.
+
+    Attributes:
+        test: the test that made it; empty for what happens while tests are collected.
+        index: its place among the calls of that test.
+        kind: `return`, `raise`; `unfit` (the call cannot be made in another process), `incomparable` (what came of it
+            has no bytes), `counted`.
+        before: the arguments; whatever is too long here is a digest.
+        whole: arguments and result after the call, with who shares what.
+        result: the result, or the exception, by itself; empty for iterators.
+        after: the arguments after the call by themselves.
+        out: what it printed.
+        err: what it printed on standard error.
+        type: the name of the type of the result or the exception.
+        message: of the exception, or why there are no bytes.
+        errno: of the exception.
+        seconds: it took.
+        warned: warnings: module, category, text.
+        digest: of all this, where the parts are left out.
+    """
+
+    test: str
+    index: int
+    kind: str
+    before: bytes = b""
+    whole: bytes = b""
+    result: bytes = b""
+    after: bytes = b""
+    out: bytes = b""
+    err: bytes = b""
+    type: str = ""
+    message: str = ""
+    errno: int | None = None
+    seconds: float = 0.0
+    warned: tuple[tuple[str, ...], ...] = ()
+    digest: str = ""
+
+    @classmethod
+    def read(cls, test: str, index: int, header: Mapping[str, Any], parts: Sequence[bytes]) -> Call:
+        """From a frame, by whoever it was written."""
+        errno, seconds = header.get("errno"), header.get("seconds")
+        warned = header.get("warned")
+        texts = [tuple(map(str, each)) for each in warned if isinstance(each, list)] if isinstance(warned, list) else []
+        return cls(
+            test,
+            index,
+            str(header.get("kind")),
+            *parts[:6],
+            type=str(header.get("type", "")),
+            message=str(header.get("message", "")),
+            errno=errno if isinstance(errno, int) else None,
+            seconds=seconds if isinstance(seconds, float) else 0.0,
+            warned=tuple(texts),
+            digest=str(header.get("digest", "")),
+        )
+
+
+@dataclass(slots=True)
+class Watched:
+    """What was seen of a process from outside, and what it tells against itself.
+
+    Attributes:
+        status: its wait status; None where it could not be confined.
+        ended: why it was ended early: memory, output, disk, processes, descriptors; empty if it was not.
+        left: processes that outlived it.
+        peak: bytes of memory.
+        wrote: files below the project's top that it changed.
+        evidence: (kind, what) as the witness wrote.
+        forged: something else wrote to where only the witness does.
+        failed: why it could not be confined.
+    """
+
+    status: int | None = None
+    ended: str = ""
+    left: list[str] = field(default_factory=list)
+    peak: int = 0
+    wrote: list[str] = field(default_factory=list)
+    evidence: list[tuple[str, str]] = field(default_factory=list)
+    forged: bool = False
+    failed: str = ""
+
+    @property
+    def how(self) -> str:
+        """How it ended, in words."""
+        if self.status is None:
+            return self.failed or "it was ended"
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            try:
+                return f"it died of {signal.Signals(number).name}"
+            except ValueError:
+                return f"it died of signal {number}"
+        return f"it ended with status {os.WEXITSTATUS(self.status)}"
+
+
+@dataclass(slots=True)
+class Test:
+    """What pytest reported of a test.
+
+    Attributes:
+        phases: the outcome of each phase.
+        seconds: all phases together.
+        message: of the phase that failed.
+        printed: its output, where the function ran in its process.
+    """
+
+    phases: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    message: str = ""
+    printed: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """`passed`, `failed`, `skipped`, `xfailed`, or `incomplete`."""
+        found = set(self.phases.values())
+        for outcome in ("failed", "xfailed", "skipped"):
+            if outcome in found:
+                return outcome
+        return "passed" if {"setup", "call", "teardown"} <= self.phases.keys() else "incomplete"
+
+
+@dataclass(slots=True)
+class TestRun:
+    """A run of the tests.
+
+    Attributes:
+        tests: by name, in order.
+        calls: of the target, by test, in order.
+        collected: names of all tests to be run.
+        uncollected: what could not be collected, and why.
+        lost: (why, test, index of the call, its arguments) where the candidate's process was lost.
+        unready: (why, message) where it never could be called.
+        late: the test that did not end, and was ended.
+        end: what the run told at its end; None if it did not get there.
+        forged: something that is no report came where reports do.
+        watched: the tests' process.
+        candidate: the candidate's process, where there is one.
+    """
+
+    tests: dict[str, Test] = field(default_factory=dict)
+    calls: dict[str, list[Call]] = field(default_factory=dict)
+    collected: list[str] = field(default_factory=list)
+    uncollected: dict[str, str] = field(default_factory=dict)
+    lost: tuple[str, str, int, bytes] | None = None
+    unready: tuple[str, str] | None = None
+    late: str | None = None
+    end: dict[str, Any] | None = None
+    forged: bool = False
+    watched: Watched = field(default_factory=Watched)
+    candidate: Watched | None = None
+    path: str | None = None
+
+
+@dataclass(slots=True)
+class Replay:
+    """Calls made once more.
+
+    Attributes:
+        calls: what came of each, in order; shorter than asked where the process was lost.
+        lost: why: timeout, ended, forged.
+        unready: as in `TestRun`.
+        watched: the process.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    lost: str | None = None
+    unready: tuple[str, str] | None = None
+    watched: Watched = field(default_factory=Watched)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where evaluations happen.
+
+    Attributes:
+        plan: how they are confined, told.
+        root: the project's top as they see it.
+        variables: their environment.
+        bounds: what each may use up.
+        apart: what they change ends with them; else it changes the slot.
+    """
+
+    plan: dict[str, Any]
+    root: str
+    variables: dict[str, str]
+    bounds: dict[str, int]
+    apart: bool
+
+
+class _Confined:
+    """A process that was ordered."""
+
+    def __init__(self, control: socket.socket, evidence: socket.socket) -> None:
+        self._control = Channel(control)
+        self._evidence = Channel(evidence)
+        self.watched = Watched()
+
+    async def over(self, patience: float | None) -> Watched:
+        """Wait for its end, and end it after `patience` seconds (None: at once)."""
+        told = b""
+        if patience is not None:
+            with anyio.move_on_after(patience):
+                told = await self._control.read(1 << 16)
+        if not told:
+            self._control.link.shutdown(socket.SHUT_WR)  # whoever guards it takes that for the end
+            with anyio.move_on_after(FINISH):
+                told = await self._control.read(1 << 16)
+        self._understand(told)
+        with anyio.move_on_after(FINISH):
+            self._believe(await self._evidence.read(EVIDENCE))
+        return self.watched
+
+    def _understand(self, told: bytes) -> None:
+        if not told:
+            self.watched.failed = self.watched.failed or "it was ended"
+            return
+        facts = json.loads(told)
+        if "failed" in facts:
+            self.watched.failed = facts["failed"]
+            return
+        for name, value in facts.items():
+            setattr(self.watched, name, value)
+
+    def _believe(self, data: bytes) -> None:
+        for line in data.split(b"\n")[:-1] if data.endswith(b"\n") else [data] if data else []:
+            try:
+                kind, what = json.loads(line)
+                self.watched.evidence.append((str(kind), str(what)))
+            except (ValueError, TypeError, RecursionError):
+                self.watched.forged = True
+
+    def close(self) -> None:
+        self._control.close()
+        self._evidence.close()
+
+
+@asynccontextmanager
+async def _confined(
+    server: WarmServer,
+    place: Place,
+    header: dict[str, Any],
+    files: Files,
+    overrides: Mapping[str, bytes],
+    given: Sequence[socket.socket],
+) -> AsyncIterator[_Confined]:
+    """Order an evaluation; what is left of it when this is left is ended."""
+    control, theirs = socket.socketpair()
+    evidence, witness = socket.socketpair()
+    confined = _Confined(control, evidence)
+    try:
+        with theirs, witness:
+            order = {
+                **header,
+                "plan": place.plan,
+                "variables": place.variables,
+                "bounds": place.bounds,
+                "files": [[path, content is not None] for path, content in files.items()],
+                "overrides": list(overrides),
+            }
+            parts = [content for content in files.values() if content is not None] + list(overrides.values())
+            server.order(order, parts, [theirs.fileno(), witness.fileno(), *(each.fileno() for each in given)])
+        yield confined
+    finally:
+        confined.close()
+
+
+async def run_tests(
+    server: WarmServer,
+    place: Place,
+    job: Mapping[str, Any],
+    *,
+    serve: Mapping[str, Any] | None = None,
+    files: Files | None = None,
+    own: Files | None = None,
+    overrides: Mapping[str, bytes] | None = None,
+    candidate_place: Place | None = None,
+    watched: bool = False,
+) -> TestRun:
+    """Run the tests once.
+
+    Args:
+        server: forks.
+        place: where.
+        job: as for `inside.testing.run_tests`.
+        serve: how the candidate's process loads it; None to run the function in the process of the tests.
+        files: what the candidate's process has in place of the snapshot's files.
+        own: the same for the process of the tests.
+        overrides: what that imports in place of the files on disk, by absolute path.
+        candidate_place: where the candidate's process is.
+        watched: have a witness in the process of the tests.
+
+    Cancelled, all processes are ended. Passes on BehaviourError: the server died.
+    """
+    run = TestRun()
+    report, reporting = socket.socketpair()
+    links = socket.socketpair() if serve is not None else None
+    told = {**job, "watched": watched}
+    order = {"do": "tests", "job": told, "linked": links is not None}
+    channel = Channel(report)
+    try:
+        async with _both(
+            server, place, candidate_place or place, order, serve, files, own, overrides, reporting, links
+        ) as both:
+            await _listen(channel, run, job["timeout"])
+            tests, candidate = both
+            run.watched = await tests.over(1.0 if run.late is None and not run.forged else None)
+            if candidate is not None:
+                impatient = run.late is not None or (run.lost is not None and run.lost[0] in ("timeout", "forged"))
+                run.candidate = await candidate.over(None if impatient else FINISH)
+    finally:
+        channel.close()
+    return run
+
+
+@asynccontextmanager
+async def _both(
+    server: WarmServer,
+    place: Place,
+    candidate_place: Place,
+    order: dict[str, Any],
+    serve: Mapping[str, Any] | None,
+    files: Files | None,
+    own: Files | None,
+    overrides: Mapping[str, bytes] | None,
+    reporting: socket.socket,
+    links: tuple[socket.socket, socket.socket] | None,
+) -> AsyncIterator[tuple[_Confined, _Confined | None]]:
+    given = [reporting]
+    try:
+        if links is None:
+            async with _confined(server, place, order, own or {}, overrides or {}, given) as tests:
+                reporting.close()
+                yield tests, None
+            return
+        header = {"do": "serve", "job": dict(serve or {})}
+        async with _confined(server, candidate_place, header, files or {}, {}, [links[1]]) as candidate:
+            async with _confined(server, place, order, own or {}, overrides or {}, [reporting, links[0]]) as tests:
+                reporting.close()
+                for link in links:
+                    link.close()
+                yield tests, candidate
+    finally:
+        reporting.close()
+        for link in links or ():
+            link.close()
+
+
+async def _listen(channel: Channel, run: TestRun, timeout: float) -> None:
+    """Take reports until there are no more, or a test takes too long."""
+    patience, current = COLLECTING, None
+    while True:
+        found: frames.Frame | None = None
+        with anyio.move_on_after(patience) as scope:
+            try:
+                found = await channel.receive()
+            except frames.BrokenFrame:
+                run.forged = True
+                return
+        if scope.cancelled_caught:
+            run.late = current or "the collection of the tests"
+            return
+        if found is None:
+            return
+        header, parts = found
+        if header.get("say") == "begin":
+            current, patience = str(header["test"]), timeout + SLACK
+        _note(run, header, parts)
+
+
+def _note(run: TestRun, header: dict[str, Any], parts: list[bytes]) -> None:
+    match header.get("say"):
+        case "collected":
+            run.collected += map(str, header["tests"])
+        case "uncollected":
+            run.uncollected[str(header["test"])] = str(header["message"])
+        case "begin":
+            run.tests.setdefault(str(header["test"]), Test())
+        case "phase":
+            test = run.tests.setdefault(str(header["test"]), Test())
+            test.phases[str(header["phase"])] = str(header["outcome"])
+            test.seconds += float(header["seconds"])
+            test.message = test.message or str(header.get("message", ""))
+            test.printed = tuple(map(str, header.get("printed", test.printed)))
+        case "call":
+            call = Call.read(str(header["test"]), int(header["index"]), header, parts)
+            run.calls.setdefault(call.test, []).append(call)
+        case "lost":
+            run.lost = (str(header["why"]), str(header["test"]), int(header["index"]), parts[0] if parts else b"")
+        case "unready":
+            run.unready = (str(header["why"]), str(header["message"]))
+        case "ready":
+            run.path = str(header.get("path"))
+        case "end":
+            run.end = header
+        case _:
+            run.forged = True
+
+
+async def replay(
+    server: WarmServer,
+    place: Place,
+    serve: Mapping[str, Any],
+    calls: Sequence[tuple[bytes, float]],
+    *,
+    files: Files | None = None,
+    load_timeout: float = 60.0,
+) -> Replay:
+    """Make calls once more, in a process of their own, one after the other.
+
+    Args:
+        server: forks.
+        place: where.
+        serve: how the process loads the candidate.
+        calls: arguments, encoded, each with the seconds it may take.
+        files: as in `run_tests`.
+        load_timeout: seconds for importing.
+
+    Cancelled, the process is ended. Passes on BehaviourError: the server died.
+    """
+    found = Replay()
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+    header = {"do": "serve", "job": dict(serve)}
+    try:
+        async with _confined(server, place, header, files or {}, {}, [theirs]) as confined:
+            theirs.close()
+            await _ask(channel, found, calls, load_timeout)
+            found.watched = await confined.over(FINISH if found.lost not in ("timeout", "forged") else None)
+    finally:
+        theirs.close()
+        channel.close()
+    return found
+
+
+async def _ask(channel: Channel, found: Replay, calls: Sequence[tuple[bytes, float]], load_timeout: float) -> None:
+    why, frame = await _answer(channel, load_timeout)
+    if why is not None or frame is None or frame[0].get("kind") != "ready":
+        header = frame[0] if frame else {}
+        found.unready = (why or str(header.get("kind")), str(header.get("message", "")))
+        found.lost = why
+        return
+    for index, (before, seconds) in enumerate(calls):
+        why, frame = await _answer(channel, seconds, {"do": "call"}, [before])
+        if why is not None or frame is None:
+            found.lost = why
+            return
+        found.calls.append(Call.read("", index, frame[0], [before, *frame[1]]))
+    await _answer(channel, FINISH, {"do": "finish"})
+
+
+async def _answer(
+    channel: Channel, seconds: float, header: dict[str, Any] | None = None, parts: Sequence[bytes] = ()
+) -> tuple[str | None, frames.Frame | None]:
+    """What came, or why nothing did."""
+    with anyio.move_on_after(seconds):
+        try:
+            if header is not None:
+                await channel.send(header, parts)
+            frame = await channel.receive()
+        except frames.BrokenFrame:
+            return "forged", None
+        except OSError:
+            return "ended", None
+        return ("ended", None) if frame is None else (None, frame)
+    return "timeout", None

@@ -1,0 +1,301 @@
+"""What stands in the target's place while tests run: it notes the calls, and passes them on to another process.
+
+Modes: `count` only counts; `record` runs the function in this process and notes what came of it; `proxy` has the call
+made in the candidate's process, and gives the tests what that answered.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import hashlib
+import importlib
+import inspect
+import os
+import socket
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from . import frames, writeback
+from .serving import text_of
+
+KEPT = 64 << 10
+"""Bytes of a part that are reported as they are; of more, a digest."""
+CALLS = 200
+"""Calls of one test that are reported in full."""
+
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("bakeoff_depth", default=0)
+
+
+class Lost(Exception):
+    """The candidate's process gave no answer."""
+
+
+class Proxy:
+    """The calls of one run of tests.
+
+    Args:
+        mode: see above.
+        report: where calls are told.
+        link: the candidate's process, for `proxy`.
+        codec: the module.
+        unseen: functions and classes whose code does not count.
+        fit: find out whether tests can be judged this way: where not, the function here does it.
+        limit: bytes of one call.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        report: socket.socket,
+        link: socket.socket | None,
+        codec: Any,
+        unseen: frozenset[str],
+        fit: bool,
+        limit: int,
+        items: int,
+    ) -> None:
+        self.mode = mode
+        self.report = report
+        self.link = link
+        self.codec = codec
+        self.unseen = unseen
+        self.fit = fit
+        self.limits = codec.Limits(nodes=300_000, size=limit, items=items)
+        self.test = ""
+        self.index = 0
+        self.deadline: float | None = None
+        self._globals: list[tuple[types.ModuleType, dict[str, Any]]] = []
+        self._lock = threading.Lock()
+
+    def begin(self, test: str, deadline: float | None) -> None:
+        """The calls from now on are of this test."""
+        self.test, self.index, self.deadline = test, 0, deadline
+
+    def loaded(self, module: types.ModuleType) -> None:
+        """Remember what the module's names stand for: whoever changes that means it for the function, too."""
+        self._globals.append((module, dict(vars(module))))
+
+    def decorate(self, function: Any) -> Any:
+        """What stands in the function's place; like it in name, signature and documentation."""
+        call = self._call
+        if inspect.iscoroutinefunction(function):
+
+            async def stand_in(*args: Any, **kwargs: Any) -> Any:
+                return await call_async(function, args, kwargs)
+
+            call_async = self._call_async
+        else:
+
+            def stand_in(*args: Any, **kwargs: Any) -> Any:  # type: ignore[misc]
+                return call(function, args, kwargs)
+
+        # With the globals of the module, so that doctest takes it for the module's own.
+        names = getattr(function, "__globals__", stand_in.__globals__)
+        made = types.FunctionType(stand_in.__code__, names, stand_in.__name__, None, stand_in.__closure__)
+        functools.update_wrapper(made, function)
+        for name in ("cache_info", "cache_clear", "cache_parameters", "register", "dispatch", "registry"):
+            if hasattr(function, name):
+                setattr(made, name, getattr(function, name))
+        return made
+
+    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _depth.get():
+            return function(*args, **kwargs)
+        token = _depth.set(1)
+        try:
+            if self.mode == "proxy":
+                return self._passed_on(function, args, kwargs)
+            return self._noted(args, kwargs, functools.partial(function, *args, **kwargs))
+        finally:
+            _depth.reset(token)
+
+    async def _call_async(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _depth.get():
+            return await function(*args, **kwargs)
+        token = _depth.set(1)
+        try:
+            if self.mode == "proxy":
+                found = self._passed_on(function, args, kwargs)
+                return await found if inspect.isawaitable(found) else found
+            before, index = self._begin(args, kwargs)
+            try:
+                result = await function(*args, **kwargs)
+            except BaseException as failure:
+                self._end(index, before, args, kwargs, None, failure)
+                raise
+            self._end(index, before, args, kwargs, result, None)
+            return result
+        finally:
+            _depth.reset(token)
+
+    # What happens in this process
+
+    def _noted(self, args: Any, kwargs: Any, work: Callable[[], Any]) -> Any:
+        before, index = self._begin(args, kwargs)
+        try:
+            result = work()
+        except BaseException as failure:
+            self._end(index, before, args, kwargs, None, failure)
+            raise
+        self._end(index, before, args, kwargs, result, None)
+        return result
+
+    def _begin(self, args: Any, kwargs: Any) -> tuple[bytes | str, int]:
+        index, self.index = self.index, self.index + 1
+        if self.mode == "count" or index >= CALLS:
+            return "", index
+        return self._encoded((args, kwargs)), index
+
+    def _encoded(self, value: Any) -> bytes | str:
+        """The bytes; or why there are none, in words."""
+        try:
+            return self.codec.encode(value, self.limits, consume=False, unseen=self.unseen)  # type: ignore[no-any-return]
+        except self.codec.Incomparable as failure:
+            return str(failure)
+        except RecursionError:
+            return "it is too deep"
+
+    def _end(
+        self, index: int, before: bytes | str, args: Any, kwargs: Any, result: Any, raised: BaseException | None
+    ) -> None:
+        if self.mode == "count":
+            if index < 2:
+                self._tell(index, {"kind": "counted"}, [])
+            return
+        if not isinstance(before, bytes):
+            self._tell(index, {"kind": "unfit", "message": before}, [])
+            return
+        value = result if raised is None else type(raised)
+        whole = self._encoded((args, kwargs, value))
+        header = {"kind": "return" if raised is None else "raise", "type": type(value).__name__}
+        if raised is not None:
+            header |= {"type": type(raised).__name__, "message": text_of(raised)}
+        if not isinstance(whole, bytes):
+            self._tell(index, {"kind": "incomparable", "message": whole}, [])
+            return
+        parts = [self._encoded(value if raised is None else raised), self._encoded((args, kwargs))]
+        self._tell(index, header, [before, whole, *(part if isinstance(part, bytes) else b"" for part in parts)])
+
+    def _tell(self, index: int, header: dict[str, Any], parts: list[bytes]) -> None:
+        found = parts if index < CALLS else []
+        told = {"say": "call", "test": self.test, "index": index, **header}
+        if index >= CALLS and parts:
+            told["digest"] = hashlib.blake2b(b"\0".join(parts), digest_size=12).hexdigest()
+        frames.send(self.report, told, [_short(part) for part in found])
+
+    # What happens in the other process
+
+    def _passed_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        with self._lock:
+            index, self.index = self.index, self.index + 1
+            why = self._changed()
+            sent: list[Any] = []
+            before = b""
+            if why is None:
+                try:
+                    sent = writeback.nodes((args, kwargs))
+                    before = self.codec.encode((args, kwargs), self.limits, unseen=self.unseen)
+                except (self.codec.Incomparable, RecursionError) as failure:
+                    why = str(failure)
+            if why is not None:
+                return self._unfit(index, why, function, args, kwargs)
+            header, parts = self._asked(index, before)
+            kind = header.get("kind")
+            if kind in ("unfit", "incomparable") and self.fit:
+                return self._unfit(index, str(header.get("message")), function, args, kwargs)
+            self._tell(index, header, [before, *parts])
+            return self._given(index, header, parts, before, sent, (function, args, kwargs))
+
+    def _given(
+        self, index: int, header: dict[str, Any], parts: list[bytes], before: bytes, sent: list[Any], call: Any
+    ) -> Any:
+        """Let the caller have what came of the call."""
+        try:
+            self._print(parts[3:])
+            if header["kind"] == "return":
+                _, _, came, value = self.codec.decode(parts[0], self.limits)
+                failure = None
+            elif header["kind"] == "raise":
+                _, _, came, _ = self.codec.decode(parts[0], self.limits)
+                value, failure = None, self.codec.decode(parts[1], self.limits) if parts[1] else None
+                if not isinstance(failure, BaseException):
+                    raise ValueError(f"{header.get('type')} cannot be raised here")
+            else:
+                raise ValueError(str(header.get("message")))
+            restored = writeback.Restored(sent, came)
+            if parts[2] != before:
+                restored.write()
+            value = restored.real(value)
+        except (ValueError, IndexError, TypeError, AttributeError) as odd:
+            if self.fit:
+                return self._unfit(index, str(odd), *call)
+            raise RuntimeError(f"bakeoff: what the candidate returned cannot be had here: {odd}") from None
+        self._warn(header.get("warned") or [])
+        if failure is not None:
+            raise failure
+        return value
+
+    def _changed(self) -> str | None:
+        """Which name of the module stands for something else than after its import."""
+        for module, names in self._globals:
+            if sys.modules.get(module.__name__) is not module:
+                continue
+            now = vars(module)
+            for name, value in names.items():
+                if now.get(name, names) is not value:
+                    return f"{module.__name__}.{name} was changed"
+        return None
+
+    def _asked(self, index: int, before: bytes) -> frames.Frame:
+        if self.link is None:
+            raise RuntimeError("there is no candidate's process")
+        try:
+            frames.send(self.link, {"do": "call"}, [before])
+            found = frames.receive(self.link, self.deadline)
+        except frames.LateFrame:
+            self._lose(index, "timeout", before)
+        except frames.BrokenFrame:
+            self._lose(index, "forged", before)
+        except OSError:
+            self._lose(index, "ended", before)
+        else:
+            if found is not None:
+                return found
+            self._lose(index, "ended", before)
+        raise Lost
+
+    def _lose(self, index: int, why: str, before: bytes) -> None:
+        """Nothing can be found out any more in this run."""
+        header = {"say": "lost", "test": self.test, "index": index, "why": why}
+        frames.send(self.report, header, [_short(before)])
+        os._exit(0)
+
+    def _unfit(self, index: int, why: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self._tell(index, {"kind": "unfit", "message": why[:300]}, [])
+        return function(*args, **kwargs)
+
+    def _print(self, printed: list[bytes]) -> None:
+        for stream, data in zip((sys.stdout, sys.stderr), printed, strict=False):
+            if data:
+                stream.write(data.decode(errors="replace"))
+
+    def _warn(self, warned: list[list[str]]) -> None:
+        for module, name, text in warned:
+            try:
+                category = functools.reduce(getattr, name.split("."), importlib.import_module(module))
+                if not (isinstance(category, type) and issubclass(category, Warning)):
+                    category = UserWarning
+            except (ImportError, AttributeError):
+                category = UserWarning
+            warnings.warn(text, category, stacklevel=5)
+
+
+def _short(part: bytes) -> bytes:
+    if len(part) <= KEPT:
+        return part
+    return b"\0digest" + hashlib.blake2b(part, digest_size=16).digest()

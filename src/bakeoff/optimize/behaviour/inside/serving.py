@@ -1,0 +1,168 @@
+"""The process of one candidate: gets calls as bytes, makes them, answers with bytes. It knows nothing of any verdict.
+
+What it answers is a claim. The tests get what is decoded from the very bytes that are compared, so a false claim is a
+false result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import os
+import socket
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+from . import frames, writeback
+from .evidence import TAMPERING, Untouched, Witness
+from .importing import ProjectFinder, target_in
+
+MESSAGE = 500
+
+
+def text_of(failure: BaseException) -> str:
+    """An exception's message, also of one that refuses to be shown."""
+    try:
+        return str(failure)[:MESSAGE]
+    except BaseException:
+        return "an exception that cannot be shown"
+
+
+class Served:
+    """The candidate, loaded.
+
+    Args:
+        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`.
+        codec: the module.
+    """
+
+    def __init__(self, job: dict[str, Any], codec: Any) -> None:
+        self.codec = codec
+        self.unseen = frozenset(job["unseen"])
+        self.limits = codec.Limits(nodes=300_000, size=job["result_limit"], items=job["items_limit"])
+        sys.meta_path.insert(0, ProjectFinder(job["root"]))
+        sys.path[:] = job["sys_path"]
+        for name in job["before"]:
+            importlib.import_module(name)
+        self.module = importlib.import_module(job["module"])
+        self.target = target_in(self.module, job["qualname"])
+        self.qualname = job["qualname"]
+        self.threads = threading.active_count()
+
+    def encode(self, value: Any) -> bytes:
+        """As the codec does it."""
+        return self.codec.encode(value, self.limits, unseen=self.unseen)  # type: ignore[no-any-return]
+
+    def answer(self, call: bytes) -> tuple[dict[str, Any], list[bytes]]:
+        """Make a call: what came of it, with the arguments as they are then."""
+        args, kwargs = self.codec.decode(call, self.limits)
+        nodes = writeback.nodes((args, kwargs))
+        places = [os.fstat(stream).st_size for stream in (1, 2)]
+        started = time.monotonic()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                result: Any = self.target(*args, **kwargs)
+                if inspect.iscoroutine(result):
+                    result = asyncio.run(result)
+                raised = None
+            except BaseException as failure:
+                result, raised = None, failure
+        header: dict[str, Any] = {"seconds": time.monotonic() - started}
+        header["warned"] = [_warning(each) for each in warned[:20]]
+        parts = self._outcome(header, args, kwargs, nodes, result, raised)
+        return header, [*parts, *map(_printed, (1, 2), places)]
+
+    def _outcome(
+        self, header: dict[str, Any], args: Any, kwargs: Any, nodes: Any, result: Any, raised: BaseException | None
+    ) -> list[bytes]:
+        try:
+            if raised is None:
+                header["kind"], header["type"] = "return", type(result).__name__
+                whole = self.encode((args, kwargs, nodes, result))  # first: an iterator can be read once
+                # What is an iterator has been used up; what it gave stands in the whole.
+                return [whole, _after_reading(self, result, whole), self._arguments(args, kwargs)]
+            header["kind"], header["type"] = "raise", type(raised).__name__
+            header["message"] = text_of(raised)
+            header["errno"] = raised.errno if isinstance(raised, OSError) else None
+            whole = self.encode((args, kwargs, nodes, type(raised)))
+            return [whole, self._failure(raised), self._arguments(args, kwargs)]
+        except self.codec.Incomparable as failure:
+            header["kind"], header["message"] = "incomparable", str(failure)
+        except (RecursionError, MemoryError) as failure:
+            header["kind"], header["message"] = "incomparable", f"{type(failure).__name__} while it was read"
+        return [b"", b"", b""]
+
+    def _arguments(self, args: Any, kwargs: Any) -> bytes:
+        try:
+            return self.encode((args, kwargs))
+        except self.codec.Incomparable:
+            return b""
+
+    def _failure(self, raised: BaseException) -> bytes:
+        try:
+            return self.encode(raised)
+        except self.codec.Incomparable:
+            return b""
+
+
+def _after_reading(served: Served, result: Any, whole: bytes) -> bytes:
+    try:
+        return served.codec.encode(result, served.limits, consume=False, unseen=served.unseen)  # type: ignore[no-any-return]
+    except served.codec.Incomparable:
+        return b""
+
+
+def _warning(warned: warnings.WarningMessage) -> list[str]:
+    return [warned.category.__module__, warned.category.__qualname__, text_of(warned.message)[:MESSAGE]]  # type: ignore[arg-type]
+
+
+def _printed(stream: int, start: int) -> bytes:
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except BaseException:
+            continue  # it is the code's own by now
+    size = os.fstat(stream).st_size - start
+    return os.pread(stream, size, start) if size > 0 else b""
+
+
+def serve(link: socket.socket, witness: Witness, untouched: Untouched, job: dict[str, Any], codec: Any) -> None:
+    """Load the candidate, answer calls until the other side is done, tell what was patched."""
+    witness.arm()
+    receive, send, changed = frames.receive, frames.send, untouched.changed
+    try:
+        served = Served(job, codec)
+    except BaseException as failure:
+        send(link, {"kind": "import-failure", "message": f"{type(failure).__name__}: {text_of(failure)}"})
+        _finish(link, witness, changed, 1)
+        return
+    send(link, {"kind": "ready", "name": served.module.__name__, "path": getattr(served.module, "__file__", None)})
+    while True:
+        frame = receive(link)
+        if frame is None:
+            break
+        header, parts = frame
+        if header["do"] == "finish":
+            _finish(link, witness, changed, served.threads)
+            break
+        try:
+            found, answers = served.answer(parts[0])
+        except codec.Malformed as failure:
+            found, answers = {"kind": "unfit", "message": str(failure)}, []
+        send(link, found, answers)
+
+
+def _finish(link: socket.socket, witness: Witness, changed: Any, threads: int) -> None:
+    for name in changed():
+        witness.tell(TAMPERING, f"changed {name}")
+    if threading.active_count() > threads:
+        witness.tell("process", f"{threading.active_count() - threads} threads left running")
+    try:
+        frames.send(link, {"kind": "finished"})
+    except OSError:
+        pass

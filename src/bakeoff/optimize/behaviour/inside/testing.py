@@ -1,0 +1,169 @@
+"""Runs the project's tests with pytest, by its public hooks, and tells what it reports on a socket as it comes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from typing import Any
+
+from . import frames
+from .addopts import kept_options
+from .importing import ProjectFinder
+from .proxy import Proxy
+
+MESSAGE = 3000
+OFF = ("cacheprovider", "xdist", "xdist.looponfail", "cov", "pytest_cov", "randomly", "random_order", "codspeed",
+       "memray", "profiling", "sugar", "rerunfailures", "testmon", "instafail")  # fmt: skip
+"""Plugins that would run tests elsewhere, in another order, more than once, or write files."""
+
+
+class Reporter:
+    """A plugin of pytest.
+
+    Args:
+        report: where it tells.
+        proxy: is told which test runs.
+        wanted: names of tests to run; None for all.
+        timeout: seconds of a test that `timeouts` does not name.
+        timeouts: seconds of each test.
+        doctests: run doctests, and nothing else.
+    """
+
+    def __init__(
+        self,
+        report: socket.socket,
+        proxy: Proxy,
+        wanted: list[str] | None,
+        timeout: float,
+        timeouts: dict[str, float],
+        doctests: bool,
+    ) -> None:
+        self.report = report
+        self.proxy = proxy
+        self.wanted = None if wanted is None else set(wanted)
+        self.timeout = timeout
+        self.timeouts = timeouts
+        self.doctests = doctests
+
+    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        """Keep those that are wanted."""
+        keep = [item for item in items if self._is_wanted(item)]
+        gone = [item for item in items if not self._is_wanted(item)]
+        items[:] = keep
+        if gone:
+            config.hook.pytest_deselected(items=gone)
+        self._say({"say": "collected", "tests": [item.nodeid for item in keep]})
+
+    def _is_wanted(self, item: Any) -> bool:
+        if self.doctests and type(item).__name__ != "DoctestItem":
+            return False
+        return self.wanted is None or item.nodeid in self.wanted
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that cannot be collected."""
+        if report.failed:
+            self._say({"say": "uncollected", "test": report.nodeid, "message": report.longreprtext[-MESSAGE:]})
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        """A test begins."""
+        self._say({"say": "begin", "test": nodeid})
+        self.proxy.begin(nodeid, time.monotonic() + self.timeouts.get(nodeid, self.timeout))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        """A test is over."""
+        self.proxy.begin("", None)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A part of a test is over."""
+        told = {
+            "say": "phase",
+            "test": report.nodeid,
+            "phase": report.when,
+            "outcome": "xfailed" if hasattr(report, "wasxfail") and report.outcome == "skipped" else report.outcome,
+            "seconds": report.duration,
+        }
+        if report.failed:
+            told["message"] = report.longreprtext[-MESSAGE:]
+        if report.when == "call" and self.proxy.mode != "proxy":
+            told["printed"] = [report.capstdout[-MESSAGE:], report.capstderr[-MESSAGE:]]
+        self._say(told)
+
+    def _say(self, header: dict[str, Any]) -> None:
+        frames.send(self.report, header)
+
+
+def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, Any], codec: Any) -> dict[str, Any]:
+    """Run them; what there is to say at the end.
+
+    Args:
+        job: `root`, `target` (path, qualname), `mode`, `fit`, `wanted`, `arguments`, `overrides`, `timeout`,
+            `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`.
+    """
+    import pytest
+
+    if link is not None:
+        _wait_for_candidate(report, link, job["timeout"])
+    root = job["root"]
+    proxy = Proxy(
+        job["mode"], report, link, codec, frozenset(job["unseen"]), job["fit"], job["result_limit"], job["items_limit"]
+    )
+    finder = _Finder(root, job["overrides"], (os.path.join(root, job["target"][0]), job["target"][1]), proxy)
+    sys.meta_path.insert(0, finder)
+    sys.path[:0] = [path for path in job["sources"] if path not in sys.path]
+    codes = []
+    for doctests in (False, True) if job["doctests"] else (False,):
+        wanted = job["wanted"]
+        arguments = [job["target"][0], "--doctest-modules"] if doctests else job["arguments"]
+        if wanted is not None and not doctests and not arguments:
+            continue  # there is nothing but doctests
+        reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests)
+        codes.append(int(pytest.main([*_flags(root), *arguments], plugins=[reporter])))
+    return {
+        "say": "end",
+        "codes": codes,
+        "modules": finder.loaded,
+        "sys_path": [path for path in sys.path if path],
+        "preload": _libraries(finder),
+    }
+
+
+def _wait_for_candidate(report: socket.socket, link: socket.socket, timeout: float) -> None:
+    """Until it is loaded; without it nothing can be found out in this process."""
+    try:
+        found = frames.receive(link, time.monotonic() + timeout)
+        header = {"kind": "ended"} if found is None else found[0]
+    except frames.LateFrame:
+        header = {"kind": "timeout"}
+    except (frames.BrokenFrame, OSError):
+        header = {"kind": "forged"}
+    if header.get("kind") != "ready":
+        frames.send(report, {"say": "unready", "why": header.get("kind"), "message": str(header.get("message", ""))})
+        os._exit(0)
+    frames.send(report, {"say": "ready", "path": header.get("path")})
+
+
+def _flags(root: str) -> list[str]:
+    found = ["-q", "--no-header", "--no-summary", "--tb=short", f"--rootdir={root}", "-o", "addopts="]
+    for name in OFF:
+        found += ["-p", f"no:{name}"]
+    return [*found, *kept_options(root), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+
+
+class _Finder(ProjectFinder):
+    def __init__(self, root: str, overrides: dict[str, bytes], target: tuple[str, str], proxy: Proxy) -> None:
+        super().__init__(root, overrides, target, proxy.decorate)
+        self.after = proxy.loaded
+
+
+def _libraries(finder: ProjectFinder) -> list[str]:
+    """Modules of others that the tests imported, in their order."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and not name.startswith("_bakeoff") and not finder.is_ours(path):
+            spec = getattr(module, "__spec__", None)
+            if spec is not None and spec.name == name and name != "__main__":
+                found.append(name)
+    return found

@@ -1,0 +1,158 @@
+"""Changes that a call made to its arguments in another process, made to the real arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+ATOMS = (type(None), bool, int, float, complex, str, bytes, range, type)
+
+
+def nodes(value: Any) -> list[Any]:
+    """What can be changed in a value, in an order that depends on the value alone; the elements of sets are left out."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    kept: list[Any] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ATOMS) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        kept.append(item)
+        if _changeable(item):
+            found.append(item)
+        waiting.extend(reversed(list(_parts(item))))
+    return found
+
+
+def _changeable(item: Any) -> bool:
+    if isinstance(item, (list, dict, set, bytearray, deque)) or _is_array(item):
+        return True
+    return not isinstance(item, (tuple, frozenset)) and _attributes(item) is not None
+
+
+def _is_array(item: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(item, numpy.ndarray)
+
+
+def _attributes(item: Any) -> dict[str, Any] | None:
+    """What is set on an instance, slots included; None where nothing can be."""
+    found: dict[str, Any] = {}
+    any_place = False
+    for base in type(item).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name in ("__dict__", "__weakref__"):
+                continue
+            any_place = True
+            full = f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+            try:
+                found[full] = object.__getattribute__(item, full)
+            except AttributeError:
+                continue
+    try:
+        held = object.__getattribute__(item, "__dict__")
+    except AttributeError:
+        return found if any_place else None
+    if type(held) is not dict:
+        return found if any_place else None
+    return found | held
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    if isinstance(item, dict):
+        for key in dict.keys(item):
+            yield key
+            yield dict.__getitem__(item, key)
+    elif isinstance(item, (list, tuple, deque)):
+        yield from type(item).__iter__(item)
+    elif _is_array(item):
+        if item.dtype == object:
+            yield from item.ravel().tolist()
+        return
+    held = None if isinstance(item, (set, frozenset, bytearray)) else _attributes(item)
+    for name in sorted(held or ()):
+        yield (held or {})[name]
+
+
+class Restored:
+    """Puts what came back into what was sent.
+
+    Args:
+        sent: the nodes of the arguments here.
+        came: the same nodes, after the call, as decoded.
+
+    Raises:
+        ValueError: they do not belong together.
+    """
+
+    def __init__(self, sent: list[Any], came: list[Any]) -> None:
+        if len(sent) != len(came) or any(type(a) is not type(b) for a, b in zip(sent, came, strict=True)):
+            raise ValueError("the arguments came back as something else")
+        self.sent = sent
+        self.came = came
+        self._real = {id(theirs): ours for ours, theirs in zip(sent, came, strict=True)}
+        self._done: dict[int, Any] = {}
+
+    def write(self) -> None:
+        """Make the changes."""
+        for ours, theirs in zip(self.sent, self.came, strict=True):
+            self._fill(ours, theirs)
+
+    def real(self, value: Any) -> Any:
+        """A decoded value, with the real objects in place of their copies."""
+        if isinstance(value, ATOMS):
+            return value
+        if id(value) in self._real:
+            return self._real[id(value)]
+        if id(value) in self._done:
+            return self._done[id(value)]
+        if type(value) is tuple:
+            parts = [self.real(part) for part in value]
+            changed = any(a is not b for a, b in zip(parts, value, strict=True))
+            result = tuple(parts) if changed else value
+        else:
+            result = value
+            self._done[id(value)] = result
+            if _changeable(value):
+                self._fill(value, value)
+        self._done[id(value)] = result
+        return result
+
+    def _fill(self, ours: Any, theirs: Any) -> None:
+        if isinstance(ours, dict):
+            items = [(self.real(key), self.real(value)) for key, value in dict.items(theirs)]
+            dict.clear(ours)
+            for key, value in items:
+                dict.__setitem__(ours, key, value)
+        elif isinstance(ours, list):
+            list.__setitem__(ours, slice(None), [self.real(item) for item in list.__iter__(theirs)])
+        elif isinstance(ours, deque):
+            items = [self.real(item) for item in theirs]
+            ours.clear()
+            ours.extend(items)
+        elif isinstance(ours, set):
+            items = [self.real(item) for item in set.__iter__(theirs)]
+            set.clear(ours)
+            set.update(ours, items)
+        elif isinstance(ours, bytearray):
+            if ours is not theirs:
+                ours[:] = theirs
+        elif _is_array(ours):
+            if ours is not theirs:
+                ours[...] = theirs
+            return
+        if not isinstance(ours, (set, bytearray)):
+            self._set(ours, _attributes(ours) or {}, _attributes(theirs) or {})
+
+    def _set(self, ours: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
+        for name in before.keys() - after.keys():
+            object.__delattr__(ours, name)
+        for name, value in after.items():
+            real = self.real(value)
+            if name not in before or before[name] is not real:
+                object.__setattr__(ours, name, real)

@@ -1,0 +1,445 @@
+"""Judges one candidate: the tests with its function in another process, then calls once more, in several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from bakeoff.judge.protected import Protection
+from bakeoff.optimize import reasons
+from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, tests_job
+from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
+from bakeoff.optimize.behaviour.evaluation import Files, Place, Replay, TestRun, Watched, replay, run_tests
+from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.preparing import SEEDS
+from bakeoff.optimize.behaviour.stage import Stage, sources_of
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.slot import Slot
+
+GRAVE = frozenset(reasons.PRECEDENCE[: reasons.PRECEDENCE.index(reasons.FLAKY)])
+"""What ends a judging at once; other evidence could only be less grave."""
+ENDING = frozenset({reasons.TIMEOUT, reasons.CRASH})
+RERUNS = 3
+"""How often tests go on after one at which the candidate's process was lost."""
+SAID = 20
+WHILE_IMPORTED = "while it is imported"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is known so far."""
+
+    differences: list[Difference] = field(default_factory=list)
+    wrote: set[str] = field(default_factory=set)
+    peak: int = 0
+    processes: int = 0
+    tests: int = 0
+    passed: int = 0
+    compared: int = 0
+    repeated: int = 0
+    derived: int = 0
+    here: list[str] = field(default_factory=list)
+
+    @property
+    def grave(self) -> bool:
+        return any(difference.reason in GRAVE for difference in self.differences)
+
+    def watch(self, watched: Watched | None, baseline: Baseline, where: str) -> None:
+        """Take over what was seen of a process."""
+        if watched is None:
+            return
+        self.processes += 1
+        self.peak = max(self.peak, watched.peak)
+        self.wrote |= set(watched.wrote)
+        seen = of_process(watched, baseline.evidence, where)
+        if baseline.leaves:
+            seen = [one for one in seen if one.reason != reasons.PROCESS_LEAK]
+        self.differences += seen
+
+
+class Judging:
+    """The way to one judgement."""
+
+    def __init__(self, stage: Stage, slot: Slot, baseline: Baseline, candidate: Candidate) -> None:
+        self.stage = stage
+        self.slot = slot
+        self.baseline = baseline
+        self.candidate = candidate
+        self.options: BehaviourOptions = stage.options
+        self.found = _Found()
+        self.files: Files = {}
+        self.overrides: dict[str, bytes] = {}
+
+    async def run(self) -> Judgement:
+        """See `Behaviour.judge`."""
+        touched = [path for path in self.candidate.files if Protection().covers(path)]
+        if touched:
+            detail = f"it changes tests or what configures them: {', '.join(touched[:5])}"
+            return self._judgement([Difference(reasons.INVALID, "", "", detail)])
+        place = await self.stage.place(self.slot)
+        memory = max(self.options.memory, 4 * self.baseline.peak)
+        candidate_place = await self.stage.place(self.slot, memory)
+        async with self._applied(place):
+            await self._judge(place, candidate_place)
+        return self._judgement(self.found.differences)
+
+    async def _judge(self, place: Place, candidate_place: Place) -> None:
+        found = self.found
+        if self.baseline.tests:
+            await self._out_of_process(place, candidate_place)
+        if found.grave:
+            return
+        if not any(one.reason in ENDING for one in found.differences):
+            await self._once_more(candidate_place)
+        if not found.grave:
+            await self._in_process(place)
+
+    # The tests, with the function in another process
+
+    async def _out_of_process(self, place: Place, candidate_place: Place) -> None:
+        wanted = dict(self.baseline.tests)
+        for _ in range(RERUNS):
+            run = await self._tests_with(place, candidate_place, wanted)
+            self._compare(run, wanted)
+            if run.lost is None or run.lost[0] != "timeout" or self.found.grave:
+                return
+            names = list(wanted)
+            after = names[names.index(run.lost[1]) + 1 :] if run.lost[1] in wanted else []
+            wanted = {name: wanted[name] for name in after}
+            if not wanted:
+                return
+
+    async def _tests_with(self, place: Place, candidate_place: Place, wanted: Mapping[str, float]) -> TestRun:
+        baseline = self.baseline
+        async with self.stage.server(SEEDS[0]) as server:
+            return await run_tests(
+                server,
+                place,
+                self._job(place, "proxy", wanted),
+                serve=baseline.serve(self.options, place.root),
+                files=self.files,
+                overrides=self.overrides,
+                candidate_place=candidate_place,
+            )
+
+    def _job(self, place: Place, mode: str, wanted: Mapping[str, float]) -> dict[str, Any]:
+        baseline = self.baseline
+        return tests_job(
+            baseline.target,
+            place.root,
+            sources_of(place),
+            self.options,
+            mode,
+            wanted=wanted,
+            module=baseline.module,
+            doctests=b">>>" in baseline.source,
+        )
+
+    def _compare(self, run: TestRun, wanted: Mapping[str, float]) -> None:
+        found, baseline = self.found, self.baseline
+        found.watch(run.candidate, baseline, "")
+        found.differences += self._lost(run)
+        if run.forged or (run.end is None and run.lost is None and run.unready is None):
+            why = run.watched.how if run.late is None else f"{run.late} did not end"
+            found.differences.append(Difference(reasons.INVALID, "", "", f"the tests gave no whole report: {why}"))
+            return
+        if run.unready is not None:
+            return
+        lost = run.lost[1] if run.lost is not None else None
+        for name in wanted:
+            if name == lost:
+                break
+            self._compare_test(run, name)
+        else:
+            missing = [name for name in wanted if name not in run.tests or run.tests[name].outcome == "incomplete"]
+            if missing:
+                detail = f"the session stopped early: {len(missing)} tests have no result"
+                found.differences.append(Difference(reasons.MISSING, missing[0], "", detail))
+
+    def _compare_test(self, run: TestRun, name: str) -> None:
+        found, baseline = self.found, self.baseline
+        test = run.tests.get(name)
+        if test is None or test.outcome == "incomplete":
+            return
+        found.tests += 1
+        calls = run.calls.get(name, [])
+        if name not in baseline.unrepeatable:
+            found.compared += len(calls)
+            found.differences += of_test(name, baseline.expected[name], calls, self.options)
+        elif not calls:
+            found.differences.append(Difference(reasons.MISSING, name, "", "no call at all"))
+        if test.outcome == "passed":
+            found.passed += 1
+        else:
+            detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
+            found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
+
+    def _lost(self, run: TestRun | Replay, where: str = "") -> list[Difference]:
+        """Why the candidate's process did not answer any more."""
+        watched = run.candidate if isinstance(run, TestRun) else run.watched
+        how = watched.how if watched is not None else ""
+        if run.unready is not None:
+            why, message = run.unready
+            if why == "ended" and watched is not None:
+                if watched.status is None:
+                    return [Difference(reasons.INVALID, where, "", f"it could not be run: {how}")]
+                reason = reasons.CRASH if os.WIFSIGNALED(watched.status) else reasons.IMPORT_FAILURE
+                return [] if watched.ended else [Difference(reason, WHILE_IMPORTED, "", how)]
+            known = {"timeout": reasons.TIMEOUT, "forged": reasons.TAMPERING}
+            return [Difference(known.get(why, reasons.IMPORT_FAILURE), WHILE_IMPORTED, "", message or how)]
+        if run.lost is None:
+            return []
+        if isinstance(run, TestRun):
+            why, where, _, before = run.lost
+            call = arguments_of(before)
+        else:
+            why, call = run.lost or "", ""
+        return [one for one in [self._of_loss(why, where, call, watched)] if one is not None]
+
+    def _of_loss(self, why: str, where: str, call: str, watched: Watched | None) -> Difference | None:
+        if why == "timeout":
+            return Difference(reasons.TIMEOUT, where, call, "it did not return in time")
+        if why == "forged":
+            return Difference(reasons.TAMPERING, where, call, "it wrote something that is no answer")
+        if watched is not None and watched.ended:
+            return Difference(OF_ENDING[watched.ended], where, call, f"it was ended because of its {watched.ended}")
+        how = watched.how if watched is not None else "its process is gone"
+        return Difference(reasons.CRASH, where, call, f"it did not return: {how}")
+
+    # Calls once more
+
+    async def _once_more(self, place: Place) -> None:
+        """Recorded and derived calls, in further processes: does it agree with the original, and with itself?"""
+        recorded = self.baseline.recorded
+        if not recorded:
+            return
+        failed_before = bool(self.found.differences)
+        runs = []
+        seeds = [SEEDS[(index + 1) % len(SEEDS)] for index in range(max(1, self.options.repeats))]
+        for seed in seeds:
+            run = await self._replayed(place, recorded, seed)
+            runs.append(run)
+            self.found.watch(run.watched, self.baseline, "calls made once more")
+            if self.found.grave:
+                return
+        self._compare_replays(runs, recorded, failed_before)
+
+    async def _replayed(self, place: Place, recorded: Sequence[Recorded], seed: int) -> Replay:
+        limit = self.options.time_limit
+        calls = [
+            (call.before, limit(call.expected.seconds) if not call.derived else max(2.0, 20 * call.expected.seconds))
+            for call in recorded
+        ]
+        serve = self.baseline.serve(self.options, place.root)
+        async with self.stage.server(seed) as server:
+            return await replay(server, place, serve, calls, files=self.files)
+
+    def _compare_replays(self, runs: Sequence[Replay], recorded: Sequence[Recorded], failed_before: bool) -> None:
+        found, options = self.found, self.options
+        differences: list[list[Difference]] = []
+        for run in runs:
+            own: list[Difference] = []
+            for call, answer in zip(recorded, run.calls, strict=False):
+                where = "derived input" if call.derived else "recorded call"
+                difference = of_call(call.expected, answer, where, options)
+                found.derived += call.derived
+                found.repeated += not call.derived
+                if difference is not None:
+                    own.append(difference)
+            if len(run.calls) < len(recorded):
+                own += self._stopped(run, recorded)
+            differences.append(own)
+        on_recorded = [[one for one in own if one.where != "derived input"] for own in differences]
+        if not failed_before and any(on_recorded) or (failed_before and self._disagrees(on_recorded)):
+            ours = next((own[0] for own in on_recorded if own), None)
+            shown = ours or found.differences[0]
+            detail = f"it does not do the same each time: {shown.detail}"
+            found.differences.append(Difference(reasons.FLAKY, shown.where, shown.call, detail))
+            return
+        on_derived = [[_shown(one) for one in own if one.where == "derived input"] for own in differences]
+        if len({tuple(own) for own in on_derived}) > 1 and not failed_before:
+            shown = next(one for own in differences for one in own if one.where == "derived input")
+            found.differences.append(
+                Difference(reasons.FLAKY, shown.where, shown.call, f"it does not do the same each time: {shown.detail}")
+            )
+            return
+        for one in differences[0]:
+            if one.where == "derived input":
+                kept = one.reason in GRAVE
+                reason = one.reason if kept else reasons.DERIVED
+                detail = one.detail if kept else f"{one.reason}: {one.detail}"
+                found.differences.append(Difference(reason, one.where, one.call, detail))
+
+    def _disagrees(self, on_recorded: Sequence[Sequence[Difference]]) -> bool:
+        """Whether a call that differed during a test does not differ when it is made once more."""
+        of_calls = [
+            one for one in self.found.differences if one.call and one.reason != reasons.TEST_FAILED and one.where
+        ]
+        repeated = {arguments_of(call.before) for call in self.baseline.recorded if not call.derived}
+        checked = [one for one in of_calls if one.call in repeated]
+        if not checked:
+            return False
+        return any(not {one.call for one in checked} & {one.call for one in own} for own in on_recorded)
+
+    def _stopped(self, run: Replay, recorded: Sequence[Recorded]) -> list[Difference]:
+        """The process was lost at a call."""
+        call = recorded[len(run.calls)]
+        where = "derived input" if call.derived else "recorded call"
+        if run.unready is not None:
+            return self._lost(run, where)
+        one = self._of_loss(run.lost or "ended", where, arguments_of(call.before), run.watched)
+        return [one] if one is not None else []
+
+    # In the candidate's process
+
+    async def _in_process(self, place: Place) -> None:
+        """What cannot be judged out of process: tests whose values have no bytes, other things that it changes."""
+        baseline, found = self.baseline, self.found
+        own = self.candidate.files.get(str(baseline.target.path))
+        besides = changed_besides(baseline.source, own, baseline.target.qualname) if own is not None else []
+        besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
+        public = [name for name in besides if not name.rpartition(".")[2].startswith("_")]
+        wanted = dict.fromkeys(baseline.in_process, self.options.timeout / 20)
+        if besides:
+            wanted = {**baseline.passing, **wanted}
+        if not wanted:
+            return
+        if (public or baseline.in_process) and not self.options.trust:
+            what = f"it also changes {', '.join(public[:3])}" if public else _why(baseline.in_process)
+            detail = f"{what}: that can be judged only in the candidate's own process, which needs --trust"
+            found.differences.append(Difference(reasons.INCOMPARABLE, "", "", detail))
+            return
+        found.here = sorted(baseline.in_process) if not besides else sorted(wanted)
+        async with self.stage.server(SEEDS[0]) as server:
+            job = self._job(place, "record", wanted)
+            run = await run_tests(server, place, job, own=self.files, watched=True)
+        self._compare_here(run, wanted)
+
+    def _compare_here(self, run: TestRun, wanted: Mapping[str, float]) -> None:
+        found, baseline = self.found, self.baseline
+        found.watch(run.watched, baseline, "in process")
+        if run.forged:
+            found.differences.append(Difference(reasons.TAMPERING, "in process", "", "it wrote false reports"))
+        if run.late is not None:
+            found.differences.append(Difference(reasons.TIMEOUT, run.late, "", "it did not return in time"))
+        elif run.end is None:
+            crashed = Difference(
+                reasons.CRASH, "in process", "", f"the tests did not come to an end: {run.watched.how}"
+            )
+            found.differences.append(crashed)
+        elif not run.tests and run.uncollected:
+            message = next(iter(run.uncollected.values()))
+            found.differences.append(Difference(reasons.IMPORT_FAILURE, "in process", "", message.strip()[-600:]))
+        for name in wanted:
+            test = run.tests.get(name)
+            if test is None or test.outcome == "incomplete":
+                if run.end is not None:
+                    found.differences.append(Difference(reasons.MISSING, name, "", "it has no result"))
+                continue
+            found.tests += 1
+            found.passed += test.outcome == "passed"
+            if test.outcome != "passed":
+                detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
+                found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
+            if name in baseline.here:
+                self._compare_calls_here(run, name, test.printed)
+
+    def _compare_calls_here(self, run: TestRun, name: str, printed: tuple[str, ...]) -> None:
+        expected = [call for call in baseline_calls(self.baseline.here[name])]
+        calls = [call for call in baseline_calls(run.calls.get(name, []))]
+        if len(self.baseline.here[name]) != len(run.calls.get(name, [])):
+            self.found.differences.append(Difference(reasons.MISSING, name, "", "calls are missing, or are more"))
+        elif len(expected) == len(calls):
+            self.found.compared += len(calls)
+            self.found.differences += of_test(name, expected, calls, self.options)
+        if self.baseline.printed.get(name, printed) != printed:
+            self.found.differences.append(Difference(reasons.STDOUT, name, "", "the test printed something else"))
+
+    # Applying
+
+    @asynccontextmanager
+    async def _applied(self, place: Place) -> AsyncIterator[None]:
+        """Have the candidate's files where its process sees them, byte for byte."""
+        if place.apart:
+            self.files = dict(self.candidate.files)
+            yield
+            return
+        before = {path: await in_thread(_read, self.slot.outside / path) for path in self.candidate.files}
+        self.overrides = {
+            os.path.realpath(os.path.join(place.root, path)): content
+            for path, content in before.items()
+            if content is not None and path.endswith(".py")
+        }
+        try:
+            for path, content in self.candidate.files.items():
+                await in_thread(_put, self.slot.outside / path, content)
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                for path, content in before.items():
+                    await in_thread(_put, self.slot.outside / path, content)
+
+    # Saying it
+
+    def _judgement(self, differences: Sequence[Difference]) -> Judgement:
+        found, baseline = self.found, self.baseline
+        reason = reasons.first(one.reason for one in differences)
+        ordered = sorted(differences, key=lambda one: reasons.PRECEDENCE.index(one.reason))[:SAID]
+        judged = "out of process"
+        if found.here:
+            judged = "in-process" if not baseline.tests else "out of process and in-process"
+        receipt = {
+            **baseline.receipt(),
+            "candidate": self.candidate.id,
+            "judged": judged,
+            "judged_in_process": found.here[:50],
+            "tests_run": found.tests,
+            "tests_passed": found.passed,
+            "calls_compared": found.compared,
+            "recorded_repeated": found.repeated,
+            "derived_compared": found.derived,
+            "processes": found.processes,
+            "peak_memory": found.peak,
+            "wrote": sorted(found.wrote)[:20],
+            "mode": "cold" if self.options.cold else "warm",
+        }
+        detail = (
+            str(ordered[0]) if ordered else f"{found.compared} calls of {found.tests} tests, {found.derived} derived"
+        )
+        return Judgement(reason, detail, receipt, tuple(ordered))
+
+
+def baseline_calls(calls: Sequence[Any]) -> list[Any]:
+    """Those that can be compared."""
+    return [call for call in calls if call.kind not in ("unfit", "incomparable")]
+
+
+def _shown(one: Difference) -> tuple[str, str]:
+    return one.reason, one.call
+
+
+def _why(in_process: Mapping[str, str]) -> str:
+    name, why = next(iter(in_process.items()))
+    more = f" and {len(in_process) - 1} more" if len(in_process) > 1 else ""
+    return f"{name}{more}: {why}"
+
+
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

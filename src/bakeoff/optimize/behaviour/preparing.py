@@ -1,0 +1,361 @@
+"""Finds out what the original does, in several processes, so that what it does not do twice is known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff import __version__
+from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, serve_job, tests_job
+from bakeoff.optimize.behaviour.compare import DIGEST, same
+from bakeoff.optimize.behaviour.deriving import derive
+from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour.evaluation import Call, Place, Replay, TestRun, replay, run_tests
+from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
+from bakeoff.optimize.behaviour.stage import Stage, sources_of
+from bakeoff.optimize.target import Target, locate
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.slot import Slot
+
+ROUNDS = 4
+"""How often the original is asked again after calls were dropped, or tests lost."""
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What one run of all tests tells; kept as JSON.
+
+    Attributes:
+        reached: seconds of the tests that pass and call the function.
+        passing: seconds of all tests that pass.
+        set_aside: tests that call it and do not pass, and why.
+        module: the name of the target's module.
+        sys_path: where the tests import from.
+        preload: libraries that they import.
+        count: of all tests.
+    """
+
+    reached: dict[str, float]
+    passing: dict[str, float]
+    set_aside: dict[str, str]
+    module: str
+    sys_path: list[str]
+    preload: list[str]
+    count: int
+
+
+class Preparing:
+    """The way to one baseline."""
+
+    def __init__(self, stage: Stage, slot: Slot, target: Target) -> None:
+        self.stage = stage
+        self.slot = slot
+        self.target = target
+        self.options: BehaviourOptions = stage.options
+        self.source = b""
+        self.doctests = False
+        self.evidence: set[tuple[str, str]] = set()
+        self.leaves = False
+        self.peak = 0
+
+    async def run(self) -> Baseline:
+        """See `Behaviour.prepare`."""
+        self.source = await in_thread(read_source, self.slot, self.target)
+        locate(self.source, self.target.qualname, str(self.target.path))
+        self.doctests = b">>>" in self.source
+        await self.stage.ready(self.slot)
+        place = await self.stage.place(self.slot)
+        candidate_place = await self.stage.place(self.slot, 2 << 30)
+        found = await self._discovered(place)
+        if not found.reached:
+            raise BehaviourError(self._nothing(found))
+        await self.stage.warm(found.preload)
+        return await self._compared(found, place, candidate_place)
+
+    def _nothing(self, found: Discovery) -> str:
+        failing = f"; {len(found.set_aside)} that call it do not pass" if found.set_aside else ""
+        return (
+            f"no test reaches {self.target}: {found.count} tests were run{failing}. Without one nothing is known of "
+            "how it is called: write a test that calls it"
+        )
+
+    # Which tests
+
+    async def _discovered(self, place: Place) -> Discovery:
+        kept = self._kept(place)
+        try:
+            return Discovery(**json.loads(await in_thread(kept.read_text)))
+        except (OSError, ValueError, TypeError):
+            pass
+        found = await self._discover(place)
+        if found.reached:
+            await in_thread(_write, kept, json.dumps(_plain(found)))
+        return found
+
+    def _kept(self, place: Place) -> Path:
+        words = [
+            __version__, self.slot.base.snapshot.tree, str(self.target), list(self.options.tests), place.root,
+            self.stage.facts.get("executable"), self.stage.facts.get("python"), self.stage.facts.get("pytest"),
+        ]  # fmt: skip
+        digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
+        return self.slot.home.parent.parent / "discovery" / f"{digest}.json"
+
+    async def _discover(self, place: Place) -> Discovery:
+        job = self._job(place, "count")
+        async with self.stage.server(SEEDS[0]) as server:
+            run = await run_tests(server, place, job)
+        if run.watched.failed:
+            raise BehaviourError(f"the tests cannot be run in a sandbox: {run.watched.failed}")
+        if run.end is None:
+            where = f" in {run.late}" if run.late else ""
+            raise BehaviourError(f"the tests of the original did not come to an end{where}: {run.watched.how}")
+        if not run.tests:
+            said = next(iter(run.uncollected.values()), "pytest found none")
+            raise BehaviourError(f"no test can be run: {said}")
+        passing = {name: test.seconds for name, test in run.tests.items() if test.outcome == "passed"}
+        calling = [name for name in run.calls if name]
+        return Discovery(
+            reached={name: passing[name] for name in calling if name in passing},
+            passing=passing,
+            set_aside={
+                name: f"it {run.tests[name].outcome}: {_last_line(run.tests[name].message)}"
+                for name in calling
+                if name not in passing
+            },
+            module=next(iter(run.end["modules"]), ""),
+            sys_path=run.end["sys_path"],
+            preload=run.end["preload"],
+            count=len(run.tests),
+        )
+
+    def _job(self, place: Place, mode: str, **more: Any) -> dict[str, Any]:
+        more.setdefault("doctests", self.doctests)
+        return tests_job(self.target, place.root, sources_of(place), self.options, mode, **more)
+
+    # What they see
+
+    async def _compared(self, found: Discovery, place: Place, candidate_place: Place) -> Baseline:
+        module = found.module
+        set_aside = dict(found.set_aside)
+        async with self.stage.server(SEEDS[1]) as server:
+            here = await run_tests(server, place, self._job(place, "record", wanted=found.reached, module=module))
+        stable = {name: seconds for name, seconds in found.reached.items() if _passed(here, name)}
+        for name in found.reached.keys() - stable.keys():
+            set_aside[name] = "it passed once and failed once: flaky"
+        in_process: dict[str, str] = {}
+        runs = await self._proxied(module, found, stable, in_process, place, candidate_place)
+        tests = {name: seconds for name, seconds in stable.items() if name not in in_process}
+        expected, unrepeatable = {}, set()
+        for name in tests:
+            one, other = (run.calls.get(name, []) for run in runs)
+            expected[name] = one
+            if not _alike(one, other, self.options):
+                unrepeatable.add(name)
+        baseline = Baseline(
+            target=self.target,
+            source=self.source,
+            module=module,
+            sys_path=found.sys_path,
+            tests=tests,
+            in_process=in_process,
+            set_aside=set_aside,
+            passing=found.passing,
+            expected=expected,
+            here={name: here.calls.get(name, []) for name in in_process},
+            printed={name: here.tests[name].printed for name in in_process},
+            unrepeatable=unrepeatable,
+            recorded=[],
+            evidence=self.evidence,
+            leaves=False,
+            peak=0,
+            tree=self.slot.base.snapshot.tree,
+            facts=self.stage.facts,
+            protection=(await self.stage.box(self.slot)).protection.receipt(),
+        )
+        await self._record(baseline, candidate_place)
+        baseline.leaves, baseline.peak = self.leaves, self.peak
+        if not stable:
+            raise BehaviourError(f"all tests that reach {self.target} are flaky: {', '.join(sorted(set_aside)[:5])}")
+        comparable = sum(len(calls) for name, calls in expected.items() if name not in unrepeatable)
+        if tests and not comparable and not baseline.recorded:
+            raise BehaviourError(
+                f"{self.target} gives something else each time it is called: there is nothing to compare with"
+            )
+        return baseline
+
+    async def _proxied(
+        self,
+        module: str,
+        found: Discovery,
+        stable: Mapping[str, float],
+        in_process: dict[str, str],
+        place: Place,
+        candidate_place: Place,
+    ) -> list[TestRun]:
+        """Run the original in another process than its tests, twice; what goes wrong there is noted in `in_process`."""
+        serve = serve_job(module, self.target.qualname, found.sys_path, place.root, self.options)
+        runs: list[TestRun] = []
+        for seed in SEEDS:
+            for _ in range(ROUNDS):
+                wanted = {name: seconds for name, seconds in stable.items() if name not in in_process}
+                if not wanted:
+                    return [TestRun(), TestRun()]
+                async with self.stage.server(seed) as server:
+                    run = await run_tests(
+                        server,
+                        place,
+                        self._job(place, "proxy", wanted=wanted, module=module, fit=True),
+                        serve=serve,
+                        candidate_place=candidate_place,
+                    )
+                self._notice(run)
+                if run.unready is not None:
+                    in_process |= dict.fromkeys(wanted, f"its module cannot be imported by itself: {run.unready[1]}")
+                elif run.lost is not None and run.lost[1] in wanted:
+                    in_process[run.lost[1]] = f"the function does not answer in another process ({run.lost[0]})"
+                elif run.end is None:
+                    culprit = run.late if run.late in wanted else None
+                    in_process |= dict.fromkeys([culprit] if culprit else wanted, "it does not end out of process")
+                else:
+                    break
+            else:
+                in_process |= dict.fromkeys(wanted, "the function does not answer in another process")
+            runs.append(run)
+            for name in wanted:
+                why = _unfit(run, name)
+                if why is not None:
+                    in_process.setdefault(name, why)
+        return runs
+
+    def _notice(self, run: TestRun | Replay) -> None:
+        watched = run.candidate if isinstance(run, TestRun) else run.watched
+        if watched is not None:
+            self.evidence |= set(watched.evidence)
+            self.leaves = self.leaves or bool(watched.left)
+            self.peak = max(self.peak, watched.peak)
+
+    # Which calls are made once more
+
+    async def _record(self, baseline: Baseline, place: Place) -> None:
+        """Choose calls, derive others from them, and find out what the original gives when they are made by themselves."""
+        chosen = _chosen(baseline, self.options.recorded)
+        limit = self.options.time_limit
+        asked = [(before, limit(seconds), False) for before, seconds in chosen]
+        if self.options.inputs == DERIVED and self.options.derived and chosen:
+            made = await derive([before for before, _ in chosen], self.options.derived)
+            asked += [(before, max(2.0, self.options.floor / 2), True) for before in made]
+        raised = {call.type for calls in baseline.expected.values() for call in calls if call.kind == "raise"}
+        raised |= {call.type for calls in baseline.here.values() for call in calls if call.kind == "raise"}
+        counts = {"recorded": 0, "derived": 0}
+        for _ in range(ROUNDS):
+            runs = [await self._answers(baseline, place, asked, seed) for seed in SEEDS]
+            kept, recorded = [], []
+            for index, (before, seconds, derived) in enumerate(asked):
+                one, other = (run.get(index) for run in runs)
+                if one is None or other is None or not same(one, other, self.options):
+                    fits = False
+                else:
+                    fits = not derived or one.kind != "raise" or one.type in raised
+                if fits and one is not None:
+                    kept.append((before, seconds, derived))
+                    recorded.append(Recorded(before, one, derived))
+                else:
+                    counts["derived" if derived else "recorded"] += 1
+            baseline.recorded = recorded
+            if len(kept) == len(asked):
+                break
+            asked = kept
+        baseline.dropped = counts
+
+    async def _answers(
+        self, baseline: Baseline, place: Place, asked: Sequence[tuple[bytes, float, bool]], seed: int
+    ) -> dict[int, Call]:
+        """What the original gives, by the place of the call; calls at which it is lost are left out."""
+        found: dict[int, Call] = {}
+        start = 0
+        serve = baseline.serve(self.options, place.root)
+        for _ in range(ROUNDS * 3):
+            if start >= len(asked):
+                break
+            calls = [(before, seconds) for before, seconds, _ in asked[start:]]
+            async with self.stage.server(seed) as server:
+                answers = await replay(server, place, serve, calls)
+            self._notice(answers)
+            found |= {start + index: call for index, call in enumerate(answers.calls)}
+            start += len(answers.calls) + 1
+            if answers.unready is not None:
+                break
+        return found
+
+
+def read_source(slot: Slot, target: Target) -> bytes:
+    """The target's file as the slot has it.
+
+    Raises:
+        BehaviourError: there is none.
+    """
+    try:
+        return (slot.outside / target.path).read_bytes()
+    except OSError as failure:
+        raise BehaviourError(f"{target.path} cannot be read: {failure.strerror}") from failure
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(text)
+    os.replace(fresh, path)
+
+
+def _plain(found: Discovery) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in Discovery.__slots__}
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1].strip()[:200] if lines else "it says nothing"
+
+
+def _passed(run: TestRun, name: str) -> bool:
+    return name in run.tests and run.tests[name].outcome == "passed"
+
+
+def _alike(one: Sequence[Call], other: Sequence[Call], options: BehaviourOptions) -> bool:
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(a.before == b.before and same(a, b, options) for a, b in pairs)
+
+
+def _unfit(run: TestRun, name: str) -> str | None:
+    """Why a test cannot be judged with the function in another process."""
+    for call in run.calls.get(name, []):
+        if call.kind in ("unfit", "incomparable"):
+            return call.message
+    if not _passed(run, name):
+        message = run.tests[name].message if name in run.tests else ""
+        return f"it fails when the function runs in another process: {_last_line(message)}"
+    return None if run.calls.get(name) else "it does not reach the function when that runs in another process"
+
+
+def _chosen(baseline: Baseline, most: int) -> list[tuple[bytes, float]]:
+    """Different calls, spread over the tests, in the tests' order."""
+    queues = [list(calls) for calls in (*baseline.expected.values(), *baseline.here.values())]
+    picked: dict[bytes, float] = {}
+    order: list[list[tuple[bytes, float]]] = [[] for _ in queues]
+    size = 0
+    for turn in range(max(map(len, queues), default=0)):
+        for index, queue in enumerate(queues):
+            if turn >= len(queue) or len(picked) >= most:
+                continue
+            before = queue[turn].before
+            if not before or before.startswith(DIGEST) or before in picked or size + len(before) > RECORDED_BYTES:
+                continue
+            size += len(before)
+            picked[before] = queue[turn].seconds
+            order[index].append((before, queue[turn].seconds))
+    return [call for calls in order for call in calls]

@@ -1,0 +1,168 @@
+"""Where evaluations happen: warm servers, and a sandboxed place in a slot for what they fork."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+
+from bakeoff.optimize.behaviour.evaluation import Place
+from bakeoff.optimize.behaviour.interpreters import find_interpreter
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.warm import WarmServer
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy
+from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
+from bakeoff.workspace.sandbox.variables import scrubbed
+from bakeoff.workspace.slot import Slot
+
+TESTS_MEMORY, DATA = 8 << 30, 16 << 30
+"""Bytes that the tests' process may have resident; that any process may reserve."""
+TESTS_OUTPUT = 256 << 20
+PROCESSES = 128
+DESCRIPTORS, TESTS_DESCRIPTORS = 256, 1024
+
+
+@dataclass(slots=True)
+class Stage:
+    """Servers and places of one job; `close` ends the servers.
+
+    Attributes:
+        options: see there.
+        preload: modules that servers import.
+        facts: what a server told of its interpreter.
+    """
+
+    options: BehaviourOptions
+    preload: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    _python: str | None = None
+    _variables: dict[str, str] = field(default_factory=dict)
+    _servers: dict[int, WarmServer] = field(default_factory=dict)
+    _starting: anyio.Lock = field(default_factory=anyio.Lock)
+    _boxes: dict[str, tuple[Slot, Sandbox]] = field(default_factory=dict)
+
+    async def ready(self, slot: Slot) -> None:
+        """Find the interpreter, once.
+
+        Passes on BehaviourError: there is none.
+        """
+        if self._python is not None:
+            return
+        self._variables = {
+            name: value
+            for name, value in scrubbed({}, (), {}, "/tmp").items()  # noqa: S108 - the sandbox's own
+            if name != "PYTHONHASHSEED"
+        }
+        root = str(slot.base.project.root)
+        self._python = await find_interpreter(root, self.options.python, self._variables)
+
+    @asynccontextmanager
+    async def server(self, seed: int) -> AsyncIterator[WarmServer]:
+        """One with this seed of hashes: a warm one, or in cold mode one of its own.
+
+        Passes on BehaviourError: it does not start.
+        """
+        if self.options.cold:
+            server = await self._start(seed, ())
+            try:
+                yield server
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await in_thread(server.close)
+            return
+        async with self._starting:
+            server_or_none = self._servers.get(seed)
+            if server_or_none is None or not server_or_none.alive:
+                server_or_none = self._servers[seed] = await self._start(seed, self.preload)
+        yield server_or_none
+
+    async def _start(self, seed: int, preload: Sequence[str]) -> WarmServer:
+        python = self._python or ""
+        server = await WarmServer.start(python, seed=seed, preload=preload, variables=self._variables)
+        self.facts = server.facts
+        return server
+
+    async def warm(self, preload: Sequence[str]) -> None:
+        """Have servers import these from now on; those that did not are ended."""
+        if tuple(preload) != self.preload:
+            self.preload = tuple(preload)
+            await self.close()
+
+    async def close(self) -> None:
+        """End all servers and what they forked."""
+        with anyio.CancelScope(shield=True):
+            while self._servers:
+                _, server = self._servers.popitem()
+                await in_thread(server.close)
+
+    async def box(self, slot: Slot) -> Sandbox:
+        """The sandbox of a slot.
+
+        Passes on SandboxError: this machine does not have what was asked for.
+        """
+        known = self._boxes.get(slot.id)
+        if known is not None and known[0] is slot:
+            return known[1]
+        limits = Limits(memory=DATA, processes=None, cpu=3600, file=self.options.disk, shared=64 << 20)
+        box = await sandbox(slot, SandboxPolicy(self.options.level, limits=limits))
+        self._boxes[slot.id] = slot, box
+        return box
+
+    async def place(self, slot: Slot, memory: int | None = None) -> Place:
+        """Where in a slot evaluations happen.
+
+        Args:
+            slot: whose tree is seen.
+            memory: bytes that a candidate's process may take; None for the tests' own process.
+
+        Passes on SandboxError. Passes on BehaviourError: no server starts.
+        """
+        if not self.facts:
+            async with self.server(0):
+                pass
+        box = await self.box(slot)
+        apart = self.options.level != "none" and box.machine.namespaces is None
+        root = str(slot.base.project.root) if apart else slot.path
+        temp = "/tmp" if apart else str(slot.temp)  # noqa: S108 - the sandbox's own
+        reads = [path for path in self.facts["places"] if not _below(path, root)]
+        plan = box.plan(reads=reads, at=root if apart else None, size=self.options.disk)
+        if self.options.level == "none":
+            plan = replace(plan, namespaces=False, landlock=False, seccomp=False, holder=slot.place.holder)
+        told = plan.told()
+        inside = memory is None
+        descriptors = TESTS_DESCRIPTORS if inside else DESCRIPTORS
+        told["limits"] = {**told["limits"], "files": descriptors}
+        bounds = {
+            "memory": TESTS_MEMORY if memory is None else memory,
+            "processes": PROCESSES,
+            "output": TESTS_OUTPUT if inside else self.options.output,
+            "descriptors": descriptors,
+        }
+        return Place(told, root, self._inside(slot, root, temp), bounds, apart)
+
+    def _inside(self, slot: Slot, root: str, temp: str) -> dict[str, str]:
+        """The environment of evaluations: the slot's, with its places as they are seen."""
+        found = scrubbed(slot.env, (), {}, temp)
+        found = {name: _moved(value, slot.path, root) for name, value in found.items()}
+        seeded = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": temp, "PWD": root, "HOME": temp}
+        return {**found, **seeded}
+
+
+def sources_of(place: Place) -> list[str]:
+    """The folders of the project that modules are imported from."""
+    return [path for path in place.variables.get("PYTHONPATH", "").split(os.pathsep) if _below(path, place.root)]
+
+
+def _moved(value: str, old: str, new: str) -> str:
+    """A value with the slot's place replaced where it begins a path."""
+    parts = value.split(os.pathsep)
+    return os.pathsep.join(new + part[len(old) :] if _below(part, old) else part for part in parts)
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
