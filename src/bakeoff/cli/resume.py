@@ -45,7 +45,10 @@ def command(
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     inputs = parse_inputs(pairs)
     runs = store()
-    if overview(runs.open(run)).job == "attempt":
+    job = overview(runs.open(run)).job
+    if job == "optimize":
+        _optimisation(runs, run, inputs, edit, despite_damage, explain, as_json, quiet)
+    if job == "attempt":
         _attempts(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if explain:
         from bakeoff.cli.planning import print_plan
@@ -88,3 +91,27 @@ def _attempts(
         refuse_losses(runs.open(run))
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     carry_out(lambda: resume(runs, run, inputs, conditions), conditions, runs, Landing(), as_json=as_json, quiet=quiet)
+
+
+def _optimisation(
+    runs: RunStore,
+    run: str,
+    inputs: dict[str, Any],
+    edit: Path | None,
+    despite_damage: bool,
+    explain: bool,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """The same for an optimisation."""
+    from bakeoff.cli.opening import misused, refuse_losses
+    from bakeoff.cli.optimizing import Landing, carry_out
+    from bakeoff.optimize.job import resume
+    from bakeoff.sampling.attempt.job import Conditions
+
+    if inputs or edit is not None or explain:
+        misused("-i, --edit and --explain are not for optimisations")
+    if not despite_damage:
+        refuse_losses(runs.open(run))
+    conditions = Conditions(adopt=True)
+    carry_out(lambda: resume(runs, run, conditions), conditions, runs, Landing(), as_json=as_json, quiet=quiet)

@@ -36,7 +36,10 @@ def command(run: str | None, everything: bool, as_json: bool) -> None:
 
 def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:
     """What a run of attempts has besides; nothing of any other."""
-    if history.meta.get("job") != "attempt":
+    job = history.meta.get("job")
+    if job == "optimize":
+        return _optimisation(folder, history)
+    if job != "attempt":
         return {}
     from bakeoff.cli.attempting import shown_run
     from bakeoff.sampling.attempt.standing import standing
@@ -44,3 +47,12 @@ def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:
     status, _ = folder.standing(history)
     shown = shown_run(folder, standing(history, status), None, history.usage)
     return {name: shown[name] for name in ("job", "reason", "winner", "closest", "snapshot", "attempts")}
+
+
+def _optimisation(folder: RunFolder, history: History) -> dict[str, Any]:
+    from bakeoff.cli.optimizing import shown_run
+    from bakeoff.optimize.standing import standing
+
+    status, _ = folder.standing(history)
+    shown = shown_run(folder, standing(history, status), None)
+    return {name: shown[name] for name in ("job", "target", "snapshot", "baseline", "candidates", "winner")}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +48,20 @@ class Candidate:
 
     def __hash__(self) -> int:
         return hash((self.origin, self.id))
+
+    def to_json(self) -> dict[str, Any]:
+        """As a run keeps it."""
+        files = {path: None if content is None else b64encode(content).decode() for path, content in self.files.items()}
+        return {
+            "origin": self.origin,
+            "files": files,
+            "note": self.note,
+            "parent": self.parent,
+            "assumes": list(self.assumes),
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Candidate:
+        """What `to_json` gave."""
+        files = {path: None if text is None else b64decode(text) for path, text in kept["files"].items()}
+        return cls(kept["origin"], files, kept["note"], kept["parent"], tuple(kept["assumes"]))

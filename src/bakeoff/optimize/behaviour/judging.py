@@ -259,7 +259,7 @@ class Judging:
                 own += self._stopped(run, recorded)
             differences.append(own)
         on_recorded = [[one for one in own if one.where != "derived input"] for own in differences]
-        if not failed_before and any(on_recorded) or (failed_before and self._disagrees(on_recorded)):
+        if (not failed_before and any(on_recorded)) or (failed_before and self._disagrees(on_recorded)):
             ours = next((own[0] for own in on_recorded if own), None)
             shown = ours or found.differences[0]
             detail = f"it does not do the same each time: {shown.detail}"

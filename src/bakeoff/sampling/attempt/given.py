@@ -65,7 +65,7 @@ class GivenMaker:
         facts: dict[str, Any] = {"given": ref}
         repository, snapshot = self.workspace.repository, self.workspace.snapshot
         try:
-            commit = await in_thread(self._commit, ref, name)
+            commit = await in_thread(take, self.workspace, ref, ref_name(self.run, name), f"{ref}, for run {self.run}")
             kept = await keep(repository, snapshot, self.run, name, ref_name(self.run, name), commit, self.protection)
         except ApplyError as failure:
             raise AttemptFailure(str(failure), "conflict", facts=facts) from failure
@@ -75,35 +75,40 @@ class GivenMaker:
             raise AttemptFailure(f"{ref} changes nothing that counts", "empty", facts=facts | kept.facts())
         return Generation({"tree": kept.tree}, facts=facts | kept.facts())
 
-    def _commit(self, ref: str, name: str) -> str:
-        """It as a commit on top of the snapshot, under the attempt's name."""
-        project, repository = self.workspace.base.project, self.workspace.repository
-        commit = commit_of(project, ref)
-        tree = (
-            self._patched(repository, Path(ref)) if commit is None else self._merged(project, repository, commit, ref)
-        )
-        made = commit_tree(repository.git(), tree, [self.workspace.snapshot.commit], f"{ref}, for run {self.run}")
-        repository.set_ref(ref_name(self.run, name), made)
-        return made
 
-    def _merged(self, project: Project, repository: Repository, commit: str, ref: str) -> str:
-        snapshot = self.workspace.snapshot
-        tree = take_snapshot(project, repository, base=commit).tree
-        fork = project.git().line("merge-base", snapshot.head or snapshot.commit, commit, statuses=(0, 1, 128))
-        if not fork:
-            return tree
-        before = take_snapshot(project, repository, base=fork).tree
-        return merge_trees(repository, before, snapshot.tree, tree, f"{ref} does not fit what it is compared on")
+def take(workspace: Workspace, ref: str, name: str, message: str) -> str:
+    """A commit or patch as a commit on top of the snapshot, kept under the ref `name`. Blocks.
 
-    def _patched(self, repository: Repository, file: Path) -> str:
-        index = repository.path / f"patch.{secrets.token_hex(6)}.index"
-        git = repository.git().at(index=index)
+    Passes on ApplyError: it does not fit the snapshot.
+    """
+    project, repository = workspace.base.project, workspace.repository
+    commit = commit_of(project, ref)
+    tree = _patched(workspace, Path(ref)) if commit is None else _merged(workspace, project, repository, commit, ref)
+    made = commit_tree(repository.git(), tree, [workspace.snapshot.commit], message)
+    repository.set_ref(name, made)
+    return made
+
+
+def _merged(workspace: Workspace, project: Project, repository: Repository, commit: str, ref: str) -> str:
+    snapshot = workspace.snapshot
+    tree = take_snapshot(project, repository, base=commit).tree
+    fork = project.git().line("merge-base", snapshot.head or snapshot.commit, commit, statuses=(0, 1, 128))
+    if not fork:
+        return tree
+    before = take_snapshot(project, repository, base=fork).tree
+    return merge_trees(repository, before, snapshot.tree, tree, f"{ref} does not fit what it is compared on")
+
+
+def _patched(workspace: Workspace, file: Path) -> str:
+    repository = workspace.repository
+    index = repository.path / f"patch.{secrets.token_hex(6)}.index"
+    git = repository.git().at(index=index)
+    try:
+        git.run("read-tree", workspace.snapshot.commit)
         try:
-            git.run("read-tree", self.workspace.snapshot.commit)
-            try:
-                git.run("apply", "--cached", "--whitespace=nowarn", "-", data=file.read_bytes())
-            except (GitError, OSError) as failure:
-                raise ApplyError(f"the patch {file} does not fit what it is compared on: {failure}") from failure
-            return git.line("write-tree")
-        finally:
-            index.unlink(missing_ok=True)
+            git.run("apply", "--cached", "--whitespace=nowarn", "-", data=file.read_bytes())
+        except (GitError, OSError) as failure:
+            raise ApplyError(f"the patch {file} does not fit what it is compared on: {failure}") from failure
+        return git.line("write-tree")
+    finally:
+        index.unlink(missing_ok=True)

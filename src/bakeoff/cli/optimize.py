@@ -1,0 +1,81 @@
+"""`bakeoff optimize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("optimize")
+@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.option("--candidate", "candidates", multiple=True, metavar="FILE",
+              help="A new version of the whole file to try, or a .patch; may be repeated.")  # fmt: skip
+@click.option("--ref", "refs", multiple=True, metavar="REF", help="A commit or branch to try; may be repeated.")
+@click.option("--no-rules", is_flag=True, help="Leave the rewriting rules out.")
+@click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
+              help="Candidates whose behaviour is judged at once; the processors you may use if left out.")  # fmt: skip
+@click.option("--min-speedup", type=float, default=1.05, show_default=True,
+              help="What the lower bound of the speed-up must reach.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True,
+              help="Of measuring for one race.")  # fmt: skip
+@click.option("--tests", multiple=True, metavar="PATH", help="Tests to judge by, instead of all that pytest finds.")
+@click.option("--inputs", type=click.Choice(["derived", "recorded"]), default="derived", show_default=True,
+              help="Compare on inputs derived from those of the tests, too, or on these alone.")  # fmt: skip
+@click.option("--trust", is_flag=True, help="Accept what can be judged only in the candidate's own process.")
+@click.option("--sandbox", "level", type=click.Choice(["full", "weak", "none"]),
+              help="Protection that candidates must run under; the setting if left out.")  # fmt: skip
+@click.option("--cold", is_flag=True, help="A fresh interpreter for each evaluation: slower, the same verdicts.")
+@click.option("--memory", is_flag=True, help="Measure peak memory, too.")
+@click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is left to chance.")
+@click.option("--apply", "and_apply", is_flag=True, help="Write the winner into your files.")
+@click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
+@click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write the winner's diff there.")
+@click.option("--run-id", help="The run's id; made up if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+def command(
+    target: str,
+    no_rules: bool,
+    and_apply: bool,
+    branch: str | None,
+    patch: Path | None,
+    run_id: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: object,
+) -> None:
+    """Make a function faster that must go on behaving as it does.
+
+    Candidates come from rewriting rules and from files that you bring. Each is judged in a place of its own: it has
+    to do the same as the original in the tests that reach it, for the calls seen there, and for inputs derived from
+    them. Then it is measured with the machine alone. Your files stay as they are unless --apply is given.
+
+    Exit status: 0 there is a winner; 3 nothing was faster; 1 refused or failed; 130 or 143 interrupted.
+    """
+    from bakeoff.cli.attempt import attempt_store
+    from bakeoff.cli.opening import misused
+    from bakeoff.cli.optimizing import Landing, carry_out
+    from bakeoff.optimize.job import start
+    from bakeoff.optimize.options import OptimizeOptions
+    from bakeoff.sampling.attempt.job import Conditions
+
+    if and_apply and branch is not None:
+        misused("--apply or --branch, not both")
+    store = attempt_store()
+    asked = OptimizeOptions(target=_from_root(target, store.project), rules=not no_rules, **options)  # type: ignore[arg-type]
+    conditions = Conditions(adopt=True)
+    landing = Landing(and_apply, branch, patch)
+    carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+
+
+def _from_root(target: str, root: Path) -> str:
+    """The target with its path relative to the project's root rather than to this folder."""
+    path, colon, name = target.rpartition(":")
+    if not colon:
+        return target
+    try:
+        return f"{(Path.cwd() / path).resolve().relative_to(root.resolve()).as_posix()}:{name}"
+    except ValueError:
+        return target

@@ -1,0 +1,238 @@
+"""The optimisation job: starts a run, takes one up again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.clock import SystemClock
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Warned
+from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.machine import cpu_allowance
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import Outcome, RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.optimize.behaviour.baseline import Baseline
+from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.judging import SlotJudge, prepared
+from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.pipeline import BENCH, Pipeline
+from bakeoff.optimize.sources.given import Given, check_given
+from bakeoff.optimize.sources.source import Context, Source
+from bakeoff.optimize.standing import JOB
+from bakeoff.optimize.target import Target, locate, parse_target
+from bakeoff.sampling.attempt.given import check_refs
+from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace, open_workspace
+
+
+async def start(
+    store: RunStore, options: OptimizeOptions, conditions: Conditions, run_id: str | None = None
+) -> tuple[RunFolder, Ending]:
+    """Carry it out as a new run. Nothing is left behind when it cannot begin.
+
+    Passes on BakeoffError: the settings, the target, a candidate or the run id are wrong.
+    """
+    job = _Job(store.project, options, load_settings(store.project), conditions)
+    check_given(options.candidates)
+    check_refs(store.project, options.refs)
+    folder = store.create(run_id or store.new_id())
+    meta = {
+        "run_id": folder.id,
+        "job": JOB,
+        "workflow_id": None,
+        "name": options.target,
+        "project": str(store.project),
+        "options": options.to_json(),
+        "created_at": SystemClock().wall(),
+    }
+    return folder, await job.run(folder, meta)
+
+
+async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[RunFolder, Ending]:
+    """Go on with a run: no judgement and no race that has ended is made again.
+
+    Raises:
+        BakeoffError: the run cannot be resumed.
+    """
+    folder = store.open(run_id)
+    history = folder.history()
+    if history.meta.get("job") != JOB:
+        raise BakeoffError(f"run {run_id} is no optimisation")
+    status, _ = folder.standing(history)
+    if status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
+    if folder.alive():
+        folder.lock().release()  # says by whom it is run
+    options = OptimizeOptions.from_json(history.meta["options"])
+    return folder, await _Job(store.project, options, load_settings(store.project), conditions).run(folder, None)
+
+
+class _Job:
+    """One session.
+
+    Passes on BakeoffError: the target is written wrongly.
+    """
+
+    def __init__(self, project: Path, options: OptimizeOptions, settings: Settings, conditions: Conditions) -> None:
+        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+        self.target: Target = parse_target(options.target)
+        at_once = options.parallel or settings.lanes.get(TESTS) or cpu_allowance()
+        most = conditions.max_parallel or settings.max_parallel
+        self.lanes = {**settings.lanes, TESTS: at_once, BENCH: 1, LEAVES: max(most, 2)}
+
+    def _warn(self, text: str) -> None:
+        self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
+    async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None) -> Ending:
+        """The session, to its end."""
+        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
+        masker = Masker()
+        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
+        terms = Terms(
+            lanes=Lanes(self.lanes),
+            ceilings={},
+            events=self.conditions.events,
+            masker=masker,
+            catch_signals=self.conditions.catch_signals,
+            processes=spawner,
+        )
+
+        async def job(run: Run) -> Ending:
+            async with spawner:
+                ending = await self.carry_out(run, folder, spawner)
+            return ending
+
+        return await run_session(folder, job, terms, meta=meta)
+
+    async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
+        """Judge all there is and say how it ended."""
+        taken = run.history.decisions.get("snapshot")
+        async with open_workspace(
+            self.project,
+            self.settings,
+            folder.id,
+            base=self.options.base,
+            snapshot=None if taken is None else Snapshot(**{**taken, "left_out": ()}),
+            slots=self.lanes[TESTS] + 1,
+            processes=spawner,
+        ) as workspace:
+            await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+            try:
+                winner = await self._winner(run, workspace)
+            finally:
+                for text in workspace.warnings:
+                    self._warn(text)
+            facts: dict[str, Any] = {"winner": None if winner is None else winner.number}
+            if winner is not None:
+                facts["result"] = await self._keep(run, workspace, winner)
+            return Ending(RunStatus.COMPLETED, None, facts)
+
+    async def _winner(self, run: Run, workspace: Workspace) -> Entrant | None:
+        options, lock = self.options, BenchLock()
+        original = _Original(workspace)
+        source = await in_thread(original.content, str(self.target.path))
+        if source is None:
+            raise BakeoffError(f"{self.target.path}: the project has no such file")
+        definition = locate(source, self.target.qualname)
+        context = Context(self.target, source, source[definition.start : definition.end].decode("utf-8", "replace"))
+        asked = BehaviourOptions(
+            level=options.level or self.settings.sandbox,
+            trust=options.trust,
+            cold=options.cold,
+            inputs=options.inputs,
+            tests=options.tests,
+        )
+        async with open_behaviour(asked) as checker:
+            baseline = await self._baseline(run, workspace, checker, lock)
+            judge = SlotJudge(workspace, checker, baseline, lock, options)
+            pipeline = Pipeline(
+                run,
+                judge,
+                self._sources(workspace, run),
+                context,
+                lambda paths: original.files(paths),
+                refinements=options.refinements,
+                warn=self._warn,
+            )
+            return await pipeline.find()
+
+    async def _baseline(self, run: Run, workspace: Workspace, checker: Behaviour, lock: BenchLock) -> Baseline:
+        """Made anew by each session: it holds values that no record can."""
+        found: list[Baseline] = []
+
+        async def work(_: int) -> Outcome:
+            found.append(await prepared(workspace, checker, self.target, lock))
+            return Outcome(output=found[0].receipt())
+
+        session = sum(path.startswith("baseline:") for path in run.history.records) + 1
+        await run.leaf(f"baseline:{session}", "baseline", work, lanes=(TESTS,))
+        return found[0]
+
+    def _sources(self, workspace: Workspace, run: Run) -> list[Source]:
+        sources: list[Source] = []
+        if self.options.candidates or self.options.refs:
+            sources.append(Given(workspace, run.root.name, self.options.candidates, self.options.refs))
+        if self.options.rules:
+            from bakeoff.optimize.sources.rules import Rules
+
+            sources.append(Rules())
+        return sources
+
+    async def _keep(self, run: Run, workspace: Workspace, winner: Entrant) -> dict[str, Any]:
+        """The winner as a commit of bakeoff's repository."""
+
+        async def work(_: int) -> Outcome:
+            async with workspace.lease() as slot:
+                await in_thread(_write, slot.outside, winner.candidate)
+                made = await slot.commit(f"candidate-{winner.number}", f"optimise {self.target}, run {run.root.name}")
+            return Outcome(output={"ref": made.ref, "commit": made.commit, "judged": made.commit})
+
+        record = await run.leaf("winner", "result", work)
+        return dict(record.output)
+
+
+class _Original:
+    """Files of the snapshot. Its functions block."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._known: dict[str, bytes | None] = {}
+
+    def content(self, path: str) -> bytes | None:
+        """Of a file; None where there is none."""
+        if path not in self._known:
+            git = self.workspace.repository.git()
+            name = self.workspace.snapshot.commit.encode() + b":" + path.encode("utf-8", "surrogateescape")
+            status, out, _ = git.both("cat-file", "blob", name, statuses=(0, 128))
+            self._known[path] = out if status == 0 else None
+        return self._known[path]
+
+    def files(self, paths: Iterable[str]) -> dict[str, bytes | None]:
+        """Of several files."""
+        return {path: self.content(path) for path in paths}
+
+
+def _write(root: Path, candidate: Candidate) -> None:
+    for path, content in candidate.files.items():
+        place = root / path
+        if content is None:
+            place.unlink(missing_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)

@@ -1,0 +1,259 @@
+"""From candidates to a winner: behaviour is judged in slots side by side, speed alone, and no stage waits for another.
+
+Nodes of the run: `baseline:N` for each session, `source:NAME/WHAT` when a source has given all, `candidate:N` with what
+it changes, `candidate:N/behaviour`, and `race:N`. A resumed run finds what is recorded and does the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.failures import WorkGroup, work_group
+from bakeoff.engine.record import Outcome, Record
+from bakeoff.engine.run import Run
+from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.timing.speed import Speed
+from bakeoff.optimize.behaviour.judgement import Judgement
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement
+from bakeoff.optimize.normalise import fingerprint
+from bakeoff.optimize.sources.source import Context, Failure, Source
+
+BENCH = "bench"
+"""The lane of whoever measures."""
+
+PATIENCE = 10.0
+"""Seconds that a candidate which behaves waits for others to race with."""
+
+
+class Judge(Protocol):
+    """Judges behaviour and speed of candidates."""
+
+    async def behaviour(self, candidate: Candidate) -> Judgement:
+        """Whether it behaves as the original."""
+        ...
+
+    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+        """How fast they are, by number."""
+        ...
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """One optimisation.
+
+    Attributes:
+        run: where nodes are recorded.
+        judge: see there.
+        sources: in the order in which they are asked.
+        context: what sources are told.
+        original: the files that the fingerprint of a candidate is compared with, by path.
+        repairs: how often failures go back to their sources; `refinements`: how often winners do.
+        warn: told of a source that failed.
+    """
+
+    run: Run
+    judge: Judge
+    sources: Sequence[Source]
+    context: Context
+    original: Callable[[Iterable[str]], Mapping[str, bytes | None]]
+    repairs: int = 1
+    refinements: int = 3
+    warn: Callable[[str], None] = print
+    entrants: dict[int, Entrant] = field(default_factory=dict)
+    champion: Entrant | None = None
+    _prints: dict[str, int] = field(default_factory=dict)
+    _known: dict[tuple[str, str], int] = field(default_factory=dict)
+    _survivors: list[Entrant] = field(default_factory=list)
+    _failures: list[Entrant] = field(default_factory=list)
+    _since: float = math.inf
+    _judging: int = 0
+    _asking: int = 0
+    _rounds: dict[str, int] = field(default_factory=dict)
+    _changed: anyio.Event = field(default_factory=anyio.Event)
+
+    async def find(self) -> Entrant | None:
+        """Carry it out; the winner, or None.
+
+        Cancelled, what runs is ended; what was recorded stays.
+
+        Passes on BakeoffError: something a person has to mend.
+        """
+        async with work_group() as group:
+            await self._take_up(group)
+            for source in self.sources:
+                self._ask(group, source, "propose", lambda source=source: source.propose(self.context))  # type: ignore[misc]
+            await self._conduct(group)
+        return self.champion
+
+    # Candidates come.
+
+    async def _take_up(self, group: WorkGroup) -> None:
+        """What an earlier session recorded."""
+        number = 1
+        while (record := self.run.history.records.get(f"candidate:{number}")) is not None:
+            await self._enter(group, record.output["source"], Candidate.from_json(record.output["candidate"]))
+            number += 1
+
+    def _ask(self, group: WorkGroup, source: Source, what: str, ask: Callable[[], AsyncIterator[Candidate]]) -> None:
+        self._asking += 1
+        group.start(self._listen, group, source, what, ask)
+
+    async def _listen(
+        self, group: WorkGroup, source: Source, what: str, ask: Callable[[], AsyncIterator[Candidate]]
+    ) -> None:
+        """Take what a source gives until it has given all; one that fails ends nothing but itself."""
+        path = f"source:{source.name}/{what}"
+        try:
+            if self.run.find(path) is None:
+                count = 0
+                try:
+                    async for candidate in ask():
+                        count += 1
+                        if (candidate.origin, candidate.id) not in self._known:
+                            await self._enter(group, source.name, candidate)
+                except BakeoffError as failure:
+                    if source.name == "given":
+                        raise
+                    self.warn(f"source {source.name}: {failure}")
+                await self._note(path, "source", {"candidates": count})
+        finally:
+            self._asking -= 1
+            self._tell()
+
+    async def _enter(self, group: WorkGroup, source: str, candidate: Candidate) -> None:
+        number = len(self.entrants) + 1
+        entrant = self.entrants[number] = Entrant(number, source, candidate)
+        self._known[candidate.origin, candidate.id] = number
+        before = fingerprint(self.original(candidate.files))
+        print_ = fingerprint(candidate.files)
+        entrant.twin = ORIGINAL if print_ == before else self._prints.setdefault(print_, number)
+        if entrant.twin == number:
+            entrant.twin = None
+            self._judging += 1
+        kept = {"source": source, "candidate": candidate.to_json(), "twin": entrant.twin}
+        await self._note(f"candidate:{number}", "candidate", kept)
+        if entrant.twin is None:
+            group.start(self._judge, entrant)
+
+    async def _note(self, path: str, type_: str, output: Mapping[str, Any]) -> Record:
+        async def work(_: int) -> Outcome:
+            return Outcome(output=output)
+
+        return await self.run.leaf(path, type_, work, lanes=None)
+
+    # Behaviour.
+
+    async def _judge(self, entrant: Entrant) -> None:
+        async def work(_: int) -> Outcome:
+            return Outcome(output=kept_judgement(await self.judge.behaviour(entrant.candidate)))
+
+        try:
+            record = await self.run.leaf(f"candidate:{entrant.number}/behaviour", "behaviour", work, lanes=(TESTS,))
+            entrant.judgement = judgement_of(record)
+            if entrant.judgement.same and entrant.speed is None:
+                self._survivors.append(entrant)
+                self._since = min(self._since, anyio.current_time())
+            elif entrant.judgement.differences:
+                self._failures.append(entrant)
+        finally:
+            self._judging -= 1
+            self._tell()
+
+    # What is next.
+
+    def _tell(self) -> None:
+        self._changed.set()
+
+    async def _conduct(self, group: WorkGroup) -> None:
+        """Race when there is a field; send back what may become better; until nothing goes on and nothing is left."""
+        while True:
+            quiet = not self._judging
+            if self._survivors and (quiet or anyio.current_time() - self._since >= PATIENCE):
+                await self._race(group)
+            elif quiet and self._failures and self._may("repair", self.repairs):
+                self._repair(group)
+            elif quiet and not self._asking:
+                return
+            else:
+                await self._wait()
+
+    async def _wait(self) -> None:
+        until = self._since + PATIENCE if self._survivors else math.inf
+        with anyio.move_on_at(until):
+            await self._changed.wait()
+        self._changed = anyio.Event()
+
+    def _may(self, what: str, most: int) -> bool:
+        self._rounds[what] = self._rounds.get(what, 0) + 1
+        return self._rounds[what] <= most
+
+    def _repair(self, group: WorkGroup) -> None:
+        failed, self._failures = self._failures, []
+        for source in self.sources:
+            own = [Failure(one.candidate, one.judgement.differences) for one in failed
+                   if one.source == source.name and one.judgement is not None]  # fmt: skip
+            if own:
+                what = f"repair:{self._rounds['repair']}"
+                self._ask(group, source, what, lambda s=source, own=own: s.repair(self.context, own))  # type: ignore[misc]
+
+    # Speed.
+
+    async def _race(self, group: WorkGroup) -> None:
+        field_, self._survivors, self._since = self._survivors, [], math.inf
+        if self.champion is not None:
+            field_.append(self.champion)
+        name = f"race:{self._next('race')}"
+        decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in field_))
+        late = [entrant for entrant in field_ if entrant.number not in decided]
+        # A resumed run races the same field; who was not in it comes next.
+        self._survivors += [entrant for entrant in late if entrant is not self.champion]
+        if self._survivors:
+            self._since = anyio.current_time()
+        racing = {number: self.entrants[number] for number in decided}
+
+        async def work(_: int) -> Outcome:
+            found = await self.judge.race({number: entrant.candidate for number, entrant in racing.items()})
+            return Outcome(output={"speeds": {str(number): speed.to_json() for number, speed in found.items()}})
+
+        record = await self.run.leaf(name, "race", work, lanes=(BENCH,))
+        for number, kept in record.output["speeds"].items():
+            self.entrants[int(number)].speed = Speed.from_json(kept)
+        winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
+        before = self.champion
+        self.champion = max(winners, key=_lower_bound, default=None)
+        if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
+            self._refine(group, sorted(winners, key=_lower_bound, reverse=True))
+
+    def _next(self, what: str) -> int:
+        self._rounds[what] = self._rounds.get(what, 0) + 1
+        return self._rounds[what]
+
+    def _refine(self, group: WorkGroup, winners: Sequence[Entrant]) -> None:
+        """Winners go back to all sources; a line that was refined already goes on as a line."""
+        round_ = self._rounds["refine"]
+        lineage = self._lineage(winners[0])
+        for source in self.sources:
+            if len(lineage) > 1 and source.name == winners[0].source:
+                self._ask(group, source, f"adapt:{round_}", lambda s=source: s.adapt(self.context, lineage))  # type: ignore[misc]
+                continue
+            candidates = [entrant.candidate for entrant in winners]
+            self._ask(group, source, f"refine:{round_}",
+                      lambda s=source, c=candidates: s.refine(self.context, c, self.context.profile))  # type: ignore[misc]  # fmt: skip
+
+    def _lineage(self, entrant: Entrant) -> list[Candidate]:
+        by_id = {other.candidate.id: other.candidate for other in self.entrants.values()}
+        line = [entrant.candidate]
+        while (parent := by_id.get(line[0].parent or "")) is not None and parent not in line:
+            line.insert(0, parent)
+        return line
+
+
+def _lower_bound(entrant: Entrant) -> float:
+    return entrant.speed.speedup.low if entrant.speed is not None and entrant.speed.speedup is not None else 0.0

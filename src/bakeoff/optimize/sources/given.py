@@ -1,0 +1,100 @@
+"""Source `given`: what the user brings. Whole files replace the target's file, patches and commits are taken as they are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
+from bakeoff.sampling.attempt.given import take
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.results import changed_between
+from bakeoff.workspace.workspace import Workspace
+
+PATCHES = (".patch", ".diff")
+
+
+class Given:
+    """Files, patches and commits, in the order they were named.
+
+    Args:
+        workspace: whose snapshot they are laid on.
+        run: the run's id.
+        files: names of files, patches among them by their ending.
+        refs: names of commits.
+    """
+
+    name = "given"
+
+    def __init__(self, workspace: Workspace, run: str, files: Sequence[str], refs: Sequence[str]) -> None:
+        self.workspace = workspace
+        self.run = run
+        self.files = files
+        self.refs = refs
+
+    async def propose(self, context: Context) -> AsyncIterator[Candidate]:
+        """Each of them.
+
+        Raises:
+            BakeoffError: a file cannot be read, or does not fit the snapshot.
+        """
+        for number, name in enumerate((*self.files, *self.refs)):
+            if name in self.files and not name.endswith(PATCHES):
+                yield Candidate(f"files/{name}", {str(context.target.path): await in_thread(_content, name)})
+                continue
+            try:
+                changes = await in_thread(self._changes, name, number)
+            except ApplyError as failure:
+                raise BakeoffError(str(failure)) from failure
+            if not changes:
+                raise BakeoffError(f"{name} changes nothing")
+            yield Candidate(f"{'files' if name in self.files else 'refs'}/{name}", changes)
+
+    def _changes(self, name: str, number: int) -> dict[str, bytes | None]:
+        repository, snapshot = self.workspace.repository, self.workspace.snapshot
+        ref = ref_name(self.run, f"given-{number}")
+        commit = take(self.workspace, name, ref, f"{name}, for run {self.run}")
+        git = repository.git()
+        found: dict[str, bytes | None] = {}
+        for change in changed_between(repository, snapshot.commit, commit):
+            gone = change.status == "D"
+            path = change.path.encode("utf-8", "surrogateescape")
+            found[change.path] = None if gone else git.run("cat-file", "blob", commit.encode() + b":" + path)
+        return found
+
+    async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
+        """Nothing: they are the user's."""
+        for nothing in ():
+            yield nothing
+
+    async def refine(
+        self, context: Context, winners: Sequence[Candidate], profile: Sequence[ProfileLine]
+    ) -> AsyncIterator[Candidate]:
+        """Nothing."""
+        for nothing in ():
+            yield nothing
+
+    async def adapt(self, context: Context, lineage: Sequence[Candidate]) -> AsyncIterator[Candidate]:
+        """Nothing."""
+        for nothing in ():
+            yield nothing
+
+
+def check_given(files: Sequence[str]) -> None:
+    """See that each can be read, before anything is begun.
+
+    Passes on BakeoffError: one cannot.
+    """
+    for name in files:
+        _content(name)
+
+
+def _content(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as failure:
+        raise BakeoffError(f"the candidate {name} cannot be read: {failure.strerror}") from failure

@@ -1,0 +1,77 @@
+"""An optimisation as its journal has it: live, ended, or left in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bakeoff.engine.history import History
+from bakeoff.engine.record import RunStatus
+from bakeoff.judge.timing.speed import Speed
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.entrant import Entrant, judgement_of
+from bakeoff.optimize.options import OptimizeOptions
+
+JOB = "optimize"
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is known of a run.
+
+    Attributes:
+        options: what was asked for.
+        entrants: the candidates by number.
+        baseline: the receipt of the original; None while there is none.
+        winner: the number of the winner; None while or where there is none.
+        result: names the commit that the winner is kept as.
+        snapshot: the commit that all is compared with.
+    """
+
+    options: OptimizeOptions
+    status: RunStatus
+    entrants: dict[int, Entrant] = field(default_factory=dict)
+    baseline: Mapping[str, Any] | None = None
+    winner: int | None = None
+    result: Mapping[str, Any] | None = None
+    snapshot: str | None = None
+
+    @property
+    def chosen(self) -> Entrant | None:
+        """The winner."""
+        return None if self.winner is None else self.entrants.get(self.winner)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        chosen = self.chosen
+        return {
+            "baseline": None if self.baseline is None else dict(self.baseline),
+            "candidates": [entrant.to_json() for entrant in self.entrants.values()],
+            "winner": None if chosen is None else chosen.file,
+        }
+
+
+def standing(history: History, status: RunStatus) -> Standing:
+    """How the run of this journal stands."""
+    found = Standing(OptimizeOptions.from_json(history.meta["options"]), status)
+    found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
+    if history.ending and history.status is status:
+        found.winner, found.result = history.ending.get("winner"), history.ending.get("result")
+    records = history.records
+    number = 1
+    while (record := records.get(f"candidate:{number}")) is not None:
+        kept = record.output
+        entrant = Entrant(number, kept["source"], Candidate.from_json(kept["candidate"]), kept["twin"])
+        judged = records.get(f"candidate:{number}/behaviour")
+        entrant.judgement = None if judged is None else judgement_of(judged)
+        found.entrants[number] = entrant
+        number += 1
+    races = sorted((int(path[5:]), record) for path, record in records.items() if path.startswith("race:"))
+    for _, record in races:
+        for name, speed in record.output["speeds"].items():
+            found.entrants[int(name)].speed = Speed.from_json(speed)
+    for path, record in records.items():
+        if path.startswith("baseline:"):
+            found.baseline = record.output
+    return found
