@@ -22,10 +22,12 @@ class InSlot:
         """See `Processes`. Passes on SpawnError: it could not be started."""
         slot = self.slot
         prefix, cwd, env = slot.argv_prefix, slot.cwd, {**slot.env, **command.env}
-        if command.cwd.startswith(f"{slot.path}/"):
+        inside = command.cwd.removeprefix(f"{slot.outside}/")
+        folder = command.cwd if inside == command.cwd else f"{slot.path}/{inside}"
+        if folder.startswith(f"{slot.path}/"):
             if prefix:  # what enters the slot goes to its top
-                prefix = (*prefix, "env", "-C", command.cwd)
+                prefix = (*prefix, "env", "-C", folder)
             else:
-                cwd = command.cwd
-            env["PWD"] = command.cwd
+                cwd = folder
+            env["PWD"] = folder
         return await self.processes.run(replace(command, argv=[*prefix, *command.argv], cwd=cwd, env=env))

@@ -155,6 +155,19 @@ def land(project: Path, work: Work, name: str | None = None, with_tests: bool = 
     return replace(landed, changed=done.changed, before=done.before, merged=done.merged)
 
 
+def landed_before(project: Path, work: Work, name: str | None, with_tests: bool = False) -> Landed | None:
+    """That the branch `name` is of this work already, where whoever made it could not say so any more."""
+    if name is None:
+        return None
+    theirs, _ = open_project(project)
+    commit = kept_commit(work.facts, with_tests)
+    landed = Landed(work.attempt, commit, branch=name, step=work.step)
+    asked = ("log", "-1", "--format=%H%n%B", f"refs/heads/{name}", "--")
+    said = theirs.git().run(*asked, statuses=(0, 128)).decode("utf-8", "replace")
+    made, _, message = said.partition("\n")
+    return replace(landed, made=made) if made and message.strip() == message_of(work, landed) else None
+
+
 def message_of(work: Work, landed: Landed) -> str:
     """The message of the commit that a branch is made of; by it a branch is known to be this work's."""
     return f"{work.title}\n\nbakeoff run {work.run}, {landed.what}"
