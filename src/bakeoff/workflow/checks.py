@@ -114,7 +114,8 @@ def _is_holder(tree: Tree, entry: Entry) -> bool:
 def _check_custom(tree: Tree, entry: Entry) -> None:
     check = getattr(tree.types.custom(entry.type_name), "check", None)
     for key, message in check(entry.raw) if callable(check) else ():
-        tree.error(entry.path if key is None else (*entry.path, key), message)
+        inner = () if key is None else key if isinstance(key, tuple) else (key,)
+        tree.error((*entry.path, *inner), message)
 
 
 def _check_lanes(tree: Tree, entry: Entry, lanes: Collection[str]) -> None:

@@ -32,7 +32,7 @@ class StepType(Protocol):
         key_now: of a container: the key of the step at a `Place`, were it to begin now. May be left out: then
             `resume --edit --explain` says that it runs.
         check: what is wrong with a step besides its fields, given the step as written: pairs of a key (None for the
-            step as a whole) and a message. May be left out.
+            step as a whole, a tuple for a place inside a key) and a message. May be left out.
     """
 
     name: str
