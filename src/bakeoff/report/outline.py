@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -126,11 +125,10 @@ def _fill(node: Node, record: Record, history: History) -> None:
     if halted(record, history.records):
         node.status = HALTED
     verdict = record.output.get("verdict") if record.type == "check" else None
-    if isinstance(verdict, Mapping) and not verdict.get("result"):
-        node.status = Status.FAILED.value
     node.seconds = record.ended_at - record.started_at
     node.attempts, node.error = record.attempts, record.error
-    if isinstance(verdict, Mapping) and node.error is None:
+    if isinstance(verdict, Mapping) and not verdict.get("result") and node.error is None:
+        node.status = Status.FAILED.value
         said = str(verdict.get("reason") or verdict.get("error") or "")
         node.error = said.partition("\n")[0] or None
     node.retries = history.retries.get(record.path, [])
@@ -155,7 +153,9 @@ def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
             _span(node)
     tops.sort(key=lambda node: node.started_at)
     for node in nodes.values():
-        node.children.sort(key=_place)
+        numbers = [_number(child) for child in node.children]
+        by_number = all(number is not None for number in numbers)
+        node.children.sort(key=lambda child: (_number(child) if by_number else 0, child.started_at))
     return tops
 
 
@@ -178,10 +178,10 @@ def _span(node: Node) -> None:
     node.started_at = min(node.started_at, first)
 
 
-def _place(node: Node) -> tuple[int, float]:
-    """Items and passes stand in the order of their numbers, other nodes in the order in which they began."""
+def _number(node: Node) -> int | None:
+    """The number of an item or pass: where all siblings have one, they stand in its order, else as they began."""
     number = node.name.rpartition(":")[2]
-    return int(number) if ":" in node.name and number.isdecimal() else sys.maxsize, node.started_at
+    return int(number) if ":" in node.name and number.isdecimal() else None
 
 
 def walk(tops: list[Node]) -> Iterator[tuple[int, Node]]:
