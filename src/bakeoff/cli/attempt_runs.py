@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
@@ -76,7 +77,7 @@ def _steps(history: History) -> list[str]:
     """The steps that attempts were made for, or that have a result of their own."""
     attempts = [name.rpartition("#")[0] for name in history.decisions if "#attempts" in name]
     results = [path for path, record in history.records.items() if "result" in (record.facts or {})]
-    return list(dict.fromkeys((*attempts, *results)))
+    return sorted({*attempts, *results}, key=lambda path: [(len(part), part) for part in re.split(r"[:/]", path)])
 
 
 def _only(run: str, history: History) -> str:

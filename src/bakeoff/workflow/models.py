@@ -153,6 +153,26 @@ class InSlot(Strict):
     base: str | None = Field(None, description="A commit to start from instead of the files as they are.")
 
 
+def _in_slot(value: Any) -> Any:
+    if value is None or isinstance(value, dict | InSlot):
+        return value
+    if value != "slot":
+        from bakeoff.workflow.messages import shown
+
+        raise ValueError(f"must be `slot`, or a mapping with `base`, not {shown(value)}")
+    return {}
+
+
+_IN_SLOT_SCHEMA = WithJsonSchema(
+    {
+        "anyOf": [
+            {"enum": ["slot", None]},
+            {"type": "object", "properties": {"base": {"type": "string"}}, "additionalProperties": False},
+        ]
+    }
+)
+
+
 class Retry(Strict):
     """When and how often a failed step is tried again."""
 
@@ -194,7 +214,7 @@ class StepModel(Strict):
         None, description="Condition; the step is skipped when it is false."
     )
     lane: str | list[str] | None = Field(None, description="Lanes (named capacities) the step takes a place in.")
-    workspace: Annotated[Literal["slot"] | InSlot | None, Deep()] = Field(
+    workspace: Annotated[InSlot | None, BeforeValidator(_in_slot), Deep(), _IN_SLOT_SCHEMA] = Field(
         None, description="`slot`: the step works in a work tree of its own; what it makes is kept as a commit."
     )
     independent: bool = Field(

@@ -28,7 +28,9 @@ _FIXED_OUTPUT: dict[str, frozenset[str]] = {
     "switch": frozenset({"matched_case"}),
     "gate": frozenset({"choice", "on_reject", "options", "aborted"}),
     "workflow": frozenset({"status", "aborted"}),
-    "attempt": frozenset({"winner", "closest", "commit", "ref", "tree", "snapshot", "reason", "score", "usage"}),
+    "attempt": frozenset(
+        {"winner", "closest", "commit", "whole", "ref", "tree", "diff", "snapshot", "reason", "score", "usage"}
+    ),
     "sample": frozenset({"success", "index", "reason", "score", "usage"}),
 }
 # Their outputs are booleans and counts, whatever they were asked.

@@ -16,6 +16,9 @@ from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace, snapshot_now
 
+HAS_RESULTS = "#workspaces"
+"""The decision in the journal of a run that bakeoff's repository may hold results of."""
+
 
 class Workspaces:
     """The workspaces of one run. Parts that find the same files share a workspace and its slots.

@@ -201,7 +201,7 @@ class _Step:
             kept = self._kept(begun.number)
             options = options_of(place) if kept is None else kept.options
             snapshot = None if kept is None else Snapshot(**{**kept.snapshot, "left_out": ()})
-            async with workspaces(place.setting).using(options.base, snapshot) as workspace:
+            async with (await workspaces(place.setting)).using(options.base, snapshot) as workspace:
                 asked = await self._decide(options, workspace)
                 begun.key = _key(place, asked.options, workspace.snapshot.tree)
                 adopted = await self.run.kept(place.path, begun.key)

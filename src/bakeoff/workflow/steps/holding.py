@@ -159,7 +159,7 @@ def _why(result: SamplingResult) -> tuple[str, str]:
     said = f"none of {count} attempts passed" if count != 1 else "the attempt did not pass"
     if result.reason is Reason.CAP:
         spent = [error.message for error in result.errors.values() if error.kind == "budget"]
-        said = f"{spent[-1] if spent else 'the budget of the step is spent'}; {said}"
+        said = f"{spent[-1] if spent else 'the budget is spent'}; {said}"
     if best is not None:
         verdicts = result.result_validations
         said += f"; closest is attempt {best.id}, which meets {best.met} of {len(verdicts)}"

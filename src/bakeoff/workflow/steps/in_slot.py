@@ -11,7 +11,6 @@ from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.interpreter import Place, Setting
-from bakeoff.workflow.models import InSlot as Wanted
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import Leaf, do_leaf, prepare
 from bakeoff.workflow.steps.shell import working_directory
@@ -19,7 +18,7 @@ from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.running import InSlot
-from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.shared import HAS_RESULTS, Workspaces
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace, snapshot_now
 
@@ -30,8 +29,11 @@ MOST_FILES = 1000
 """Paths of a result that its step's output names."""
 
 
-def workspaces(setting: Setting) -> Workspaces:
-    """The workspaces of the run."""
+async def workspaces(setting: Setting) -> Workspaces:
+    """The workspaces of the run, which says in its journal that it has some: they keep results for it.
+
+    Passes on JournalError: the journal cannot be written.
+    """
     assert setting.places is not None, "nothing is run here"
     # One leaf holds one slot at most, and a place in the lane of leaves before it: so nobody waits for a slot.
     most = setting.run.lanes.sizes[LEAVES]
@@ -46,6 +48,7 @@ def workspaces(setting: Setting) -> Workspaces:
             setting.processes,
             setting.warn,
         )
+        await setting.run.decide(HAS_RESULTS, lambda: True)
     return made
 
 
@@ -54,9 +57,7 @@ def base_of(place: Place) -> str | None:
 
     Passes on ExpressionError: it cannot be evaluated.
     """
-    wanted = place.step.workspace
-    base = compile_template(wanted.base).evaluate(place.scope) if isinstance(wanted, Wanted) else None
-    return as_text(base) or None
+    return as_text(compile_template(place.step.workspace.base).evaluate(place.scope)) or None
 
 
 def key_in_slot(place: Place, leaf: Leaf, tree: str) -> str:
@@ -81,7 +82,7 @@ async def in_slot(place: Place) -> Record:
     lanes = None if leaf.lanes is None else (*leaf.lanes, SLOTS)
     failed: WorkspaceError | None = None
     try:
-        async with workspaces(place.setting).using(base_of(place)) as workspace:
+        async with (await workspaces(place.setting)).using(base_of(place)) as workspace:
             work = _Work(place, workspace)
             leaf = replace(leaf, work=work, lanes=lanes)
             return await do_leaf(place, leaf, key_in_slot(place, leaf, workspace.snapshot.tree))

@@ -40,7 +40,7 @@ from bakeoff.workflow.steps.holding import (
     verdicts_of,
 )
 from bakeoff.workflow.steps.shell import step_environment, working_directory
-from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextRequirement, TextScore, imported, make_requirement
+from bakeoff.workflow.steps.text_checks import KINDS, Bench, OneRequirement, TextScore, imported, make_requirement
 from bakeoff.workflow.values import as_text, number, plain
 
 MOST_TEXT = 2000
@@ -54,7 +54,7 @@ class Sample(StepModel):
     system: Text | None = Field(None, description="What it is told before.")
     action: str | None = Field(None, description="In place of a prompt an async Python function, `module:function`.")
     model: Text | None = Field(None, description="Which model; the workflow's own, or the setting's, if left out.")
-    requirements: Annotated[list[str | TextRequirement], Deep("check")] = Field(
+    requirements: Annotated[list[OneRequirement], Deep("check")] = Field(
         default_factory=list, description="What the text must satisfy; a bare text is judged by a model."
     )
     judge: Text | None = Field(None, description="The model that judges; `model` if left out.")
@@ -99,7 +99,7 @@ class Sample(StepModel):
         counts = (self.loop_budget, self.concurrency_budget)
         if any(isinstance(count, str) for count in counts):
             return None
-        judged = sum(isinstance(one, str) or one.judge is not None for one in self.requirements)
+        judged = sum(one.judge is not None for one in self.requirements)
         attempts = int(self.loop_budget * self.concurrency_budget) + (self.strategy == "escalation")
         return attempts * (1 + judged)
 

@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.process import Command, Processes, SpawnError
@@ -46,6 +46,14 @@ class TextRequirement(Strict):
     timeout: Positive | None = Field(None, description="Seconds for one check.")
 
 
+def _judged(value: Any) -> Any:
+    return {"judge": value} if isinstance(value, str) else value
+
+
+OneRequirement = Annotated[TextRequirement, BeforeValidator(_judged)]
+"""As files write it: a bare text is for a model to judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What requirements are made with.
@@ -70,14 +78,12 @@ class Bench:
     judge_name: str | None
 
 
-def make_requirement(given: Any, bench: Bench) -> Requirement:
-    """A requirement from what a file says, evaluated: a text for a model to judge, or a mapping with one of `KINDS`.
+def make_requirement(given: Mapping[str, Any], bench: Bench) -> Requirement:
+    """A requirement from what a file says, evaluated: a mapping with one of `KINDS`.
 
     Raises:
         RefusedError: it cannot be made.
     """
-    if isinstance(given, str):
-        given = {"judge": given}
     options: dict[str, Any] = {"timeout": given["timeout"]} if given.get("timeout") else {}
     said = given.get("description")
     try:
