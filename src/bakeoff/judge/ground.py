@@ -28,12 +28,14 @@ class Ground:
         processes: runs their commands.
         logs: folder for what they print; None to keep it in memory.
         grace: seconds between TERM and KILL.
+        label: what the names of its log files begin with.
     """
 
     workspace: Workspace
     processes: Processes
     logs: Path | None = None
     grace: float = 5.0
+    label: str = ""
     _numbers: dict[str, int] = field(default_factory=dict)
 
     @asynccontextmanager
@@ -51,7 +53,7 @@ class Ground:
         self, slot: Slot, command: str, name: str, env: dict[str, str | None], timeout: float | None
     ) -> Finished:
         """Run a shell command at the top of a slot, to the end of all that it started."""
-        log = None
+        log, name = None, f"{self.label}{name}"
         if self.logs is not None:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
             while (log := str(self.logs / f"{name}.{number}")) and os.path.exists(f"{log}.out"):

@@ -10,7 +10,10 @@ from bakeoff.workspace.slot import Slot
 
 @dataclass(frozen=True, slots=True)
 class InSlot:
-    """Processes whose every command runs in a slot, at its top and with its variables below the command's own."""
+    """Processes whose every command runs in a slot, with the slot's variables below the command's own.
+
+    A command starts in its `cwd` where that is a path in the slot, else at the slot's top.
+    """
 
     slot: Slot
     processes: Processes
@@ -18,5 +21,13 @@ class InSlot:
     async def run(self, command: Command) -> Finished:
         """See `Processes`. Passes on SpawnError: it could not be started."""
         slot = self.slot
-        argv = [*slot.argv_prefix, *command.argv]
-        return await self.processes.run(replace(command, argv=argv, cwd=slot.cwd, env={**slot.env, **command.env}))
+        prefix, cwd, env = slot.argv_prefix, slot.cwd, {**slot.env, **command.env}
+        inside = command.cwd.removeprefix(f"{slot.outside}/")
+        folder = command.cwd if inside == command.cwd else f"{slot.path}/{inside}"
+        if folder.startswith(f"{slot.path}/"):
+            if prefix:  # what enters the slot goes to its top
+                prefix = (*prefix, "env", "-C", folder)
+            else:
+                cwd = folder
+            env["PWD"] = folder
+        return await self.processes.run(replace(command, argv=[*prefix, *command.argv], cwd=cwd, env=env))

@@ -73,6 +73,7 @@ class AgentMaker:
         grace: seconds between TERM and KILL.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         resumed: results of an earlier session may be there that no record names.
+        label: what the names of its results and log files begin with.
     """
 
     entry: Entry
@@ -88,6 +89,7 @@ class AgentMaker:
     grace: float = 5.0
     all_tokens: int | None = None
     resumed: bool = False
+    label: str = ""
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -109,14 +111,14 @@ class AgentMaker:
         return list(self.workspace.salvaged)
 
     async def _work(self, slot: Slot, ticket: Ticket) -> Generation:
-        name = f"attempt-{ticket.id}"
+        name = f"{self.label}attempt-{ticket.id}"
         if self.resumed:
             await in_thread(self._put_aside, name)
         try:
             result = await self._ask(slot, ticket)
         finally:
             await slot.end_processes()
-        made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
+        made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
         usage = _usage(result, self.all_tokens)
@@ -158,7 +160,7 @@ class AgentMaker:
         return await self._call(slot, ticket, prompt, None)
 
     async def _call(self, slot: Slot, ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
-        name = f"attempt-{ticket.id}"
+        name = f"{self.label}attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
         while os.path.exists(f"{log}.out"):
