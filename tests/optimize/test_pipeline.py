@@ -1,0 +1,264 @@
+"""The pipeline with a scripted judge: in virtual time for what goes on at once, with a real journal for resuming."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import anyio
+import pytest
+import trio
+import trio.testing
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.journal import MemoryJournal
+from bakeoff.engine.lanes import Lanes
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.store import RunStore
+from bakeoff.judge.timing.speed import Interval, Speed
+from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.pipeline import PATIENCE, Pipeline
+from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
+from bakeoff.optimize.standing import standing
+from bakeoff.optimize.target import Target
+
+SOURCE = b"def work(x):\n    return x\n"
+CONTEXT = Context(Target(PurePosixPath("mod.py"), "work"), SOURCE)
+
+
+def candidate(name: str, body: str | None = None, parent: Candidate | None = None) -> Candidate:
+    text = f"def work(x):\n    return {body or f'x, {name!r}'}\n"
+    return Candidate(f"fake/{name}", {"mod.py": text.encode()}, parent=None if parent is None else parent.id)
+
+
+@dataclass
+class Fake:
+    """A source that gives what it is told to, each after some seconds."""
+
+    first: Sequence[tuple[float, Candidate]] = ()
+    name: str = "fake"
+    on_repair: Callable[[Sequence[Failure]], Sequence[Candidate]] = lambda failures: ()
+    on_refine: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda winners: ()
+    on_adapt: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda lineage: ()
+    fails: BakeoffError | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def propose(self, context: Context) -> AsyncIterator[Candidate]:
+        self.asked.append("propose")
+        for seconds, one in self.first:
+            await anyio.sleep(seconds)
+            yield one
+        if self.fails is not None:
+            raise self.fails
+
+    async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
+        self.asked.append("repair")
+        for one in self.on_repair(failures):
+            yield one
+
+    async def refine(
+        self, context: Context, winners: Sequence[Candidate], profile: Sequence[ProfileLine]
+    ) -> AsyncIterator[Candidate]:
+        self.asked.append("refine")
+        for one in self.on_refine(winners):
+            yield one
+
+    async def adapt(self, context: Context, lineage: Sequence[Candidate]) -> AsyncIterator[Candidate]:
+        self.asked.append("adapt")
+        for one in self.on_adapt(lineage):
+            yield one
+
+
+@dataclass
+class Scripted:
+    """A judge that knows each candidate's speed by its name; none: it behaves otherwise."""
+
+    speeds: Mapping[str, float | None]
+    seconds: float = 1.0
+    racing: float = 5.0
+    log: list[str] = field(default_factory=list)
+    at_once: int = 0
+    peak: int = 0
+    dies_in: str = ""
+
+    async def behaviour(self, one: Candidate) -> Judgement:
+        name = one.origin.partition("/")[2]
+        self.at_once += 1
+        self.peak = max(self.peak, self.at_once)
+        try:
+            await anyio.sleep(self.seconds)
+        finally:
+            self.at_once -= 1
+        if name == self.dies_in:
+            raise BakeoffError("the machine stops")
+        self.log.append(f"judged {name} at {anyio.current_time():g}")
+        if self.speeds[name] is None:
+            return Judgement("behaviour/return", "2 instead of 1", {}, (Difference("behaviour/return", "t", "", "x"),))
+        return Judgement(None, "", {})
+
+    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+        names = {number: one.origin.partition("/")[2] for number, one in candidates.items()}
+        self.log.append(f"race {' '.join(names.values())} at {anyio.current_time():g}")
+        if "race" in self.dies_in:
+            raise BakeoffError("the machine stops")
+        await anyio.sleep(self.racing)
+        found = {}
+        for number, name in names.items():
+            speed = self.speeds[name]
+            assert speed is not None
+            interval = Interval(speed, speed * 0.98, speed * 1.02)
+            found[number] = Speed("faster" if speed > 1.05 else "not-faster", speedup=interval)
+        return found
+
+
+def original(paths: Any) -> dict[str, bytes | None]:
+    return {path: SOURCE if path == "mod.py" else None for path in paths}
+
+
+def find(judge: Scripted, *sources: Fake, tests: int = 2, **more: Any) -> Pipeline:
+    """Run a pipeline to its end in virtual time."""
+    told: list[str] = []
+    run = Run(journal=MemoryJournal(), lanes=Lanes({"leaves": 64, "tests": tests, "bench": 1}))
+    pipeline = Pipeline(run, judge, sources, CONTEXT, original, warn=told.append, **more)
+
+    async def main() -> None:
+        await pipeline.find()
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    judge.log += [f"! {text}" for text in told]
+    return pipeline
+
+
+def test_the_fastest_that_behaves_wins_and_each_has_a_reason() -> None:
+    judge = Scripted({"a": 1.2, "b": 3.0, "c": None, "d": 1.0})
+    found = find(judge, Fake([(0, candidate(name)) for name in "abcd"]))
+    assert found.champion is found.entrants[2]
+    reasons = [entrant.reason for entrant in found.entrants.values()]
+    assert reasons == ["faster", "faster", "behaviour/return", "not-faster"]
+    assert [entrant.verdict for entrant in found.entrants.values()] == ["ACCEPT", "ACCEPT", "REJECT", "REJECT"]
+    assert judge.log[-1] == "race a b d at 2"
+
+
+def test_the_same_in_other_words_is_judged_once_and_the_original_never() -> None:
+    first = candidate("a", "[y for y in x]")
+    again = candidate("b", "[z for z in x]")
+    judge = Scripted({"a": 2.0})
+    found = find(judge, Fake([(0, first), (0, again), (0, candidate("c", "(x)"))]))
+    assert [entrant.reason for entrant in found.entrants.values()] == ["faster", "duplicate", "duplicate"]
+    assert found.entrants[2].detail == "candidate 1 in other words"
+    assert found.entrants[3].detail == "the original in other words"
+    assert [line.partition(" at")[0] for line in judge.log] == ["judged a", "race a"]
+
+
+@pytest.mark.parametrize("tests", [1, 2, 5])
+def test_the_lane_of_tests_bounds_behaviour_and_is_filled(tests: int) -> None:
+    judge = Scripted({f"c{number}": 1.0 for number in range(7)})
+    find(judge, Fake([(0, candidate(f"c{number}")) for number in range(7)]), tests=tests)
+    assert judge.peak == tests
+
+
+def test_more_survivors_than_slots_all_get_a_verdict() -> None:
+    names = [f"c{number}" for number in range(20)]
+    judge = Scripted({name: 1.0 + index / 10 for index, name in enumerate(names)})
+    found = find(judge, Fake([(0, candidate(name)) for name in names]), tests=1)
+    assert all(entrant.verdict for entrant in found.entrants.values())
+    assert found.champion is found.entrants[20]
+
+
+def test_a_slow_source_is_not_waited_for_and_its_candidate_meets_the_champion() -> None:
+    judge = Scripted({"a": 1.5, "late": 2.0})
+    slow = Fake([(60, candidate("late"))], "slow")
+    found = find(judge, Fake([(0, candidate("a"))]), slow)
+    assert judge.log == ["judged a at 1", "race a at 1", "judged late at 61", "race a late at 61"]
+    assert found.champion is found.entrants[2]
+
+
+def test_behaviour_is_judged_while_others_are_measured() -> None:
+    judge = Scripted({"a": 1.5, "b": 2.0}, racing=30)
+    find(judge, Fake([(0, candidate("a")), (3, candidate("b"))]))
+    assert judge.log == ["judged a at 1", "race a at 1", "judged b at 4", "race a b at 31"]
+
+
+def test_a_survivor_does_not_wait_for_ever_for_those_that_are_still_judged() -> None:
+    judge = Scripted(dict.fromkeys("abcdefghijklmnopqrst", 1.5), seconds=2)
+    find(judge, Fake([(0, candidate(name)) for name in judge.speeds]), tests=1)
+    races = [line for line in judge.log if line.startswith("race")]
+    assert races[0].endswith(f"at {2 + PATIENCE:g}")
+
+
+def test_failures_go_back_once_with_what_differs_and_winners_are_refined_then_adapted() -> None:
+    base = candidate("a")
+    refined = candidate("a2", parent=base)
+    adapted = candidate("a3", parent=refined)
+    seen: dict[str, Any] = {}
+
+    def repair(failures: Sequence[Failure]) -> Sequence[Candidate]:
+        seen["repair"] = [(one.candidate.origin, len(one.differences)) for one in failures]
+        return [candidate("mended", parent=failures[0].candidate)]
+
+    def refine(winners: Sequence[Candidate]) -> Sequence[Candidate]:
+        seen["refine"] = [one.origin for one in winners]
+        return [refined]
+
+    def adapt(lineage: Sequence[Candidate]) -> Sequence[Candidate]:
+        seen["adapt"] = [one.origin for one in lineage]
+        return [adapted]
+
+    fake = Fake([(0, base), (0, candidate("broken"))], on_repair=repair, on_refine=refine, on_adapt=adapt)
+    judge = Scripted({"a": 1.5, "broken": None, "mended": None, "a2": 2.0, "a3": 2.5})
+    found = find(judge, fake)
+    assert seen == {
+        "repair": [("fake/broken", 1)],
+        "refine": ["fake/a"],
+        "adapt": ["fake/a", "fake/a2", "fake/a3"],
+    }
+    assert found.champion is not None
+    assert found.champion.file == "fake/a3"
+    assert fake.asked.count("repair") == 1
+
+
+def test_a_source_that_fails_ends_nothing_but_itself() -> None:
+    judge = Scripted({"a": 1.5, "b": 1.2})
+    broken = Fake([(0, candidate("b"))], "broken", fails=BakeoffError("no model answers"))
+    found = find(judge, Fake([(1, candidate("a"))]), broken)
+    assert found.champion is not None
+    assert found.champion.file == "fake/a"
+    assert "! source broken: no model answers" in judge.log
+    with pytest.raises(BakeoffError, match="does not fit"):
+        find(Scripted({}), Fake(name="given", fails=BakeoffError("a.patch does not fit")))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("dies_in", ["a", "b", "c", "race"])
+async def test_a_resumed_run_judges_only_what_was_not_judged(tmp_path: Path, dies_in: str) -> None:
+    speeds = {"a": 1.5, "b": 2.0, "c": None}
+    folder = RunStore(tmp_path).create("r")
+    meta = {"run_id": "r", "job": "optimize", "created_at": 1.0, "options": {"target": "mod.py:work"}}
+    judged: list[str] = []
+    for session, death in enumerate([dies_in, dies_in, ""]):
+        judge = Scripted(speeds, 0, 0, dies_in=death)
+        fake = Fake([(0, candidate(name)) for name in speeds])
+
+        async def job(run: Run, judge: Scripted = judge, fake: Fake = fake) -> Ending:
+            winner = await Pipeline(run, judge, [fake], CONTEXT, original).find()
+            return Ending(RunStatus.COMPLETED, None, {"winner": winner and winner.number})
+
+        terms = Terms(Lanes({"leaves": 4, "tests": 1, "bench": 1}), catch_signals=False)
+        ending = await run_session(folder, job, terms, meta=None if session else meta)
+        judged += [line.partition(" at")[0] for line in judge.log]
+        assert ending.status is (RunStatus.FAILED if death else RunStatus.COMPLETED)
+    found = standing(folder.history(), ending.status)
+    assert [entrant.reason for entrant in found.entrants.values()] == ["faster", "faster", "behaviour/return"]
+    assert found.winner == 2
+    behaviours = [line for line in judged if line.startswith("judged")]
+    assert sorted(behaviours) == ["judged a", "judged b", "judged c"]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
