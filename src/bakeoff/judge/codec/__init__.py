@@ -14,7 +14,7 @@ from .wire import DEFAULT, Incomparable, Limits, Malformed
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
-__all__ = ["DEFAULT", "FOLDER", "Incomparable", "Limits", "Malformed", "decode", "encode", "explain"]
+__all__ = ["DEFAULT", "FOLDER", "Incomparable", "Limits", "Malformed", "decode", "encode", "explain", "parse"]
 
 
 def encode(
@@ -50,6 +50,16 @@ def decode(data: bytes, limits: Limits = DEFAULT) -> Any:
     from .parser import parse
 
     return build(parse(data, limits))
+
+
+def parse(data: bytes, limits: Limits = DEFAULT) -> Any:
+    """A message as inert values and nodes (see `parser`). Nothing of it is executed.
+
+    Passes on Malformed: it is none.
+    """
+    from .parser import parse as read
+
+    return read(data, limits)
 
 
 def explain(ours: bytes, theirs: bytes, limits: Limits = DEFAULT) -> str:

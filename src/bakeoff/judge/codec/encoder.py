@@ -88,7 +88,7 @@ class Encoder:
             self.kept.append(value)
             self.out.append(tag)
             return True
-        if known in self.ambiguous:
+        if known in self.ambiguous and tag != wire.CLASS:
             raise Incomparable("reference to one of several objects of a set that look alike")
         self.out.append(wire.AGAIN + number(known))
         return False
@@ -151,7 +151,7 @@ class Encoder:
             self.size = size  # it is written again below
         marked.sort(key=_first)
         self.out.append(number(len(items)) + MIXED)
-        before = None
+        before, previous = None, 0
         for piece, numbering, item in marked:
             start = len(self.kept)
             if numbering:
@@ -159,8 +159,8 @@ class Encoder:
             else:
                 self.add(piece)
             if piece == before:
-                self.ambiguous.update(range(2 * start - len(self.kept), len(self.kept)))
-            before = piece
+                self.ambiguous.update(range(previous, len(self.kept)))
+            before, previous = piece, start
 
     def _element(self, item: Any) -> None:
         self.deeper()

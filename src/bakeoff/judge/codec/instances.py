@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from . import wire
@@ -11,7 +10,7 @@ from .arrays import numpy_rule
 from .encoder import PUT, Encoder, Put, put_class, put_pairs
 from .listed import ITERATORS, named_rule
 from .types import attributes_of, dictionary_of, is_native, mro_of, name_of, slots_of
-from .wire import Incomparable
+from .wire import DEFAULT, Incomparable
 
 _known: list[type] = []  # classes whose id stands in PUT; alive, so that no other gets it
 
@@ -137,24 +136,25 @@ def _enum(encoder: Encoder, value: Any) -> None:
     encoder.put(held.get("_value_"))
 
 
-def _iterator(encoder: Encoder, value: Any) -> None:
-    """Write what an iterator gives, to its end.
+class Drained:
+    """What an iterator gave, read before it is written.
 
-    Raises:
-        Incomparable: it may not be used up.
+    Attributes:
+        cls: the iterator's class.
+        items: what it gave.
+        failure: what it raised instead of ending.
     """
-    if not encoder.consume:
-        raise Incomparable("iterator that may not be used up")
-    if not encoder.begin(wire.ITERATOR, value):
-        return
-    encoder.text(":".join(name_of(type(value))))
-    items, failure = read(value, encoder.limits.items)
-    encoder.items(items)
-    encoder.put(failure)
+
+    __slots__ = ("cls", "failure", "items")
+
+    def __init__(self, cls: type, items: list[Any], failure: BaseException | None) -> None:
+        self.cls = cls
+        self.items = items
+        self.failure = failure
 
 
-def read(iterator: Iterator[Any], most: int) -> tuple[list[Any], BaseException | None]:
-    """All that an iterator gives, and what it raised.
+def drained(iterator: Any, most: int = DEFAULT.items) -> Drained:
+    """Read an iterator to its end. What is written for the result is what would be for the iterator.
 
     Raises:
         Incomparable: it gives more than `most`.
@@ -166,10 +166,36 @@ def read(iterator: Iterator[Any], most: int) -> tuple[list[Any], BaseException |
             if len(items) > most:
                 break
         else:
-            return items, None
+            return Drained(type(iterator), items, None)
     except BaseException as failure:
-        return items, failure
+        return Drained(type(iterator), items, failure)
     raise Incomparable(f"iterator with more than {most} items")
+
+
+def _iterator(encoder: Encoder, value: Any) -> None:
+    """Write what an iterator gives, to its end.
+
+    Raises:
+        Incomparable: it may not be used up.
+    """
+    if not encoder.consume:
+        raise Incomparable("iterator that may not be used up")
+    if encoder.begin(wire.ITERATOR, value):
+        _put_drained(encoder, drained(value, encoder.limits.items))
+
+
+def _drained(encoder: Encoder, value: Drained) -> None:
+    if encoder.begin(wire.ITERATOR, value):
+        _put_drained(encoder, value)
+
+
+def _put_drained(encoder: Encoder, value: Drained) -> None:
+    encoder.text(":".join(name_of(value.cls)))
+    encoder.items(value.items)
+    encoder.put(value.failure)
+
+
+PUT[id(Drained)] = _drained
 
 
 def _exception(encoder: Encoder, value: BaseException) -> None:

@@ -1,0 +1,324 @@
+"""Measures: parents in their places, calibration, rounds of pairs. All of it blocks and runs in one thread.
+
+Rounds are taken in chunks; what a chunk gave counts only if nothing else was seen to run meanwhile.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bakeoff.judge.codec import parse
+from bakeoff.judge.codec.wire import ITERATOR
+from bakeoff.judge.timing.evidence import HEAVY, Evidence, Weights, interval, mean
+from bakeoff.judge.timing.load import Load, LoadWatch
+from bakeoff.judge.timing.parent import Code, Files, Gone, Parent, Place, TimingError
+from bakeoff.judge.timing.sample import Job, Sample, compare
+from bakeoff.judge.timing.speed import Calibration
+
+PARENTS = 5
+"""Parents that are alive at once; rounds go to them in turns."""
+BATCH = 10_000.0
+"""Nanoseconds that one batch should take."""
+MOST_CALLS = 64
+"""Calls in one batch."""
+MOST_INPUTS = 16
+"""Inputs of one fork."""
+WORK = 250e6
+"""Nanoseconds that one call on each input may take together, unless one input alone takes more."""
+SINGLE = 5e6
+"""Nanoseconds from which calls are not repeated: the first one is warm enough."""
+REPEATS, MOST_REPEATS = 2, 64
+"""Batches of each input in a fork; more where the clock outside needs more work to agree."""
+CHUNK = 0.15
+"""Seconds after which the load is looked at."""
+AGAINST_ITSELF = 9
+"""Rounds of the calibration: what the first interval at alpha .05 takes."""
+PATIENT = 3
+"""Chunks in a row that load may spoil before it counts as what the machine is like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One call to time.
+
+    Attributes:
+        call: `encode((args, kwargs))`, args a tuple and kwargs a dict.
+        fresh: no test shows it: it was derived.
+    """
+
+    call: bytes
+    fresh: bool = False
+
+
+@dataclass(slots=True)
+class Known:
+    """An input, with what the original makes of it."""
+
+    call: bytes
+    fresh: bool
+    expected: bytes
+    nanoseconds: float
+
+
+@dataclass(slots=True)
+class Plan:
+    """Which inputs are used in a phase, and how."""
+
+    inputs: list[Known]
+    calls: list[int]
+    weights: Weights
+    force: bool
+    keep_files: bool
+    seconds: float
+    repeats: int = REPEATS
+
+    def job(self, chance: random.Random) -> Job:
+        """A job with an order of its own."""
+        order = list(range(len(self.inputs)))
+        chance.shuffle(order)
+        calls = [known.call for known in self.inputs]
+        return Job(
+            calls, self.calls, self.repeats, order, 0, 0, self.seconds, self.force, self.keep_files,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Round:
+    """One fork of each contender, with what they were asked."""
+
+    job: Job
+    samples: dict[int, Sample] = field(default_factory=dict)
+
+
+class Bench:
+    """The parents of one measurement and what they are asked. `kill`, from another thread, ends all.
+
+    Args:
+        place: where.
+        code: what.
+        contenders: the changed files of each; the first is the original, with its contents of all files that others
+            change.
+        seed: of everything that is left to chance.
+        seconds: that one fork may take.
+    """
+
+    def __init__(
+        self, place: Place, code: Code, contenders: Sequence[Files], seed: int, seconds: float = 30.0
+    ) -> None:
+        self.place = place
+        self.code = code
+        self.contenders = contenders
+        self.chance = random.Random(seed)
+        self.seconds = seconds
+        self.cpu = place.cpus[-1] if place.cpus else None
+        self.watch = LoadWatch(self.cpu)
+        self.parents: list[Parent] = []
+        self.started = 0
+        self.turn = 0
+        self.usual = 0.0
+        self.spoiled: Counter[str] = Counter()
+        self._row = 0
+        self._killed = False
+        self._used = 0.0
+        self.waits = False
+
+    def kill(self) -> None:
+        """End all processes; whoever measures gets `Gone`. May be called from any thread."""
+        self._killed = True
+        for parent in list(self.parents):
+            parent.kill()
+
+    def close(self) -> None:
+        """End all processes and let go of everything."""
+        for parent in self.parents:
+            parent.close()
+        self.parents = []
+
+    def renew(self, count: int = PARENTS) -> None:
+        """Parents of their own for what follows, all started at once."""
+        self.close()
+        for _ in range(count):
+            self._start()
+        for parent in self.parents:
+            parent.ready()
+
+    def _start(self) -> Parent:
+        if self._killed:
+            raise Gone("cancelled")
+        parent = Parent(self.place, self.code, self.contenders, self.chance.randrange(1, 1 << 32), self.cpu)
+        self.parents.append(parent)
+        self.started += 1
+        if self._killed:
+            parent.kill()
+        return parent
+
+    def sample(self, contender: int, job: Job, *, parent: int | None = None) -> Sample:
+        """A sample; a parent that was lost is replaced, and its loss is the contender's doing."""
+        place = (self.turn if parent is None else parent) % len(self.parents)
+        job = replace(job, depth=self.chance.randrange(13), seed=self.chance.randrange(1 << 30))
+        try:
+            sample = self.parents[place].sample(contender, job)
+        except Gone as failure:
+            if self._killed:
+                raise
+            lost = self.parents.pop(place)
+            lost.close()
+            fresh = self._start()
+            fresh.ready()
+            self.parents.insert(place, self.parents.pop())
+            sample = Sample(contender)
+            sample.fail("crash", f"the parent of its fork was lost: {failure}")
+        self._used += float(sample.facts.get("cpu_seconds", 0.0))
+        return sample
+
+    def round(self, plan: Plan, contenders: Sequence[int]) -> Round:
+        """One fork of each, in a random order, from the next parent."""
+        taken = Round(plan.job(self.chance))
+        self.turn += 1
+        order = list(contenders)
+        self.chance.shuffle(order)
+        expected = [known.expected for known in plan.inputs]
+        for contender in order:
+            sample = self.sample(contender, taken.job)
+            if sample.failure is None:
+                compare(sample, expected)
+            taken.samples[contender] = sample
+        original = taken.samples.get(0)
+        if original is not None and original.failure is not None:
+            raise TimingError(f"the original itself: {original.failure}: {original.detail}")
+        return taken
+
+    def chunk(self, plan: Plan, contenders: Sequence[int], until: float) -> list[Round]:
+        """Rounds for a moment; none where something else was seen to run.
+
+        Args:
+            plan: of the phase.
+            contenders: their numbers, the original's among them.
+            until: when to stop, by `time.monotonic`; one round is taken in any case.
+        """
+        end = min(until, time.monotonic() + CHUNK)
+        before, used, own = self.watch.read(), self._used, time.process_time()
+        rounds = [self.round(plan, contenders)]
+        while time.monotonic() < end:
+            rounds.append(self.round(plan, contenders))
+        load = self.watch.between(before, self.watch.read(), self._used - used, time.process_time() - own)
+        return rounds if self._counts(load) else []
+
+    def _counts(self, load: Load) -> bool:
+        spoiled = load.too_much(self.usual)
+        if spoiled is None:
+            self._row = 0
+            return True
+        self.spoiled[spoiled.split(" ", 1)[0] + " " + _kind(spoiled)] += 1
+        self._row += 1
+        if self._row >= PATIENT:
+            # It does not stop: from here on it is what this machine is like, and pairs have to bear it.
+            self.usual = max(self.usual, load.total, load.steal)
+            self._row = 0
+        return False
+
+    def learn(self, inputs: Sequence[Input]) -> tuple[list[Known], Counter[str], bool, bool]:
+        """What the original makes of each input, by two forks of two parents that agree.
+
+        Returns the inputs that can be used, why others cannot, whether results are iterators, and whether files are
+        kept from growing.
+
+        Raises:
+            TimingError: there is none.
+        """
+        calls = [given.call for given in inputs]
+        ones = [1] * len(calls)
+        order = list(range(len(calls)))
+        job = Job(calls, ones, 1, order, 0, 0, self.seconds)
+        first, keep_files = self.sample(0, job, parent=0), True
+        if first.failure is not None:
+            job, keep_files = replace(job, keep_files=False), False
+            first = self.sample(0, job, parent=0)
+        force = any(_lazy(message) for message in first.messages)
+        again = self.sample(0, replace(job, keep_files=False, force=force), parent=1)
+        for sample in (first, again):
+            if sample.failure is not None:
+                raise TimingError(f"the original cannot be timed: {sample.failure}: {sample.detail}")
+        if keep_files and [m for m in first.messages] != again.messages:
+            third = self.sample(0, replace(job, keep_files=False, force=force), parent=2)
+            if third.messages == again.messages:
+                keep_files, first = False, third
+        found, dropped = [], Counter[str]()
+        for place, given in enumerate(inputs):
+            message = first.messages[place]
+            if message.startswith(b"?"):
+                dropped["incomparable"] += 1
+            elif message != again.messages[place] or len(first.digests[place]) > 1:
+                dropped["another result each time"] += 1
+            else:
+                taken = float(min(first.warm[place][0], again.warm[place][0]))
+                found.append(Known(given.call, given.fresh, message, taken))
+        if not found:
+            why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+            raise TimingError(f"there is no input that the original can be timed on: {why or 'none was given'}")
+        self.waits = first.waits > 0 and again.waits > 0
+        return found, dropped, force, keep_files
+
+    def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:
+        """A choice of inputs, half of them fresh where there are such, and how often each is called."""
+        fresh = [each for each in known if each.fresh]
+        seen = [each for each in known if not each.fresh]
+        self.chance.shuffle(fresh)
+        self.chance.shuffle(seen)
+        half = max(MOST_INPUTS // 2, MOST_INPUTS - len(fresh))
+        if fresh:
+            half = min(half, len(fresh))
+        chosen = [*fresh[: max(MOST_INPUTS // 2, MOST_INPUTS - len(seen))], *seen[:half]]
+        while len(chosen) > 1 and sum(each.nanoseconds for each in chosen) > WORK:
+            chosen.remove(max(chosen, key=lambda each: each.nanoseconds))
+        work = sum(each.nanoseconds for each in chosen)
+        calls = [max(1, min(MOST_CALLS, round(BATCH / each.nanoseconds))) for each in chosen]
+        weights = Weights(
+            [place for place, each in enumerate(chosen) if each.fresh],
+            [place for place, each in enumerate(chosen) if each.nanoseconds >= HEAVY * work],
+            self.waits,
+            work,
+        )
+        return Plan(chosen, calls, weights, force, keep_files, self.seconds, 0 if work >= SINGLE else REPEATS)
+
+    def itself(self, plan: Plan, dropped: Mapping[str, int], until: float) -> Calibration:
+        """The original against itself: what noise there is. Nine rounds, or fewer where the time is over."""
+        evidence = Evidence(plan.weights)
+        loads: list[float] = []
+        for count in range(AGAINST_ITSELF):
+            before, used, own = self.watch.read(), self._used, time.process_time()
+            one, two = self.round(plan, [0]), self.round(plan, [0])
+            evidence.add(one.samples[0], two.samples[0], replace(one.job, order=two.job.order))
+            seen = self.watch.between(before, self.watch.read(), self._used - used, time.process_time() - own)
+            loads.append(seen.total)
+            if count and time.monotonic() > until:
+                break
+        load = mean(loads)
+        # A moment's readings are coarse; their mean is not.
+        idle = load < 0.3
+        if not idle:
+            self.usual = load
+        ratio = evidence.ratio
+        return Calibration(
+            ratio.spread, interval(ratio), idle, load, len(plan.inputs), len(plan.weights.fresh), dict(dropped),
+            plan.weights.work / 1e9,
+        )  # fmt: skip
+
+
+def _lazy(message: bytes) -> bool:
+    """Whether the outcome of a call is an iterator."""
+    if message.startswith(b"?"):
+        return False
+    parts = parse(message).parts
+    return getattr(parts[1], "tag", None) == ITERATOR
+
+
+def _kind(text: str) -> str:
+    for word in ("hypervisor", "frequency", "further", "processor"):
+        if word in text:
+            return {"further": "other processors", "processor": "this processor"}.get(word, word)
+    return "load"

@@ -1,0 +1,192 @@
+"""What is known of one contender, and what follows from it. Plain values in, a verdict out: nothing here measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bakeoff.judge.timing.sample import Job, Sample
+from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER, Interval
+from bakeoff.judge.timing.statistics import MedianSequence
+
+DECIDE, REPORT = 0.02, 0.05
+"""How often a decision, and an interval that is shown, may be wrong; the looks in between included."""
+
+LONG = 5e6
+"""Nanoseconds of work in a fork from which a disturbed pair counts, by its processor time; shorter ones are dropped."""
+
+HEAVY = 0.1
+"""Share of the total from which an input is heavy."""
+
+GAP = math.log(1.25)
+"""How much faster repeated calls must be than first ones before that is called state across calls."""
+FIRST_CALLS, FIRST_LEAST = 100, 50_000.0
+"""A first call may cost more than the original's by what these many calls save, or these nanoseconds."""
+IMPORT_CALLS, IMPORT_LEAST = 1000, 1e6
+"""The same for loading the module."""
+
+HIDDEN, HIDDEN_LEAST = 0.3, 30_000.0
+"""Time that passes outside and is not reported: the share of the alleged gain, and the nanoseconds, that are too much."""
+AGREED = 0.5
+"""The share of the alleged gain that may be unaccounted for at most, before it is believed."""
+RESOLVED = 1.5
+"""Median deviations that some twenty pairs tell apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What is known of the inputs before contenders are measured.
+
+    Attributes:
+        fresh: places of those that no test shows.
+        heavy: places of those that take a tenth of the total or more.
+        waits: the original sleeps or waits, so that processor time says nothing.
+        work: nanoseconds of one call on each.
+    """
+
+    fresh: Sequence[int]
+    heavy: Sequence[int]
+    waits: bool
+    work: float
+
+
+class Evidence:
+    """One contender's pairs with the original.
+
+    Attributes:
+        ratio: mean logarithm, over the inputs, of how many times faster.
+        dropped: pairs that something disturbed.
+        failure: what ended it, with its detail; None while it goes on.
+    """
+
+    def __init__(self, weights: Weights, alpha: float = DECIDE, more: Sequence[float] = ()) -> None:
+        """Prepare.
+
+        Args:
+            weights: of the inputs.
+            alpha: of the decision.
+            more: other alphas that bounds of `ratio` are asked for.
+        """
+        self.weights = weights
+        self.alpha = alpha
+        self.ratio = MedianSequence(alpha, REPORT, *more)
+        self.fresh, self.total, self.cold = (MedianSequence(alpha, REPORT) for _ in range(3))
+        self.heavy = {place: MedianSequence(alpha / len(weights.heavy)) for place in weights.heavy}
+        self.hidden, self.gain, self.first, self.loading, self.saved, self.cpu = (
+            MedianSequence(alpha) for _ in range(6)
+        )
+        self.dropped = 0
+        self.failure: tuple[str, str] | None = None
+
+    def add(self, original: Sample, other: Sample, job: Job) -> float | None:
+        """Take a pair; its `ratio`, or None where it is dropped."""
+        if other.failure is not None:
+            self.failure = self.failure or (other.failure, other.detail)
+            return None
+        scale = [1.0, 1.0]
+        if not self.weights.waits and (original.disturbed or other.disturbed):
+            if self.weights.work < LONG:
+                self.dropped += 1
+                return None
+            scale = [sample.cpu / sample.wall for sample in (original, other)]
+        before = [taken * scale[0] for taken in original.per_call(job)]
+        after = [taken * scale[1] for taken in other.per_call(job)]
+        ratios = [math.log(one / two) for one, two in zip(before, after, strict=True)]
+        ratio = mean(ratios)
+        self.ratio.add(ratio)
+        if self.weights.fresh:
+            self.fresh.add(mean([ratios[place] for place in self.weights.fresh]))
+        self.total.add(math.log(sum(before) / sum(after)))
+        for place, sequence in self.heavy.items():
+            sequence.add(ratios[place])
+        self._besides(original, other, job)
+        self.saved.add(mean([one - two for one, two in zip(before, after, strict=True)]))
+        return ratio
+
+    def _besides(self, original: Sample, other: Sample, job: Job) -> None:
+        """First calls, loading, what is not accounted for."""
+        if job.repeats:
+            # Inputs of the second half: by then the code is warm, and only what it knows of an input is not.
+            later = job.order[len(job.order) // 2 :]
+            self.cold.add(mean([math.log(original.cold[place] / other.cold[place]) for place in later]))
+        first = job.order[0]
+        self.first.add(float(other.cold[first] - original.cold[first]))
+        self.loading.add(float(other.load - original.load))
+        self.gain.add(float(original.inside - other.inside))
+        self.hidden.add(float(other.outside - other.inside - original.outside + original.inside))
+        cpus = [sample.facts.get("cpu_seconds") for sample in (original, other)]
+        if all(isinstance(cpu, float) and cpu > 0 for cpu in cpus):
+            self.cpu.add(math.log(cpus[0] / cpus[1]))
+
+    def decide(self, floor: float) -> tuple[str, str] | None:
+        """The verdict and why, as soon as there is one.
+
+        Args:
+            floor: logarithm of the least speed-up that counts.
+        """
+        if self.failure is not None:
+            return self.failure
+        alpha, ratio, fresh = self.alpha, self.ratio, self.fresh
+        if ratio.high(alpha) < floor:
+            return NOT_FASTER, f"at most {math.exp(ratio.high(alpha)):.3g} times as fast"
+        if fresh.high(alpha) < floor:
+            seen = "; only on inputs that tests show is it faster" if ratio.low(alpha) > floor else ""
+            return NOT_FASTER, f"at most {math.exp(fresh.high(alpha)):.3g} times as fast on fresh inputs{seen}"
+        if ratio.low(alpha) <= floor or (len(fresh) and fresh.low(alpha) <= floor):
+            return None
+        return self._objection() or ((FASTER, "") if self.agreed and self.total.low(alpha) > -0.02 else None)
+
+    def _objection(self) -> tuple[str, str] | None:
+        """Why what is faster by its own clock does not count as that."""
+        alpha = self.alpha
+        if self.total.high(alpha) < 0:
+            return MIXED, f"in total it takes {math.exp(-self.total.median):.3g} times as long"
+        for place, sequence in self.heavy.items():
+            if sequence.high(alpha / len(self.heavy)) < 0:
+                slower = math.exp(-sequence.median)
+                return MIXED, f"input {place}, a heavy one, takes {slower:.3g} times as long"
+        if self.hidden.low(alpha) > max(HIDDEN * self.gain.median, HIDDEN_LEAST):
+            unseen = self.hidden.median / 1e3
+            return "tampering", f"{unseen:.0f} us more pass than it reports, of {self.gain.median / 1e3:.0f} us gained"
+        if len(self.cold) and self.ratio.low(alpha) - self.cold.high(alpha) > GAP:  # noqa: SIM102
+            if self.cold.high(alpha) < self.ratio.median / 2:
+                cold, warm = math.exp(self.cold.median), math.exp(self.ratio.median)
+                return "cross-call-state", f"{cold:.3g} times as fast at the first call on an input, {warm:.3g} later"
+        if self.first.low(alpha) > max(FIRST_LEAST, FIRST_CALLS * self.saved.median):
+            return "cross-call-state", f"its first call takes {self.first.median / 1e3:.0f} us more"
+        if self.loading.low(alpha) > max(IMPORT_LEAST, IMPORT_CALLS * self.saved.median):
+            return "cross-call-state", f"importing it takes {self.loading.median / 1e6:.1f} ms more"
+        return None
+
+    def regard_anew(self) -> None:
+        """Forget what was unaccounted for: from here on forks do more work."""
+        self.gain, self.hidden = MedianSequence(self.alpha), MedianSequence(self.alpha)
+
+    def more_work(self, floor: float) -> int:
+        """How many times as much work a fork should do, where all that is missing is that the clock outside agrees."""
+        if self.failure is not None or self.ratio.low(self.alpha) <= floor or len(self.gain) < 9 or self.agreed:
+            return 1
+        room = AGREED * self.gain.median - self.hidden.median
+        if room <= 0:
+            return 2
+        return min(16, math.ceil(RESOLVED * self.hidden.spread / room))
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the clock outside bears out what it is said to gain; if not yet, more work in a fork makes it tell."""
+        return self.hidden.high(self.alpha) < AGREED * self.gain.median
+
+    def speedup(self) -> Interval | None:
+        """The figure that is shown."""
+        return interval(self.ratio)
+
+
+def interval(sequence: MedianSequence) -> Interval | None:
+    """A sequence of logarithms as a ratio."""
+    return Interval.of_logarithms(sequence.median, sequence.low(REPORT), sequence.high(REPORT))
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean; of logarithms, the logarithm of the geometric one."""
+    return sum(values) / len(values)

@@ -1,0 +1,129 @@
+"""What else kept the processors busy while something was measured."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/")
+OWN_CPU, OTHERS, STEAL, DRIFT = 0.25, 0.5, 0.05, 0.05
+"""Foreign load of the processor that is measured on; of all others together, in processors; what the hypervisor took;
+change of frequency: more than these make a block worthless on an idle machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the system has counted so far.
+
+    Attributes:
+        at: seconds.
+        busy: seconds each processor worked, by number.
+        steal: seconds that the hypervisor took, all processors together.
+        frequency: hertz of the processor that is measured on; None where nothing tells.
+    """
+
+    at: float
+    busy: Mapping[int, float]
+    steal: float
+    frequency: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What others took between two readings, each as a number of processors.
+
+    Attributes:
+        here: of the processor that is measured on.
+        others: of all others.
+        steal: by the hypervisor.
+        drift: change of frequency, as a part of it.
+    """
+
+    here: float
+    others: float
+    steal: float
+    drift: float
+
+    @property
+    def total(self) -> float:
+        """Processors that others kept busy."""
+        return self.here + self.others
+
+    def too_much(self, usual: float) -> str | None:
+        """What disturbed; None where nothing did.
+
+        Args:
+            usual: the load that this machine is known to be under all the time; 0 for an idle one.
+        """
+        room = 1.5 * usual
+        if self.here > OWN_CPU + room:
+            return f"others used {self.here:.0%} of the processor"
+        if self.others > OTHERS + room:
+            return f"others kept {self.others:.1f} further processors busy"
+        if self.steal > STEAL + room:
+            return f"the hypervisor took {self.steal:.0%} of a processor"
+        if self.drift > DRIFT:
+            return f"its frequency changed by {self.drift:.0%}"
+        return None
+
+
+class LoadWatch:
+    """Reads the system's counters.
+
+    Args:
+        cpu: the processor that is measured on; None for any.
+        root: where the system's files are; tests give another.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, cpu: int | None, *, root: Path = ROOT, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.cpu = cpu
+        self._root = root
+        self._clock = clock
+        self._tick = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+    def read(self) -> Reading:
+        """Now."""
+        busy, steal = {}, 0.0
+        for line in _text(self._root / "proc/stat").splitlines():
+            words = line.split()
+            if len(words) > 8 and words[0].startswith("cpu") and words[0] != "cpu":
+                user, nice, system, _, _, irq, soft, stolen = (int(word) / self._tick for word in words[1:9])
+                busy[int(words[0][3:])] = user + nice + system + irq + soft
+                steal += stolen
+        speed = _text(self._root / f"sys/devices/system/cpu/cpu{self.cpu}/cpufreq/scaling_cur_freq").strip()
+        return Reading(self._clock(), busy, steal, float(speed) * 1e3 if speed.isdigit() else None)
+
+    def between(self, before: Reading, after: Reading, own_here: float, own_others: float) -> Load:
+        """What others did meanwhile.
+
+        Args:
+            before: the first reading.
+            after: the second.
+            own_here: seconds of processor time that was ours on the processor that is measured on.
+            own_others: the same on all others.
+        """
+        seconds = max(after.at - before.at, 1e-3)
+        spent = {number: after.busy[number] - before.busy.get(number, 0.0) for number in after.busy}
+        here = spent.pop(self.cpu, 0.0) if self.cpu is not None else 0.0
+        drift = 0.0
+        if before.frequency and after.frequency:
+            drift = abs(after.frequency / before.frequency - 1)
+        return Load(
+            max(0.0, here - own_here) / seconds,
+            max(0.0, sum(spent.values()) - own_others) / seconds,
+            max(0.0, after.steal - before.steal) / seconds,
+            drift,
+        )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="latin-1")
+    except OSError:
+        return ""

@@ -1,0 +1,331 @@
+"""Versions of a function against the original: calibrated, raced, and the best one measured again.
+
+    raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
+    raced.winner, raced.speeds["candidate"].speedup
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from bakeoff.judge.timing.bench import MOST_REPEATS, Bench, Input, Known, Plan
+from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
+from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
+from bakeoff.judge.timing.field import Field
+from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
+from bakeoff.judge.timing.speed import FASTER, UNDECIDED, Calibration, Speed
+
+SELECTION = 0.6
+"""Share of the time that the selection may take; the rest is for measuring the finalist again."""
+CALIBRATION = 0.1
+TRACED = 3
+"""Forks that memory is measured in."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How it is measured.
+
+    Attributes:
+        min_speedup: what the lower bound must be above.
+        seconds: for all of it; what is not decided then is undecided.
+        seed: of everything that is left to chance.
+        fork_seconds: that one fork may take before it counts as hung.
+        memory: measure peak memory of what is faster, too.
+    """
+
+    min_speedup: float = 1.05
+    seconds: float = 30.0
+    seed: int = 0
+    fork_seconds: float = 30.0
+    memory: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.min_speedup > 0:
+            raise ValueError(f"min_speedup must be above 0, not {self.min_speedup}")
+        if not self.seconds > 0:
+            raise ValueError(f"seconds must be above 0, not {self.seconds}")
+
+
+@dataclass(frozen=True, slots=True)
+class Raced:
+    """What came of it.
+
+    Attributes:
+        speeds: of every contender.
+        winner: who is faster by the re-measurement; None where nobody is.
+        calibration: of the machine; None where all verdicts were kept.
+    """
+
+    speeds: Mapping[str, Speed]
+    winner: str | None
+    calibration: Calibration | None
+
+
+Told = Callable[[str, Speed], Awaitable[None]]
+
+
+async def race(
+    place: Place,
+    code: Code,
+    original: Mapping[str, bytes],
+    contenders: Mapping[str, Files],
+    inputs: Sequence[Input],
+    options: Options = Options(),  # noqa: B008 - frozen
+    *,
+    lock: BenchLock | None = None,
+    kept: Mapping[str, Speed] | None = None,
+    told: Told | None = None,
+) -> Raced:
+    """Measure all contenders against the original, and the best one again.
+
+    Cancelled, all processes are gone before this returns.
+
+    Args:
+        place: an interpreter beside the original's files.
+        code: the function.
+        original: contents of every file that any contender changes, as they are.
+        contenders: contents of their changed Python files.
+        inputs: what to call it on; at least half of them fresh, else memorised inputs win.
+        options: how.
+        lock: of this machine.
+        kept: verdicts of an earlier race that was interrupted; these contenders are not measured again.
+        told: awaited with each verdict as soon as it is final, so that it can be kept.
+
+    Raises:
+        TimingError: nothing can be measured, or a contender changes what is not Python.
+    """
+    speeds = dict(kept or {})
+    left = [name for name in contenders if name not in speeds]
+    calibration = None
+    if left:
+        for name in left:
+            _check(name, contenders[name])
+        files: list[Files] = [original, *(contenders[name] for name in left)]
+        bench = Bench(place, code, files, options.seed, options.fork_seconds)
+        running = _Race(bench, left, inputs, options, lock or BenchLock(), told)
+        try:
+            await running.run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(bench.close)
+        speeds.update(running.speeds)
+        calibration = running.calibration
+    won = {name: s.speedup.estimate for name, s in speeds.items() if s.verdict == FASTER and s.remeasured and s.speedup}
+    return Raced({name: speeds[name] for name in contenders}, max(won, key=won.__getitem__, default=None), calibration)
+
+
+def _check(name: str, files: Files) -> None:
+    for path in files:
+        if not path.endswith(".py"):
+            raise TimingError(f"{name} changes {path}: only Python files can be timed side by side")
+
+
+@dataclass(slots=True)
+class _Race:
+    """One race under way."""
+
+    bench: Bench
+    names: list[str]
+    inputs: Sequence[Input]
+    options: Options
+    lock: BenchLock
+    told: Told | None
+    speeds: dict[str, Speed] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    known: list[Known] = field(default_factory=list)
+    how: tuple[bool, bool] = (False, True)
+    end: float = 0.0
+
+    floor: float = 0.0
+    so_far: dict[str, Speed] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """All of it."""
+        since = time.monotonic()
+        self.end = since + self.options.seconds
+        self.floor = math.log(self.options.min_speedup)
+        plan = await self.block(lambda: self.calibrate(since))
+        alone = len(self.names) == 1
+        finalists = list(self.names) if alone else await self.select(since + SELECTION * self.options.seconds)
+        won = None
+        for attempt, name in enumerate(finalists):
+            if won is not None:
+                await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
+            elif await self.final(name, plan if alone else None, DECIDE / 2**attempt):
+                won = name
+
+    def calibrate(self, since: float) -> Plan:
+        """Learn what the inputs are, and what noise there is."""
+        bench = self.bench
+        bench.renew()
+        self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
+        plan = bench.plan(self.known, *self.how)
+        self.calibration = bench.itself(plan, dropped, since + CALIBRATION * self.options.seconds)
+        return plan
+
+    async def select(self, until: float) -> list[str]:
+        """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
+        plan = self.bench.plan(self.known, *self.how)
+        contest = Field(self.names, self.floor)
+        evidence = {name: Evidence(plan.weights, DECIDE / len(self.names)) for name in self.names}
+
+        def some() -> None:
+            end = min(until, time.monotonic() + BLOCK)
+            while not contest.settled and time.monotonic() < end:
+                numbers = [self.number(name) for name in contest.alive]
+                for taken in self.bench.chunk(plan, [0, *numbers], end):
+                    ratios = {}
+                    for name in list(contest.alive):
+                        ratio = evidence[name].add(taken.samples[0], taken.samples[self.number(name)], taken.job)
+                        if ratio is not None:
+                            ratios[name] = ratio
+                        verdict = evidence[name].decide(self.floor)
+                        if verdict is not None and verdict[0] != FASTER:
+                            contest.drop(name, verdict[1])
+                    contest.add(ratios)
+
+        while not contest.settled and time.monotonic() < until:
+            await self.block(some)
+            for name in list(contest.out):
+                if name not in self.speeds:
+                    await self.settle(name, self.selected(name, evidence[name], contest))
+        for name in self.names:
+            if name not in contest.alive and name not in self.speeds:
+                await self.settle(name, self.selected(name, evidence[name], contest))
+        self.so_far = {name: self.selected(name, evidence[name], contest) for name in contest.alive}
+        fast = [name for name in contest.alive if evidence[name].ratio.median > self.floor]
+        for name in contest.alive:
+            if name not in fast:
+                await self.settle(name, self.so_far[name])
+        return sorted(fast, key=lambda name: -evidence[name].ratio.median)
+
+    def selected(self, name: str, evidence: Evidence, contest: Field) -> Speed:
+        """What the selection says of a contender."""
+        verdict = evidence.decide(self.floor) or (UNDECIDED, contest.out.get(name, "the time is over"))
+        return self.speed(verdict, evidence, remeasured=False)
+
+    async def final(self, name: str, plan: Plan | None, alpha: float) -> bool:
+        """Measure one contender in parents of its own; whether it is faster.
+
+        Args:
+            name: of the contender.
+            plan: of the phase, where the parents that there are have not been used to select anything.
+            alpha: of the decision.
+        """
+        fresh: list[Plan] = [] if plan is None else [plan]
+        evidence: list[Evidence] = []
+
+        def some() -> bool:
+            if not fresh:
+                self.bench.renew()
+                fresh.append(self.bench.plan(self.known, *self.how))
+            if not evidence:
+                evidence.append(Evidence(fresh[0].weights, alpha))
+            return self.finalise(name, fresh[0], evidence[0])
+
+        done = False
+        while not done and (time.monotonic() < self.end or not evidence):
+            done = await self.block(some)
+        found = evidence[0]
+        verdict = found.decide(self.floor) or (UNDECIDED, self.why_undecided(found))
+        speed = self.speed(verdict, found, remeasured=True)
+        if self.options.memory and speed.verdict == FASTER:
+            speed = replace(speed, memory=await self.block(lambda: self.memory(name, fresh[0])))
+        await self.settle(name, speed)
+        return speed.verdict == FASTER
+
+    def finalise(self, name: str, plan: Plan, evidence: Evidence) -> bool:
+        """Rounds of one contender for a block's time; whether that decides it."""
+        number = self.number(name)
+        end = min(self.end, time.monotonic() + BLOCK)
+        while evidence.decide(self.floor) is None:
+            for taken in self.bench.chunk(plan, [0, number], end):
+                evidence.add(taken.samples[0], taken.samples[number], taken.job)
+                if evidence.decide(self.floor) is not None:
+                    break
+            more = evidence.more_work(self.floor)
+            if more > 1 and 0 < plan.repeats < MOST_REPEATS:
+                plan.repeats = min(MOST_REPEATS, more * plan.repeats)
+                evidence.regard_anew()
+            if time.monotonic() >= end:
+                break
+        return evidence.decide(self.floor) is not None
+
+    def memory(self, name: str, plan: Plan) -> float | None:
+        """Peak of a contender in relation to the original's."""
+        job = replace(plan.job(self.bench.chance), trace=True)
+        peaks = []
+        for number in (self.number(name), 0):
+            found = [self.bench.sample(number, job).peak for _ in range(TRACED)]
+            peaks.append(statistics.median([peak for peak in found if peak is not None] or [0]))
+        return peaks[0] / peaks[1] if peaks[1] else None
+
+    def why_undecided(self, evidence: Evidence) -> str:
+        """What is missing."""
+        if len(evidence.ratio) and evidence.ratio.low(evidence.alpha) > self.floor and not evidence.agreed:
+            return "the clock outside does not bear it out within the time"
+        return "the time is over"
+
+    def number(self, name: str) -> int:
+        """Of a contender in the bench; 0 is the original."""
+        return self.names.index(name) + 1
+
+    async def settle(self, name: str, speed: Speed) -> None:
+        """A verdict is final."""
+        self.speeds[name] = speed
+        if self.told is not None:
+            await self.told(name, speed)
+
+    def speed(self, verdict: tuple[str, str], evidence: Evidence, *, remeasured: bool) -> Speed:
+        """All that is known of a contender."""
+        assert self.calibration is not None
+        receipt: dict[str, Any] = {
+            "parents": self.bench.started, "processor": self.bench.cpu, "disturbed_pairs": evidence.dropped,
+            "spoiled": dict(self.bench.spoiled), "alpha": evidence.alpha, "min_speedup": self.options.min_speedup,
+            "calibration": self.calibration.to_json(),
+        }  # fmt: skip
+        if len(evidence.hidden):
+            receipt["unaccounted_us"] = round(evidence.hidden.median / 1e3, 1)
+            receipt["gained_us"] = round(evidence.gain.median / 1e3, 1)
+            receipt["loading_ms"] = round(evidence.loading.median / 1e6, 3)
+        return Speed(
+            *verdict, speedup=interval(evidence.ratio), fresh=interval(evidence.fresh), cold=interval(evidence.cold),
+            total=interval(evidence.total), cpu=math.exp(evidence.cpu.median) if len(evidence.cpu) else None,
+            remeasured=remeasured, pairs=len(evidence.ratio), receipt=receipt,
+        )  # fmt: skip
+
+    async def block(self, work: Callable[[], Result]) -> Result:
+        """Measure for a moment, in a thread, alone on the machine.
+
+        Cancelled, the processes are killed, and the thread has ended.
+        """
+        begun, ended = threading.Event(), threading.Event()
+
+        def body() -> Result:
+            begun.set()
+            try:
+                return work()
+            finally:
+                ended.set()
+
+        async with self.lock.measuring():
+            try:
+                return await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+            except anyio.get_cancelled_exc_class():
+                self.bench.kill()
+                if begun.is_set():  # one that begins later finds everything ended
+                    with anyio.CancelScope(shield=True):
+                        await anyio.to_thread.run_sync(ended.wait, limiter=anyio.CapacityLimiter(1))
+                raise
