@@ -55,7 +55,6 @@ _RANK = {reason: rank for rank, reason in enumerate(PRECEDENCE)}
 def first(reasons: Iterable[str]) -> str | None:
     """The one that is said of a candidate that all these are true of; None where there is none.
 
-    Raises:
-        KeyError: one is no reason.
+    Passes on KeyError: one is no reason.
     """
     return min(reasons, key=_RANK.__getitem__, default=None)

@@ -129,7 +129,7 @@ def limits_of(options: BehaviourOptions) -> dict[str, int]:
     return {"result_limit": options.result, "items_limit": 10_000}
 
 
-def tests_job(
+def job_of_tests(
     target: Target,
     root: str,
     sources: list[str],

@@ -17,7 +17,9 @@ from bakeoff.workspace.slot import Slot
 
 
 class Behaviour:
-    """Judges with servers that it keeps; made by `open_behaviour`. Candidates may be judged side by side, each in a slot.
+    """Judges with servers that it keeps; made by `open_behaviour`.
+
+    Candidates may be judged side by side, each in a slot of its own.
 
     Attributes:
         options: how it is judged.

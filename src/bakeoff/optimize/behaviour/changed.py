@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 
 def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:
-    """Names of what the original file has and the other has not, or has otherwise; without target, imports, documentation.
+    """Names of what the original file has and the other has not, or has otherwise.
 
-    What is only there in the other file is no change: nothing that exists knows of it.
+    Target, imports and documentation do not count. What is only in the other file is no change: nothing that exists
+    knows of it.
     """
     try:
         one, other = ast.parse(before), ast.parse(after)

@@ -59,8 +59,11 @@ def of_call(expected: Call, found: Call, where: str, options: BehaviourOptions) 
 
 def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, str]:
     if found.kind == "incomparable":
-        reason = reasons.OUTPUT_LIMIT if found.message.startswith("more than") else reasons.INCOMPARABLE
-        return reason, f"what it returned cannot be compared: {found.message}"
+        large = found.message.startswith("more than")
+        return (
+            reasons.OUTPUT_LIMIT if large else reasons.INCOMPARABLE,
+            f"what it returned cannot be compared: {found.message}",
+        )
     if found.kind == "unfit" or expected.kind in ("unfit", "incomparable"):
         return reasons.INCOMPARABLE, f"the call cannot be compared: {found.message or expected.message}"
     if found.kind == "raise" and (expected.kind != "raise" or expected.type != found.type):
@@ -107,11 +110,11 @@ def _of_results(expected: Call, found: Call) -> tuple[str, str] | None:
             one, other = _result_in(expected), _result_in(found)
     except (Malformed, IndexError, AttributeError):
         return reasons.INCOMPARABLE, "what it returned cannot be read"
-    kind = _kind(one, other)
-    if kind is None:
+    reason = _kind(one, other)
+    if reason is None:
         return None
     said = _explained(expected.result, found.result) if expected.result and found.result else ""
-    return kind, f"returned {said or described(other)[:SHOWN] + ' instead of ' + described(one)[:SHOWN]}"
+    return reason, f"returned {said or described(other)[:SHOWN] + ' instead of ' + described(one)[:SHOWN]}"
 
 
 def _result_in(call: Call) -> Any:

@@ -36,7 +36,9 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
         count: how many are wanted; there may be fewer, or none.
         keep_first: leave the first argument as it was recorded: it is the `self` of a method.
 
-    Cancelled, the process is gone. Raises:
+    Cancelled, the process is gone.
+
+    Raises:
         BehaviourError: hypothesis does not work.
     """
     told = frames.pack({"count": count, "keep_first": keep_first}, list(calls))
@@ -217,7 +219,7 @@ def _size(chance: random.Random, low: int, high: int) -> int:
 def _by_chance(make: Callable[[random.Random], Any]) -> Any:
     from hypothesis import strategies as st
 
-    return st.integers(0, 2**32 - 1).map(lambda seed: make(random.Random(seed)))
+    return st.integers(0, 2**32 - 1).map(lambda seed: make(random.Random(seed)))  # noqa: S311 - no secret
 
 
 def _sequences(samples: list[Node]) -> Any:
@@ -346,15 +348,18 @@ class Writer:
     def message(self, tree: Any) -> bytes:
         """The whole of it.
 
-        Raises:
-            Malformed: it refers to something that is not in it.
+        Passes on Malformed: it refers to something that is not in it.
         """
         with wire.room(WIDE.depth):
             self.put(tree)
         return b"".join(self.out)
 
     def put(self, value: Any) -> None:
-        """Write a value."""
+        """Write a value.
+
+        Raises:
+            Malformed: it refers to something that was left out.
+        """
         if type(value) is not Node:
             self.out.append(_atom(value))
             return

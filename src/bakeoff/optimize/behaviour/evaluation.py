@@ -1,5 +1,6 @@
-"""Evaluations, each in a fresh fork in a sandbox of its own: the tests, with the target in another process or not; and
-recorded calls, made once more.
+"""Evaluations, each in a fresh fork in a sandbox of its own.
+
+The tests, with the target in another process or in theirs; and recorded calls, made once more.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ COLLECTING = 300.0
 FINISH = 5.0
 """Seconds that a candidate's process gets to end when no call is left."""
 EVIDENCE = 1 << 18
+PARTS = ("before", "whole", "result", "after", "out", "err")
+"""What the parts of a call's frame are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Call:
             test,
             index,
             str(header.get("kind")),
-            *parts[:6],
+            **dict(zip(PARTS, parts, strict=False)),
             type=str(header.get("type", "")),
             message=str(header.get("message", "")),
             errno=errno if isinstance(errno, int) else None,
@@ -338,7 +341,8 @@ async def run_tests(
             tests, candidate = both
             run.watched = await tests.over(1.0 if run.late is None and not run.forged else None)
             if candidate is not None:
-                impatient = run.late is not None or (run.lost is not None and run.lost[0] in ("timeout", "forged"))
+                why = run.lost or run.unready
+                impatient = run.late is not None or (why is not None and why[0] in ("timeout", "forged"))
                 run.candidate = await candidate.over(None if impatient else FINISH)
     finally:
         channel.close()
@@ -366,12 +370,14 @@ async def _both(
                 yield tests, None
             return
         header = {"do": "serve", "job": dict(serve or {})}
-        async with _confined(server, candidate_place, header, files or {}, {}, [links[1]]) as candidate:
-            async with _confined(server, place, order, own or {}, overrides or {}, [reporting, links[0]]) as tests:
-                reporting.close()
-                for link in links:
-                    link.close()
-                yield tests, candidate
+        async with (
+            _confined(server, candidate_place, header, files or {}, {}, [links[1]]) as candidate,
+            _confined(server, place, order, own or {}, overrides or {}, [reporting, links[0]]) as tests,
+        ):
+            reporting.close()
+            for link in links:
+                link.close()
+            yield tests, candidate
     finally:
         reporting.close()
         for link in links or ():

@@ -13,10 +13,10 @@ import anyio
 
 from bakeoff.judge.protected import Protection
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, tests_job
+from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides
 from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
-from bakeoff.optimize.behaviour.evaluation import Files, Place, Replay, TestRun, Watched, replay, run_tests
+from bakeoff.optimize.behaviour.evaluation import Call, Files, Place, Replay, TestRun, Watched, replay, run_tests
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.preparing import SEEDS
@@ -28,6 +28,8 @@ from bakeoff.workspace.slot import Slot
 GRAVE = frozenset(reasons.PRECEDENCE[: reasons.PRECEDENCE.index(reasons.FLAKY)])
 """What ends a judging at once; other evidence could only be less grave."""
 ENDING = frozenset({reasons.TIMEOUT, reasons.CRASH})
+UNTOLD = frozenset({reasons.INCOMPARABLE, reasons.OUTPUT_LIMIT})
+"""Of a call whose result has no bytes its test could not be told: that it failed says nothing."""
 RERUNS = 3
 """How often tests go on after one at which the candidate's process was lost."""
 SAID = 20
@@ -100,7 +102,7 @@ class Judging:
             return
         if not any(one.reason in ENDING for one in found.differences):
             await self._once_more(candidate_place)
-        if not found.grave:
+        if not found.differences:
             await self._in_process(place)
 
     # The tests, with the function in another process
@@ -133,7 +135,7 @@ class Judging:
 
     def _job(self, place: Place, mode: str, wanted: Mapping[str, float]) -> dict[str, Any]:
         baseline = self.baseline
-        return tests_job(
+        return job_of_tests(
             baseline.target,
             place.root,
             sources_of(place),
@@ -172,6 +174,7 @@ class Judging:
             return
         found.tests += 1
         calls = run.calls.get(name, [])
+        before = len(found.differences)
         if name not in baseline.unrepeatable:
             found.compared += len(calls)
             found.differences += of_test(name, baseline.expected[name], calls, self.options)
@@ -179,7 +182,7 @@ class Judging:
             found.differences.append(Difference(reasons.MISSING, name, "", "no call at all"))
         if test.outcome == "passed":
             found.passed += 1
-        else:
+        elif not any(one.reason in UNTOLD for one in found.differences[before:]):
             detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
             found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
 
@@ -220,11 +223,14 @@ class Judging:
     async def _once_more(self, place: Place) -> None:
         """Recorded and derived calls, in further processes: does it agree with the original, and with itself?"""
         recorded = self.baseline.recorded
+        failed_before = bool(self.found.differences)
+        repeats = max(1, self.options.repeats)
+        if failed_before:  # only whether it always fails is still to be known
+            recorded, repeats = [call for call in recorded if not call.derived], 1
         if not recorded:
             return
-        failed_before = bool(self.found.differences)
         runs = []
-        seeds = [SEEDS[(index + 1) % len(SEEDS)] for index in range(max(1, self.options.repeats))]
+        seeds = [SEEDS[(index + 1) % len(SEEDS)] for index in range(repeats)]
         for seed in seeds:
             run = await self._replayed(place, recorded, seed)
             runs.append(run)
@@ -354,8 +360,8 @@ class Judging:
                 self._compare_calls_here(run, name, test.printed)
 
     def _compare_calls_here(self, run: TestRun, name: str, printed: tuple[str, ...]) -> None:
-        expected = [call for call in baseline_calls(self.baseline.here[name])]
-        calls = [call for call in baseline_calls(run.calls.get(name, []))]
+        expected = _comparable(self.baseline.here[name])
+        calls = _comparable(run.calls.get(name, []))
         if len(self.baseline.here[name]) != len(run.calls.get(name, [])):
             self.found.differences.append(Difference(reasons.MISSING, name, "", "calls are missing, or are more"))
         elif len(expected) == len(calls):
@@ -418,8 +424,7 @@ class Judging:
         return Judgement(reason, detail, receipt, tuple(ordered))
 
 
-def baseline_calls(calls: Sequence[Any]) -> list[Any]:
-    """Those that can be compared."""
+def _comparable(calls: Sequence[Call]) -> list[Call]:
     return [call for call in calls if call.kind not in ("unfit", "incomparable")]
 
 

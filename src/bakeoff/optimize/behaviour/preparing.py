@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff import __version__
-from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, serve_job, tests_job
+from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, serve_job, job_of_tests
 from bakeoff.optimize.behaviour.compare import DIGEST, same
 from bakeoff.optimize.behaviour.deriving import derive
 from bakeoff.optimize.behaviour.errors import BehaviourError
@@ -25,6 +24,8 @@ from bakeoff.workspace.slot import Slot
 ROUNDS = 4
 """How often the original is asked again after calls were dropped, or tests lost."""
 SEEDS = (0, 1)
+FORMAT = 1
+"""Of what is kept of a discovery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,11 @@ class Preparing:
         self.peak = 0
 
     async def run(self) -> Baseline:
-        """See `Behaviour.prepare`."""
+        """See `Behaviour.prepare`.
+
+        Raises:
+            BehaviourError: no test reaches the function.
+        """
         self.source = await in_thread(read_source, self.slot, self.target)
         locate(self.source, self.target.qualname, str(self.target.path))
         self.doctests = b">>>" in self.source
@@ -100,7 +105,7 @@ class Preparing:
 
     def _kept(self, place: Place) -> Path:
         words = [
-            __version__, self.slot.base.snapshot.tree, str(self.target), list(self.options.tests), place.root,
+            FORMAT, self.slot.base.snapshot.tree, str(self.target), list(self.options.tests), place.root,
             self.stage.facts.get("executable"), self.stage.facts.get("python"), self.stage.facts.get("pytest"),
         ]  # fmt: skip
         digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
@@ -136,7 +141,7 @@ class Preparing:
 
     def _job(self, place: Place, mode: str, **more: Any) -> dict[str, Any]:
         more.setdefault("doctests", self.doctests)
-        return tests_job(self.target, place.root, sources_of(place), self.options, mode, **more)
+        return job_of_tests(self.target, place.root, sources_of(place), self.options, mode, **more)
 
     # What they see
 
@@ -243,12 +248,16 @@ class Preparing:
     # Which calls are made once more
 
     async def _record(self, baseline: Baseline, place: Place) -> None:
-        """Choose calls, derive others from them, and find out what the original gives when they are made by themselves."""
+        """Choose calls, derive others, and find out what the original gives when they are made by themselves."""
         chosen = _chosen(baseline, self.options.recorded)
         limit = self.options.time_limit
         asked = [(before, limit(seconds), False) for before, seconds in chosen]
         if self.options.inputs == DERIVED and self.options.derived and chosen:
-            made = await derive([before for before, _ in chosen], self.options.derived)
+            made = await derive(
+                [before for before, _ in chosen],
+                self.options.derived,
+                keep_first="." in self.target.qualname,
+            )
             asked += [(before, max(2.0, self.options.floor / 2), True) for before in made]
         raised = {call.type for calls in baseline.expected.values() for call in calls if call.kind == "raise"}
         raised |= {call.type for calls in baseline.here.values() for call in calls if call.kind == "raise"}

@@ -24,7 +24,8 @@ INSIDE = str(Path(__file__).with_name("inside"))
 START = """
 import importlib.util, json, sys
 root, descriptor, codec, inside, preload = sys.argv[1:]
-spec = importlib.util.spec_from_file_location("_bakeoff_inside", inside + "/__init__.py", submodule_search_locations=[inside])
+make = importlib.util.spec_from_file_location
+spec = make("_bakeoff_inside", inside + "/__init__.py", submodule_search_locations=[inside])
 sys.modules["_bakeoff_inside"] = module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from _bakeoff_inside.server import main

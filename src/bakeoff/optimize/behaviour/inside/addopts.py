@@ -28,9 +28,10 @@ def kept_options(root: str) -> list[str]:
             index += 1
             if not (name == "-p" and value.removeprefix("no:") in DROPPED):
                 found += [name, value]
+        elif word[:2] == "-p" and word[2:].removeprefix("no:") in DROPPED:
+            continue
         elif (name in VALUED and equals) or word in PLAIN or (word[:2] in ("-W", "-p") and len(word) > 2):
-            if not (word[:2] == "-p" and word[2:].removeprefix("no:") in DROPPED):
-                found.append(word)
+            found.append(word)
     return found
 
 

@@ -51,7 +51,7 @@ def unpack(header: bytes, body: bytes) -> Frame:
     try:
         found, lengths = json.loads(header)
         if not isinstance(found, dict) or sum(lengths) != len(body) or any(length < 0 for length in lengths):
-            raise ValueError("lengths")
+            raise BrokenFrame("lengths that do not fit")
         parts, start = [], 0
         for length in lengths:
             parts.append(body[start : start + length])
@@ -69,10 +69,7 @@ def send(link: socket.socket, header: dict[str, Any], parts: list[bytes] | tuple
 def receive(link: socket.socket, deadline: float | None = None) -> Frame | None:
     """The next frame; None at the end.
 
-    Raises:
-        LateFrame: it did not come before the deadline (of `time.monotonic`).
-
-    Passes on BrokenFrame.
+    Passes on LateFrame: it did not come before the deadline (of `time.monotonic`). Passes on BrokenFrame.
     """
     head = _exactly(link, HEAD.size, deadline)
     if head is None:
@@ -86,6 +83,11 @@ def receive(link: socket.socket, deadline: float | None = None) -> Frame | None:
 
 
 def _exactly(link: socket.socket, size: int, deadline: float | None, clock: Any = time.monotonic) -> bytes | None:
+    """So many bytes; None at the end.
+
+    Raises:
+        LateFrame: they did not come in time.
+    """
     data = bytearray()
     while len(data) < size:
         if deadline is not None:

@@ -214,7 +214,12 @@ class Proxy:
     def _given(
         self, index: int, header: dict[str, Any], parts: list[bytes], before: bytes, sent: list[Any], call: Any
     ) -> Any:
-        """Let the caller have what came of the call."""
+        """Let the caller have what came of the call.
+
+        Raises:
+            ValueError: never: it is caught here.
+            RuntimeError: what came cannot be made here.
+        """
         try:
             self._print(parts[3:])
             if header["kind"] == "return":
@@ -286,6 +291,7 @@ class Proxy:
 
     def _warn(self, warned: list[list[str]]) -> None:
         for module, name, text in warned:
+            category: Any = UserWarning
             try:
                 category = functools.reduce(getattr, name.split("."), importlib.import_module(module))
                 if not (isinstance(category, type) and issubclass(category, Warning)):

@@ -27,7 +27,11 @@ TAMPERED = "_bakeoff_codec"
 
 
 def load_codec(folder: str) -> Any:
-    """The codec under a name of our own, wholly."""
+    """The codec under a name of our own, wholly.
+
+    Raises:
+        ImportError: there is none.
+    """
     place = os.path.join(folder, "__init__.py")
     spec = importlib.util.spec_from_file_location(TAMPERED, place, submodule_search_locations=[folder])
     if spec is None or spec.loader is None:
@@ -99,9 +103,9 @@ def _work(header: dict[str, Any], overrides: dict[str, bytes], codec: Any, untou
     plan = header["plan"]
     os.environ.clear()
     os.environ.update(header["variables"])
-    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = open(1, "w", buffering=1, closefd=False)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)  # type: ignore[misc]
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", buffering=1, closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)  # type: ignore[misc]  # noqa: SIM115
     sys.dont_write_bytecode = True
     sys.argv[:] = ["pytest"]
     reseed()

@@ -125,8 +125,8 @@ def _printed(stream: int, start: int) -> bytes:
     for name in ("stdout", "stderr"):
         try:
             getattr(sys, name).flush()
-        except BaseException:
-            continue  # it is the code's own by now
+        except BaseException:  # noqa: S110 - it is the code's own by now
+            pass
     size = os.fstat(stream).st_size - start
     return os.pread(stream, size, start) if size > 0 else b""
 

@@ -98,6 +98,9 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     """Run them; what there is to say at the end.
 
     Args:
+        report: where it is told.
+        link: the candidate's process, where there is one.
+        codec: the module.
         job: `root`, `target` (path, qualname), `mode`, `fit`, `wanted`, `arguments`, `overrides`, `timeout`,
             `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`.
     """

@@ -11,7 +11,7 @@ ATOMS = (type(None), bool, int, float, complex, str, bytes, range, type)
 
 
 def nodes(value: Any) -> list[Any]:
-    """What can be changed in a value, in an order that depends on the value alone; the elements of sets are left out."""
+    """What can be changed in a value, in an order that depends on the value alone; without the elements of sets."""
     found: list[Any] = []
     seen: set[int] = set()
     kept: list[Any] = []
@@ -69,7 +69,8 @@ def _parts(item: Any) -> Iterator[Any]:
             yield key
             yield dict.__getitem__(item, key)
     elif isinstance(item, (list, tuple, deque)):
-        yield from type(item).__iter__(item)
+        base: Any = next(kind for kind in (list, tuple, deque) if isinstance(item, kind))
+        yield from base.__iter__(item)
     elif _is_array(item):
         if item.dtype == object:
             yield from item.ravel().tolist()

@@ -145,6 +145,7 @@ class _Inside:
         self.held: int | None = None
         self.streams: list[int] = []
         self.peak = 0
+        self.inherited = 0
 
     def begin(self) -> None:
         """Build the place, have the work done in it, watch, tell. Never returns."""
@@ -157,6 +158,7 @@ class _Inside:
             self.streams = [os.memfd_create(name, 0) for name in ("out", "err")]
             if self.apart:
                 kernel.prctl(kernel.PR_DUMPABLE, 0)
+            self.inherited = _resident("self") if self.apart and plan["proc"] else 0
             worker = kernel.in_child(self._become)
             for descriptor in self.given:
                 os.close(descriptor)
@@ -234,7 +236,7 @@ class _Inside:
                 return "disk"
         if not self.apart:
             return ""
-        count, memory, descriptors = _usage(worker)
+        count, memory, descriptors = _usage(worker, self.inherited)
         self.peak = max(self.peak, memory)
         if count > bounds.processes:
             return "processes"
@@ -282,18 +284,27 @@ def _reap(worker: int) -> int | None:
             return None
 
 
-def _usage(worker: int) -> tuple[int, int, int]:
-    """Threads and bytes of all processes but this one, open descriptors of the worker."""
-    threads = memory = descriptors = 0
+def _resident(name: str) -> int:
+    """Bytes of a process that are not of files."""
+    with open(f"/proc/{name}/statm", "rb") as file:
+        fields = file.read().split()
+    return (int(fields[1]) - int(fields[2])) * watch.PAGE
+
+
+def _usage(worker: int, inherited: int) -> tuple[int, int, int]:
+    """Threads and bytes of all processes but this one, open descriptors of the worker.
+
+    What all have from the server that forked, `inherited` bytes, is counted once.
+    """
+    threads = descriptors = 0
+    memory = inherited
     own = os.getpid()
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == own:
             continue
         try:
             threads += len(os.listdir(f"/proc/{name}/task"))
-            with open(f"/proc/{name}/statm", "rb") as file:
-                fields = file.read().split()
-            memory += (int(fields[1]) - int(fields[2])) * watch.PAGE
+            memory += max(0, _resident(name) - inherited)
             if int(name) == worker:
                 descriptors = len(os.listdir(f"/proc/{name}/fd"))
         except (OSError, IndexError, ValueError):

@@ -89,7 +89,7 @@ def _own_temp(size: int) -> None:
 
 
 def _show_own(lower: str, at: str, links: Mapping[str, str]) -> int:
-    """Show `lower` at `at` with a layer for changes over it; returns a descriptor of the folder that holds the layer."""
+    """Show `lower` at `at` under a layer for changes; returns a descriptor of the folder that holds the layer."""
     opened = {path: os.open(OLD + source, os.O_PATH | os.O_CLOEXEC) for path, source in links.items()}
     _folder(NEW + at)
     options = f"lowerdir={OLD}{lower},upperdir={OWN}/upper,workdir={OWN}/work,userxattr"

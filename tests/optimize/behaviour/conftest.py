@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bakeoff.optimize.behaviour.baseline import Baseline
+from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
+from bakeoff.optimize.behaviour.judgement import Judgement
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.target import parse_target
+from bakeoff.settings import Settings, SlotSettings
+from bakeoff.workspace.workspace import Workspace, open_workspace
+
+
+@pytest.fixture(params=["asyncio"], scope="module")
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@dataclass
+class Judge:
+    """Judges candidates for one function of one project."""
+
+    workspace: Workspace
+    behaviour: Behaviour
+    baseline: Baseline
+
+    async def __call__(self, source: str | bytes, path: str | None = None, **more: bytes | None) -> Judgement:
+        content = source if isinstance(source, bytes) else source.encode()
+        files: dict[str, bytes | None] = {path or str(self.baseline.target.path): content, **more}
+        async with self.workspace.lease() as slot:
+            slot.disposable = True
+            return await self.behaviour.judge(slot, self.baseline, Candidate("test", files))
+
+
+def write_project(root: Path, files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    identity = ["-c", "user.name=Some User", "-c", "user.email=user@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+
+@asynccontextmanager
+async def judging(
+    root: Path, files: Mapping[str, str], target: str, *, slots: int = 2, kind: str = "auto", **options: object
+) -> AsyncIterator[Judge]:
+    """A project, and what judges candidates for a function of it."""
+    if not (root / ".git").exists():
+        root.mkdir(exist_ok=True)
+        write_project(root, files)
+    options.setdefault("floor", 3.0)
+    settings = Settings(slots=SlotSettings(kind=kind))  # type: ignore[arg-type]
+    chosen = BehaviourOptions(**options)  # type: ignore[arg-type]
+    async with open_workspace(root, settings, "run", slots=slots) as workspace, open_behaviour(chosen) as behaviour:
+        async with workspace.lease() as slot:
+            slot.disposable = True
+            baseline = await behaviour.prepare(slot, parse_target(target))
+        yield Judge(workspace, behaviour, baseline)
+
+
+@pytest.fixture
+def leftovers() -> Callable[[], list[str]]:
+    """Processes that descend from this one, or carry a server's name."""
+
+    def look() -> list[str]:
+        found = []
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    words = Path(f"/proc/{name}/cmdline").read_bytes()
+                    parent = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1]
+                except OSError:
+                    continue
+                if b"_bakeoff_inside" in words and (parent == str(os.getpid()) or parent == "1"):
+                    found.append(name)
+        return found
+
+    return look
