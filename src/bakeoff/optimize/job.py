@@ -160,13 +160,13 @@ class _Job:
         )
         async with open_behaviour(asked) as checker:
             baseline = await self._baseline(run, workspace, checker, lock)
-            judge = SlotJudge(workspace, checker, baseline, lock, options)
+            judge = SlotJudge(workspace, checker, baseline, lock, options, original.files, definition.is_async)
             pipeline = Pipeline(
                 run,
                 judge,
                 self._sources(workspace, run),
                 context,
-                lambda paths: original.files(paths),
+                original.files,
                 refinements=options.refinements,
                 warn=self._warn,
             )

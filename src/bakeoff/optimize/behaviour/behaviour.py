@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+from bakeoff.engine.process import Command
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.judging import Judging
@@ -57,6 +58,24 @@ class Behaviour:
         Passes on BehaviourError: no server can be started.
         """
         return await Judging(self._stage, slot, baseline, candidate).run()
+
+    async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
+        """The project's interpreter in the slot's sandbox, as a command that arguments are still to be added to.
+
+        Args:
+            slot: where.
+            memory: bytes that each of its processes may take.
+            reads: places that it may see besides.
+            env: further variables.
+
+        Passes on BehaviourError: there is none. Passes on SandboxError.
+        """
+        return await self._stage.interpreter(slot, memory, reads, env)
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """Modules of other projects that the target's needs."""
+        return self._stage.preload
 
     async def close(self) -> None:
         """End all processes."""

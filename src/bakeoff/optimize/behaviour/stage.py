@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
 
+from bakeoff.engine.process import Command
 from bakeoff.optimize.behaviour.evaluation import Place
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
@@ -144,6 +145,16 @@ class Stage:
             "descriptors": descriptors,
         }
         return Place(told, root, self._inside(slot, root, temp), bounds, apart)
+
+    async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
+        """See `Behaviour.interpreter`."""
+        await self.ready(slot)
+        limits = Limits(
+            memory=memory, processes=PROCESSES, cpu=3600, file=self.options.disk, shared=64 << 20, seconds=None
+        )
+        box = await sandbox(slot, SandboxPolicy(self.options.level, limits=limits))
+        places = [path for path in self.facts.get("places", ()) if not _below(path, slot.path)]
+        return box.command([self._python or ""], env=env, reads=[*reads, *places])
 
     def _inside(self, slot: Slot, root: str, temp: str) -> dict[str, str]:
         """The environment of evaluations: the slot's, with its places as they are seen."""
