@@ -169,8 +169,8 @@ def _print_ending(
 def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None]) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
     base = found.baseline or {}
-    out(f"  shown by {counted(int(base.get('tests', 0)), 'test')}, {counted(int(base.get('calls', 0)), 'call')} in them, "
-        f"{base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived")  # fmt: skip
+    tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
+    out(f"  shown by {tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived")
     if winner.candidate.note:
         out(f"  {winner.candidate.note}")
     if winner.candidate.assumes:

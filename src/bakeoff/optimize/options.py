@@ -61,5 +61,7 @@ class OptimizeOptions:
     def from_json(cls, kept: Mapping[str, Any]) -> OptimizeOptions:
         """What `to_json` gave; what a later version added has its default."""
         names = {field.name for field in fields(cls)}
-        found = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
+        found: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
+        }
         return cls(**{name: value for name, value in found.items() if name in names})

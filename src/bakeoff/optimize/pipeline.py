@@ -108,7 +108,11 @@ class Pipeline:
     async def _listen(
         self, group: WorkGroup, source: Source, what: str, ask: Callable[[], AsyncIterator[Candidate]]
     ) -> None:
-        """Take what a source gives until it has given all; one that fails ends nothing but itself."""
+        """Take what a source gives until it has given all; one that fails ends nothing but itself.
+
+        Raises:
+            BakeoffError: what the user brought cannot be taken.
+        """
         path = f"source:{source.name}/{what}"
         try:
             if self.run.find(path) is None:

@@ -1,4 +1,4 @@
-"""Source `given`: what the user brings. Whole files replace the target's file, patches and commits are taken as they are."""
+"""Source `given`: what the user brings. Files replace the target's file; patches and commits are taken as they are."""
 
 from __future__ import annotations
 
@@ -68,20 +68,20 @@ class Given:
 
     async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
         """Nothing: they are the user's."""
-        for nothing in ():
-            yield nothing
+        return
+        yield
 
     async def refine(
         self, context: Context, winners: Sequence[Candidate], profile: Sequence[ProfileLine]
     ) -> AsyncIterator[Candidate]:
         """Nothing."""
-        for nothing in ():
-            yield nothing
+        return
+        yield
 
     async def adapt(self, context: Context, lineage: Sequence[Candidate]) -> AsyncIterator[Candidate]:
         """Nothing."""
-        for nothing in ():
-            yield nothing
+        return
+        yield
 
 
 def check_given(files: Sequence[str]) -> None:
