@@ -10,6 +10,7 @@ from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.sources.source import ProfileLine
 
 ORIGINAL = 0
 """Number of the code as it is."""
@@ -114,3 +115,8 @@ def judgement_of(record: Record) -> Judgement:
     return Judgement(
         kept["reason"], kept["detail"], kept["receipt"], tuple(Difference(*each) for each in kept["differences"])
     )
+
+
+def profile_of(record: Record) -> tuple[ProfileLine, ...]:
+    """The lines that a profile's node has."""
+    return tuple(ProfileLine(*row) for row in record.output["lines"])

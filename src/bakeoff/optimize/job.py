@@ -24,9 +24,8 @@ from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant
-from bakeoff.optimize.judging import SlotJudge, prepared
+from bakeoff.optimize.judging import SlotJudge, prepared, write_files
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.pipeline import BENCH, Pipeline
 from bakeoff.optimize.sources.given import Given, check_given
@@ -134,7 +133,7 @@ class _Job:
         ) as workspace:
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
             try:
-                winner = await self._winner(run, workspace)
+                winner = await self._winner(run, workspace, spawner)
             finally:
                 for text in workspace.warnings:
                     self._warn(text)
@@ -143,7 +142,7 @@ class _Job:
                 facts["result"] = await self._keep(run, workspace, winner)
             return Ending(RunStatus.COMPLETED, None, facts)
 
-    async def _winner(self, run: Run, workspace: Workspace) -> Entrant | None:
+    async def _winner(self, run: Run, workspace: Workspace, spawner: Spawner) -> Entrant | None:
         options, lock = self.options, BenchLock()
         original = _Original(workspace)
         source = await in_thread(original.content, str(self.target.path))
@@ -160,7 +159,7 @@ class _Job:
         )
         async with open_behaviour(asked) as checker:
             baseline = await self._baseline(run, workspace, checker, lock)
-            judge = SlotJudge(workspace, checker, baseline, lock, options, original.files, definition.is_async)
+            judge = SlotJudge(workspace, checker, baseline, lock, options, spawner, original.files, definition.is_async)
             pipeline = Pipeline(
                 run,
                 judge,
@@ -199,7 +198,7 @@ class _Job:
 
         async def work(_: int) -> Outcome:
             async with workspace.lease() as slot:
-                await in_thread(_write, slot.outside, winner.candidate)
+                await in_thread(write_files, slot.outside, winner.candidate)
                 made = await slot.commit(f"candidate-{winner.number}", f"optimise {self.target}, run {run.root.name}")
             return Outcome(output={"ref": made.ref, "commit": made.commit, "judged": made.commit})
 
@@ -226,13 +225,3 @@ class _Original:
     def files(self, paths: Iterable[str]) -> dict[str, bytes | None]:
         """Of several files."""
         return {path: self.content(path) for path in paths}
-
-
-def _write(root: Path, candidate: Candidate) -> None:
-    for path, content in candidate.files.items():
-        place = root / path
-        if content is None:
-            place.unlink(missing_ok=True)
-        else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from bakeoff.engine.process import Command, Processes
 from bakeoff.judge.timing.bench import Input
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.parent import READS, Code, place
@@ -15,7 +18,10 @@ from bakeoff.optimize.behaviour.behaviour import Behaviour
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.profiling import profile
+from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.target import Target
+from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
@@ -33,6 +39,7 @@ class SlotJudge:
         baseline: of the original.
         lock: on the machine's processors.
         options: what was asked for.
+        processes: runs profiles.
         contents: of files of the snapshot, by path.
         is_async: whether the target is.
     """
@@ -42,6 +49,7 @@ class SlotJudge:
     baseline: Baseline
     lock: BenchLock
     options: OptimizeOptions
+    processes: Processes
     contents: Callable[[Iterable[str]], Mapping[str, bytes | None]]
     is_async: bool = False
 
@@ -59,8 +67,7 @@ class SlotJudge:
         original = {path: content for path, content in self.contents(names).items() if content is not None}
         async with self.workspace.lease() as slot:
             slot.disposable = True
-            memory = max(LEAST_MEMORY, 4 * baseline.peak)
-            command = await self.checker.interpreter(slot, memory, READS, {"PYTHONHASHSEED": "0"})
+            command = await self._interpreter(slot, READS)
             code = Code(
                 baseline.module,
                 baseline.target.qualname,
@@ -80,6 +87,24 @@ class SlotJudge:
             )
         return {int(name): speed for name, speed in raced.speeds.items()}
 
+    async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
+        """Passes on WorkspaceError and SandboxError: there is no place for it."""
+        baseline, path = self.baseline, str(self.baseline.target.path)
+        async with self.workspace.lease() as slot, self.lock.working():
+            slot.disposable = True
+            if candidate is not None:
+                await in_thread(write_files, slot.outside, candidate)
+            command = await self._interpreter(slot, profile.READS)
+            folders = [os.path.join(slot.path, folder) for folder in self._folders(slot)]
+            calls = [call.before for call in baseline.recorded if not call.derived]
+            job = profile.job_of(baseline.module, baseline.target.qualname, folders, self.is_async, calls)
+            source = baseline.source if candidate is None else candidate.files.get(path) or baseline.source
+            return await profile.profiled(self.processes, command, slot.temp, job, source)
+
+    async def _interpreter(self, slot: Slot, reads: Sequence[str]) -> Command:
+        memory = max(LEAST_MEMORY, 4 * self.baseline.peak)
+        return await self.checker.interpreter(slot, memory, reads, {"PYTHONHASHSEED": "0"})
+
     def _folders(self, slot: Slot) -> list[str]:
         """Where the tests import from, relative to the project's root."""
         found = []
@@ -89,6 +114,17 @@ class SlotJudge:
                     found.append(path[len(root) + 1 :])
                     break
         return list(dict.fromkeys(found))
+
+
+def write_files(root: Path, candidate: Candidate) -> None:
+    """Put a candidate's files into a tree. Blocks."""
+    for path, content in candidate.files.items():
+        place = root / path
+        if content is None:
+            place.unlink(missing_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
 
 
 async def prepared(workspace: Workspace, checker: Behaviour, target: Target, lock: BenchLock) -> Baseline:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import anyio
@@ -21,9 +21,9 @@ from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement
+from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement, profile_of
 from bakeoff.optimize.normalise import fingerprint
-from bakeoff.optimize.sources.source import Context, Failure, Source
+from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
 
 BENCH = "bench"
 """The lane of whoever measures."""
@@ -41,6 +41,10 @@ class Judge(Protocol):
 
     async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
         """How fast they are, by number."""
+        ...
+
+    async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
+        """Where the time of a candidate goes, or of the original."""
         ...
 
 
@@ -85,12 +89,26 @@ class Pipeline:
 
         Passes on BakeoffError: something a person has to mend.
         """
+        self.context = replace(self.context, profile=await self._profile(ORIGINAL))
         async with work_group() as group:
             await self._take_up(group)
             for source in self.sources:
                 self._ask(group, source, "propose", lambda source=source: source.propose(self.context))  # type: ignore[misc]
             await self._conduct(group)
+        if self.champion is not None:
+            await self._profile(self.champion.number)
         return self.champion
+
+    async def _profile(self, number: int) -> Sequence[ProfileLine]:
+        """Where the time of a candidate goes, or of the original."""
+        candidate = None if number == ORIGINAL else self.entrants[number].candidate
+
+        async def work(_: int) -> Outcome:
+            lines = await self.judge.profile(candidate)
+            return Outcome(output={"lines": [[line.line, line.hits, line.seconds, line.text] for line in lines]})
+
+        record = await self.run.leaf(f"profile:{number}", "profile", work, lanes=(TESTS,))
+        return profile_of(record)
 
     # Candidates come.
 
@@ -233,13 +251,14 @@ class Pipeline:
         before = self.champion
         self.champion = max(winners, key=_lower_bound, default=None)
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
-            self._refine(group, sorted(winners, key=_lower_bound, reverse=True))
+            profile = await self._profile(self.champion.number)
+            self._refine(group, sorted(winners, key=_lower_bound, reverse=True), profile)
 
     def _next(self, what: str) -> int:
         self._rounds[what] = self._rounds.get(what, 0) + 1
         return self._rounds[what]
 
-    def _refine(self, group: WorkGroup, winners: Sequence[Entrant]) -> None:
+    def _refine(self, group: WorkGroup, winners: Sequence[Entrant], profile: Sequence[ProfileLine]) -> None:
         """Winners go back to all sources; a line that was refined already goes on as a line."""
         round_ = self._rounds["refine"]
         lineage = self._lineage(winners[0])
@@ -249,7 +268,7 @@ class Pipeline:
                 continue
             candidates = [entrant.candidate for entrant in winners]
             self._ask(group, source, f"refine:{round_}",
-                      lambda s=source, c=candidates: s.refine(self.context, c, self.context.profile))  # type: ignore[misc]  # fmt: skip
+                      lambda s=source, c=candidates: s.refine(self.context, c, profile))  # type: ignore[misc]  # fmt: skip
 
     def _lineage(self, entrant: Entrant) -> list[Candidate]:
         by_id = {other.candidate.id: other.candidate for other in self.entrants.values()}
