@@ -1,7 +1,7 @@
 """Versions of a function against the original: calibrated, raced, and the best one measured again.
 
-    raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
-    raced.winner, raced.speeds["candidate"].speedup
+raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
+raced.winner, raced.speeds["candidate"].speedup
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import anyio.to_thread
 from bakeoff.judge.timing.bench import MOST_REPEATS, Bench, Input, Known, Plan
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
-from bakeoff.judge.timing.field import Field
+from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
-from bakeoff.judge.timing.speed import FASTER, UNDECIDED, Calibration, Speed
+from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 
 SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
@@ -82,7 +82,7 @@ async def race(
     original: Mapping[str, bytes],
     contenders: Mapping[str, Files],
     inputs: Sequence[Input],
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: Options = Options(),
     *,
     lock: BenchLock | None = None,
     kept: Mapping[str, Speed] | None = None,
@@ -103,8 +103,7 @@ async def race(
         kept: verdicts of an earlier race that was interrupted; these contenders are not measured again.
         told: awaited with each verdict as soon as it is final, so that it can be kept.
 
-    Raises:
-        TimingError: nothing can be measured, or a contender changes what is not Python.
+    Passes on TimingError: nothing can be measured, or a contender changes what is not Python.
     """
     speeds = dict(kept or {})
     left = [name for name in contenders if name not in speeds]
@@ -213,7 +212,8 @@ class _Race:
 
     def selected(self, name: str, evidence: Evidence, contest: Field) -> Speed:
         """What the selection says of a contender."""
-        verdict = evidence.decide(self.floor) or (UNDECIDED, contest.out.get(name, "the time is over"))
+        why = contest.out.get(name, "the time is over")
+        verdict = evidence.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
         return self.speed(verdict, evidence, remeasured=False)
 
     async def final(self, name: str, plan: Plan | None, alpha: float) -> bool:
