@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ import anyio.to_thread
 
 from bakeoff.judge.timing.bench import MOST_REPEATS, Bench, Input, Known, Plan
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
+from bakeoff.judge.timing.block import in_block
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
@@ -72,6 +72,16 @@ class Raced:
     winner: str | None
     calibration: Calibration | None
 
+    @classmethod
+    def of(cls, speeds: Mapping[str, Speed], calibration: Calibration | None) -> Raced:
+        """With the winner that follows from the verdicts."""
+        won = {
+            name: speed.speedup.estimate
+            for name, speed in speeds.items()
+            if speed.verdict == FASTER and speed.remeasured and speed.speedup is not None
+        }
+        return cls(speeds, max(won, key=won.__getitem__, default=None), calibration)
+
 
 Told = Callable[[str, Speed], Awaitable[None]]
 
@@ -121,8 +131,7 @@ async def race(
                 await anyio.to_thread.run_sync(bench.close)
         speeds.update(running.speeds)
         calibration = running.calibration
-    won = {name: s.speedup.estimate for name, s in speeds.items() if s.verdict == FASTER and s.remeasured and s.speedup}
-    return Raced({name: speeds[name] for name in contenders}, max(won, key=won.__getitem__, default=None), calibration)
+    return Raced.of({name: speeds[name] for name in contenders}, calibration)
 
 
 def _check(name: str, files: Files) -> None:
@@ -307,25 +316,5 @@ class _Race:
         )  # fmt: skip
 
     async def block(self, work: Callable[[], Result]) -> Result:
-        """Measure for a moment, in a thread, alone on the machine.
-
-        Cancelled, the processes are killed, and the thread has ended.
-        """
-        begun, ended = threading.Event(), threading.Event()
-
-        def body() -> Result:
-            begun.set()
-            try:
-                return work()
-            finally:
-                ended.set()
-
-        async with self.lock.measuring():
-            try:
-                return await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-            except anyio.get_cancelled_exc_class():
-                self.bench.kill()
-                if begun.is_set():  # one that begins later finds everything ended
-                    with anyio.CancelScope(shield=True):
-                        await anyio.to_thread.run_sync(ended.wait, limiter=anyio.CapacityLimiter(1))
-                raise
+        """Measure for a moment. Cancelled, the processes are killed, and the thread has ended."""
+        return await in_block(self.lock, work, self.bench.kill)
