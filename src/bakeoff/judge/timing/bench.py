@@ -106,13 +106,11 @@ class Bench:
         seconds: that one fork may take.
     """
 
-    def __init__(
-        self, place: Place, code: Code, contenders: Sequence[Files], seed: int, seconds: float = 30.0
-    ) -> None:
+    def __init__(self, place: Place, code: Code, contenders: Sequence[Files], seed: int, seconds: float = 30.0) -> None:
         self.place = place
         self.code = code
         self.contenders = contenders
-        self.chance = random.Random(seed)
+        self.chance = random.Random(seed)  # noqa: S311 - to be repeatable, not secret
         self.seconds = seconds
         self.cpu = place.cpus[-1] if place.cpus else None
         self.watch = LoadWatch(self.cpu)
@@ -157,7 +155,11 @@ class Bench:
         return parent
 
     def sample(self, contender: int, job: Job, *, parent: int | None = None) -> Sample:
-        """A sample; a parent that was lost is replaced, and its loss is the contender's doing."""
+        """A sample; a parent that was lost is replaced, and its loss is the contender's doing.
+
+        Raises:
+            Gone: all were ended.
+        """
         place = (self.turn if parent is None else parent) % len(self.parents)
         job = replace(job, depth=self.chance.randrange(13), seed=self.chance.randrange(1 << 30))
         try:
@@ -176,7 +178,11 @@ class Bench:
         return sample
 
     def round(self, plan: Plan, contenders: Sequence[int]) -> Round:
-        """One fork of each, in a random order, from the next parent."""
+        """One fork of each, in a random order, from the next parent.
+
+        Raises:
+            TimingError: the original does not give what it gave.
+        """
         taken = Round(plan.job(self.chance))
         self.turn += 1
         order = list(contenders)
@@ -243,7 +249,7 @@ class Bench:
         for sample in (first, again):
             if sample.failure is not None:
                 raise TimingError(f"the original cannot be timed: {sample.failure}: {sample.detail}")
-        if keep_files and [m for m in first.messages] != again.messages:
+        if keep_files and first.messages != again.messages:
             third = self.sample(0, replace(job, keep_files=False, force=force), parent=2)
             if third.messages == again.messages:
                 keep_files, first = False, third
@@ -255,7 +261,7 @@ class Bench:
             elif message != again.messages[place] or len(first.digests[place]) > 1:
                 dropped["another result each time"] += 1
             else:
-                taken = float(min(first.warm[place][0], again.warm[place][0]))
+                taken = float(min(sample.warm[place][0][0] for sample in (first, again)))
                 found.append(Known(given.call, given.fresh, message, taken))
         if not found:
             why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())

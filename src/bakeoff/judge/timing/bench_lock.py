@@ -72,7 +72,7 @@ class BenchLock:
         await anyio.lowlevel.checkpoint()
         ticket = self._draw()
         try:
-            while self._waits(ticket):
+            while self._waits(ticket):  # noqa: ASYNC110 - others are other processes
                 await anyio.sleep(self.look)
         except BaseException:
             ticket.remove()

@@ -13,8 +13,9 @@ from bakeoff.judge.timing.statistics import MedianSequence
 DECIDE, REPORT = 0.02, 0.05
 """How often a decision, and an interval that is shown, may be wrong; the looks in between included."""
 
-LONG = 5e6
-"""Nanoseconds of work in a fork from which a disturbed pair counts, by its processor time; shorter ones are dropped."""
+LONG = 1e6
+"""Nanoseconds of one call from which it counts although something else ran meanwhile, by its processor time. The fork
+says what that was, so the gain must show on the clock outside all the more."""
 
 HEAVY = 0.1
 """Share of the total from which an input is heavy."""
@@ -27,7 +28,7 @@ IMPORT_CALLS, IMPORT_LEAST = 1000, 1e6
 """The same for loading the module."""
 
 HIDDEN, HIDDEN_LEAST = 0.3, 30_000.0
-"""Time that passes outside and is not reported: the share of the alleged gain, and the nanoseconds, that are too much."""
+"""Time that passes outside and is not reported: the share of the alleged gain, and nanoseconds, that are too much."""
 AGREED = 0.5
 """The share of the alleged gain that may be unaccounted for at most, before it is believed."""
 RESOLVED = 1.5
@@ -73,9 +74,8 @@ class Evidence:
         self.ratio = MedianSequence(alpha, REPORT, *more)
         self.fresh, self.total, self.cold = (MedianSequence(alpha, REPORT) for _ in range(3))
         self.heavy = {place: MedianSequence(alpha / len(weights.heavy)) for place in weights.heavy}
-        self.hidden, self.gain, self.first, self.loading, self.saved, self.cpu = (
-            MedianSequence(alpha) for _ in range(6)
-        )
+        self.hidden, self.spent, self.unseen, self.gain = (MedianSequence(alpha) for _ in range(4))
+        self.first, self.loading, self.saved, self.cpu = (MedianSequence(alpha) for _ in range(4))
         self.dropped = 0
         self.failure: tuple[str, str] | None = None
 
@@ -84,14 +84,11 @@ class Evidence:
         if other.failure is not None:
             self.failure = self.failure or (other.failure, other.detail)
             return None
-        scale = [1.0, 1.0]
-        if not self.weights.waits and (original.disturbed or other.disturbed):
-            if self.weights.work < LONG:
-                self.dropped += 1
-                return None
-            scale = [sample.cpu / sample.wall for sample in (original, other)]
-        before = [taken * scale[0] for taken in original.per_call(job)]
-        after = [taken * scale[1] for taken in other.per_call(job)]
+        times = self._times(original, other, job)
+        if times is None:
+            self.dropped += 1
+            return None
+        before, after = times
         ratios = [math.log(one / two) for one, two in zip(before, after, strict=True)]
         ratio = mean(ratios)
         self.ratio.add(ratio)
@@ -100,24 +97,40 @@ class Evidence:
         self.total.add(math.log(sum(before) / sum(after)))
         for place, sequence in self.heavy.items():
             sequence.add(ratios[place])
-        self._besides(original, other, job)
         self.saved.add(mean([one - two for one, two in zip(before, after, strict=True)]))
+        gain = original.inside - other.inside
+        self.gain.add(float(gain))
+        self.hidden.add(float(other.outside - original.outside + gain))
+        spent = 1e9 * (_cpu(other) - _cpu(original)) + gain
+        self.spent.add(spent)
+        self.unseen.add(spent - max(0, other.load - original.load))
+        self._besides(original, other, job)
         return ratio
 
+    def _times(self, original: Sample, other: Sample, job: Job) -> tuple[list[float], list[float]] | None:
+        """Of one call on each input, of both, by the same clock."""
+        before, after = [], []
+        for place in range(len(job.inputs)):
+            one, two = (sample.quiet(place, job, self.weights.waits) for sample in (original, other))
+            if one is None or two is None:
+                if original.used(place, job) < LONG:
+                    return None
+                one, two = original.used(place, job), other.used(place, job)
+            before.append(one)
+            after.append(two)
+        return before, after
+
     def _besides(self, original: Sample, other: Sample, job: Job) -> None:
-        """First calls, loading, what is not accounted for."""
+        """First calls, loading, processor time."""
         if job.repeats:
             # Inputs of the second half: by then the code is warm, and only what it knows of an input is not.
             later = job.order[len(job.order) // 2 :]
-            self.cold.add(mean([math.log(original.cold[place] / other.cold[place]) for place in later]))
+            self.cold.add(mean([math.log(original.cold[place][0] / other.cold[place][0]) for place in later]))
         first = job.order[0]
-        self.first.add(float(other.cold[first] - original.cold[first]))
+        self.first.add(float(other.cold[first][0] - original.cold[first][0]))
         self.loading.add(float(other.load - original.load))
-        self.gain.add(float(original.inside - other.inside))
-        self.hidden.add(float(other.outside - other.inside - original.outside + original.inside))
-        cpus = [sample.facts.get("cpu_seconds") for sample in (original, other)]
-        if all(isinstance(cpu, float) and cpu > 0 for cpu in cpus):
-            self.cpu.add(math.log(cpus[0] / cpus[1]))
+        if _cpu(original) > 0 and _cpu(other) > 0:
+            self.cpu.add(math.log(_cpu(original) / _cpu(other)))
 
     def decide(self, floor: float) -> tuple[str, str] | None:
         """The verdict and why, as soon as there is one.
@@ -146,9 +159,10 @@ class Evidence:
             if sequence.high(alpha / len(self.heavy)) < 0:
                 slower = math.exp(-sequence.median)
                 return MIXED, f"input {place}, a heavy one, takes {slower:.3g} times as long"
-        if self.hidden.low(alpha) > max(HIDDEN * self.gain.median, HIDDEN_LEAST):
-            unseen = self.hidden.median / 1e3
-            return "tampering", f"{unseen:.0f} us more pass than it reports, of {self.gain.median / 1e3:.0f} us gained"
+        for clock, said in ((self.hidden, "pass"), (self.unseen, "of processor time are used")):
+            if clock.low(alpha) > max(HIDDEN * self.gain.median, HIDDEN_LEAST):
+                least, gain = clock.low(alpha) / 1e3, self.gain.median / 1e3
+                return "tampering", f"at least {least:.0f} us more {said} than it reports, of {gain:.0f} us gained"
         if len(self.cold) and self.ratio.low(alpha) - self.cold.high(alpha) > GAP:  # noqa: SIM102
             if self.cold.high(alpha) < self.ratio.median / 2:
                 cold, warm = math.exp(self.cold.median), math.exp(self.ratio.median)
@@ -161,25 +175,34 @@ class Evidence:
 
     def regard_anew(self) -> None:
         """Forget what was unaccounted for: from here on forks do more work."""
-        self.gain, self.hidden = MedianSequence(self.alpha), MedianSequence(self.alpha)
+        self.hidden, self.spent, self.unseen, self.gain = (MedianSequence(self.alpha) for _ in range(4))
 
     def more_work(self, floor: float) -> int:
         """How many times as much work a fork should do, where all that is missing is that the clock outside agrees."""
         if self.failure is not None or self.ratio.low(self.alpha) <= floor or len(self.gain) < 9 or self.agreed:
             return 1
-        room = AGREED * self.gain.median - self.hidden.median
-        if room <= 0:
-            return 2
-        return min(16, math.ceil(RESOLVED * self.hidden.spread / room))
+        needed = []
+        for clock in (self.hidden, self.spent):
+            room = AGREED * self.gain.median - clock.median
+            needed.append(math.ceil(RESOLVED * clock.spread / room) if room > 0 else 2)
+        return min(*needed, 16)
 
     @property
     def agreed(self) -> bool:
-        """Whether the clock outside bears out what it is said to gain; if not yet, more work in a fork makes it tell."""
-        return self.hidden.high(self.alpha) < AGREED * self.gain.median
+        """Whether the clock outside, or the kernel's account of processor time, bears out what it is said to gain.
+
+        The one is disturbed by whatever else runs, the other by what happened before the inputs came.
+        """
+        believed = AGREED * self.gain.median
+        return self.hidden.high(self.alpha) < believed or self.spent.high(self.alpha) < believed
 
     def speedup(self) -> Interval | None:
         """The figure that is shown."""
         return interval(self.ratio)
+
+
+def _cpu(sample: Sample) -> float:
+    return float(sample.facts.get("cpu_seconds") or 0.0)
 
 
 def interval(sequence: MedianSequence) -> Interval | None:

@@ -9,6 +9,7 @@ from bakeoff.judge.timing.statistics import MedianSequence
 
 PRUNE = 0.05
 """How often any contender may be dropped wrongly, over the whole race."""
+TOO_SLOW = "not fast enough"
 ALIKE = math.log(1.02)
 """Rivals closer than this are not worth telling apart."""
 
@@ -50,7 +51,7 @@ class Field:
                 known.add(ratios[one] - ratios[other])
         for name in names:
             if self.ratios[name].high(self.single) < self.floor:
-                self.drop(name, "not fast enough")
+                self.drop(name, TOO_SLOW)
         for (one, other), difference in self.rivals.items():
             if one in self.alive and other in self.alive:
                 if difference.high(self.paired) < 0:
@@ -72,8 +73,9 @@ class Field:
 
     @property
     def settled(self) -> bool:
-        """Whether more rounds are not worth their time: nobody is left, or the leader is fast enough and no rival is
-        better by more than what counts.
+        """Whether more rounds are not worth their time.
+
+        Nobody is left; or the leader is fast enough, and no rival is better by more than what counts.
         """
         leader = self.leader
         if not self.alive:

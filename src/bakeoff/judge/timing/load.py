@@ -79,9 +79,7 @@ class LoadWatch:
         clock: seconds.
     """
 
-    def __init__(
-        self, cpu: int | None, *, root: Path = ROOT, clock: Callable[[], float] = time.perf_counter
-    ) -> None:
+    def __init__(self, cpu: int | None, *, root: Path = ROOT, clock: Callable[[], float] = time.perf_counter) -> None:
         self.cpu = cpu
         self._root = root
         self._clock = clock

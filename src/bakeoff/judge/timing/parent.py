@@ -118,7 +118,7 @@ class Parent:
     def __init__(self, place: Place, code: Code, contenders: Sequence[Files], hash_seed: int, cpu: int | None) -> None:
         self.cpu = cpu
         self._killed = False
-        self._said = tempfile.TemporaryFile()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
         there: list[int] = []
         ours: list[int] = []
         try:
@@ -189,15 +189,14 @@ class Parent:
     def sample(self, contender: int, job: Job) -> Sample:
         """Measure a contender in a fresh fork.
 
-        Raises:
-            Gone: the parent ended meanwhile.
+        Passes on Gone: the parent ended meanwhile.
         """
         sample = Sample(contender)
         limit = time.monotonic() + 2 * job.seconds + PATIENCE
         order = {"contender": contender, "seed": job.seed, "seconds": job.seconds, "keep_files": job.keep_files}
         since = time.perf_counter_ns()
         self._send(order)
-        header, body = self._receive(limit)
+        header, _ = self._receive(limit)
         if "how" not in header:
             sample.load = time.perf_counter_ns() - since
             if "ready" in header:
@@ -211,7 +210,11 @@ class Parent:
         return sample
 
     def _timed(self, sample: Sample, job: Job, limit: float) -> dict[str, Any]:
-        """Send the inputs, wait for the report, check what it is; what the parent saw of the end."""
+        """Send the inputs, wait for the report, check what it is; what the parent saw of the end.
+
+        Raises:
+            Gone: it ended, or answers what it was not asked.
+        """
         token = secrets.token_hex(8)
         told = {
             "sizes": [len(data) for data in job.inputs], "calls": list(job.calls), "repeats": job.repeats,
@@ -243,7 +246,11 @@ class Parent:
             raise Gone("it does not listen") from None
 
     def _feed(self, data: bytes, limit: float) -> None:
-        """Write the inputs, unless the fork ends before it read them."""
+        """Write the inputs, unless the fork ends before it read them.
+
+        Raises:
+            Gone: nobody reads them.
+        """
         view = memoryview(data)
         poll = select.poll()
         poll.register(self._inputs, select.POLLOUT)

@@ -1,14 +1,13 @@
 """Versions of a function against the original: calibrated, raced, and the best one measured again.
 
-    raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
-    raced.winner, raced.speeds["candidate"].speedup
+raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
+raced.winner, raced.speeds["candidate"].speedup
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,10 +18,11 @@ import anyio.to_thread
 
 from bakeoff.judge.timing.bench import MOST_REPEATS, Bench, Input, Known, Plan
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
+from bakeoff.judge.timing.block import in_block
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
-from bakeoff.judge.timing.field import Field
+from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
-from bakeoff.judge.timing.speed import FASTER, UNDECIDED, Calibration, Speed
+from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 
 SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
@@ -72,6 +72,16 @@ class Raced:
     winner: str | None
     calibration: Calibration | None
 
+    @classmethod
+    def of(cls, speeds: Mapping[str, Speed], calibration: Calibration | None) -> Raced:
+        """With the winner that follows from the verdicts."""
+        won = {
+            name: speed.speedup.estimate
+            for name, speed in speeds.items()
+            if speed.verdict == FASTER and speed.remeasured and speed.speedup is not None
+        }
+        return cls(speeds, max(won, key=won.__getitem__, default=None), calibration)
+
 
 Told = Callable[[str, Speed], Awaitable[None]]
 
@@ -82,7 +92,7 @@ async def race(
     original: Mapping[str, bytes],
     contenders: Mapping[str, Files],
     inputs: Sequence[Input],
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: Options = Options(),
     *,
     lock: BenchLock | None = None,
     kept: Mapping[str, Speed] | None = None,
@@ -103,8 +113,7 @@ async def race(
         kept: verdicts of an earlier race that was interrupted; these contenders are not measured again.
         told: awaited with each verdict as soon as it is final, so that it can be kept.
 
-    Raises:
-        TimingError: nothing can be measured, or a contender changes what is not Python.
+    Passes on TimingError: nothing can be measured, or a contender changes what is not Python.
     """
     speeds = dict(kept or {})
     left = [name for name in contenders if name not in speeds]
@@ -122,8 +131,7 @@ async def race(
                 await anyio.to_thread.run_sync(bench.close)
         speeds.update(running.speeds)
         calibration = running.calibration
-    won = {name: s.speedup.estimate for name, s in speeds.items() if s.verdict == FASTER and s.remeasured and s.speedup}
-    return Raced({name: speeds[name] for name in contenders}, max(won, key=won.__getitem__, default=None), calibration)
+    return Raced.of({name: speeds[name] for name in contenders}, calibration)
 
 
 def _check(name: str, files: Files) -> None:
@@ -213,7 +221,8 @@ class _Race:
 
     def selected(self, name: str, evidence: Evidence, contest: Field) -> Speed:
         """What the selection says of a contender."""
-        verdict = evidence.decide(self.floor) or (UNDECIDED, contest.out.get(name, "the time is over"))
+        why = contest.out.get(name, "the time is over")
+        verdict = evidence.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
         return self.speed(verdict, evidence, remeasured=False)
 
     async def final(self, name: str, plan: Plan | None, alpha: float) -> bool:
@@ -307,25 +316,5 @@ class _Race:
         )  # fmt: skip
 
     async def block(self, work: Callable[[], Result]) -> Result:
-        """Measure for a moment, in a thread, alone on the machine.
-
-        Cancelled, the processes are killed, and the thread has ended.
-        """
-        begun, ended = threading.Event(), threading.Event()
-
-        def body() -> Result:
-            begun.set()
-            try:
-                return work()
-            finally:
-                ended.set()
-
-        async with self.lock.measuring():
-            try:
-                return await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-            except anyio.get_cancelled_exc_class():
-                self.bench.kill()
-                if begun.is_set():  # one that begins later finds everything ended
-                    with anyio.CancelScope(shield=True):
-                        await anyio.to_thread.run_sync(ended.wait, limiter=anyio.CapacityLimiter(1))
-                raise
+        """Measure for a moment. Cancelled, the processes are killed, and the thread has ended."""
+        return await in_block(self.lock, work, self.bench.kill)

@@ -10,6 +10,8 @@ from typing import Any
 
 from bakeoff.judge.codec import Malformed, explain
 
+OWN = 1.005
+"""What may pass, in processor time, before something else must have run. (The one is read around the other.)"""
 OVERHEAD = 1.05
 """Processor time above the time that passed, as a part of it, that one processor does not give."""
 
@@ -43,6 +45,10 @@ class Job:
     trace: bool = False
 
 
+Taken = tuple[int, int]
+"""Nanoseconds that passed, and that were used of the processor."""
+
+
 @dataclass(slots=True)
 class Sample:
     """What came of it. Times in nanoseconds.
@@ -53,9 +59,8 @@ class Sample:
         detail: in words.
         load: from asking for the fork until it had loaded the contender, on our clock.
         outside: from sending the inputs until the report was there, on our clock.
-        cold: of the first call on each input.
-        warm: of each batch of each input.
-        wall, cpu: of the batches together, by clocks of the fork.
+        cold: of the first call on each input: passed, and used of the processor by that thread.
+        warm: the same, of each batch of each input.
         waits: how often it gave up the processor by itself.
         messages: what the first call on each input gave.
         digests: of what the calls in batches gave.
@@ -69,10 +74,8 @@ class Sample:
     detail: str = ""
     load: int = 0
     outside: int = 0
-    cold: list[int] = field(default_factory=list)
-    warm: list[list[int]] = field(default_factory=list)
-    wall: int = 0
-    cpu: int = 0
+    cold: list[Taken] = field(default_factory=list)
+    warm: list[list[Taken]] = field(default_factory=list)
     waits: int = 0
     messages: list[bytes] = field(default_factory=list)
     digests: list[list[str]] = field(default_factory=list)
@@ -87,19 +90,27 @@ class Sample:
 
     @property
     def inside(self) -> int:
-        """All that was timed."""
-        return sum(self.cold) + sum(map(sum, self.warm))
+        """All that was timed; of what something else interrupted, only what was not."""
+        return sum(min(pair) for batches in (self.cold, *self.warm) for pair in batches)
 
-    @property
-    def disturbed(self) -> bool:
-        """Whether something else had the processor meanwhile, as far as the fork's clocks tell."""
-        return self.cpu > 0 and self.waits == 0 and abs(self.wall / self.cpu - 1) > 0.02
+    def quiet(self, place: int, job: Job, waits: bool) -> float | None:
+        """Nanoseconds of one call on an input, by its best batch; None where something else ran during all of them.
 
-    def per_call(self, job: Job) -> list[float]:
-        """Of one call on each input: the least of its batches, or of its only call."""
-        if not job.repeats:
-            return [float(taken) for taken in self.cold]
-        return [min(taken) / count for taken, count in zip(self.warm, job.calls, strict=True)]
+        Args:
+            place: of the input.
+            job: what was asked for.
+            waits: the code waits by itself, so that it cannot be told.
+        """
+        batches, count = self._batches(place, job)
+        return min((passed / count for passed, used in batches if waits or passed <= used * OWN), default=None)
+
+    def used(self, place: int, job: Job) -> float:
+        """Nanoseconds of processor time of one call on an input, by its best batch."""
+        batches, count = self._batches(place, job)
+        return max(1.0, min(used for _, used in batches) / count)
+
+    def _batches(self, place: int, job: Job) -> tuple[list[Taken], int]:
+        return (self.warm[place], job.calls[place]) if job.repeats else ([self.cold[place]], 1)
 
 
 def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> None:
@@ -109,24 +120,29 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
         if job.trace:
             sample.peak = int(header["peak"])
             return
-        sample.cold = [int(taken) for taken in header["cold"]]
-        sample.warm = [[int(taken) for taken in batches] for batches in header["warm"]]
-        sample.wall, sample.cpu, sample.waits = (int(header[name]) for name in ("wall", "cpu", "waits"))
+        sample.cold = [_taken(pair) for pair in header["cold"]]
+        sample.warm = [[_taken(pair) for pair in batches] for batches in header["warm"]]
+        sample.waits = int(header["waits"])
         sample.digests = [[str(digest) for digest in found[:4]] for found in header["digests"]]
         place = 0
         for size in header["sizes"]:
             sample.messages.append(body[place : place + int(size)])
             place += int(size)
         shape = [len(job.inputs)] * 4
-        if [len(sample.cold), len(sample.warm), len(sample.digests), len(sample.messages)] != shape:
-            raise ValueError("a report on other inputs")
-        if any(len(batches) != job.repeats for batches in sample.warm):
-            raise ValueError("a report on other batches")
-    except (KeyError, TypeError, ValueError) as failure:
+    except (KeyError, TypeError, ValueError, OverflowError) as failure:
         sample.fail("tampering", f"its report makes no sense: {failure}")
         return
-    if min(sample.cold, default=1) <= 0 or min((min(taken, default=1) for taken in sample.warm), default=1) <= 0:
+    if [len(sample.cold), len(sample.warm), len(sample.digests), len(sample.messages)] != shape:
+        sample.fail("tampering", "it reports on other inputs")
+    elif any(len(batches) != job.repeats for batches in sample.warm):
+        sample.fail("tampering", "it reports on other batches")
+    elif any(passed <= 0 for batches in (sample.cold, *sample.warm) for passed, _ in batches):
         sample.fail("tampering", "it reports calls that took no time")
+
+
+def _taken(pair: Any) -> Taken:
+    passed, used = pair
+    return int(passed), int(used)
 
 
 def inspect(sample: Sample, cpus: int | None) -> None:
@@ -147,7 +163,9 @@ def inspect(sample: Sample, cpus: int | None) -> None:
         sample.fail("process-leak", f"it left {facts['threads'] - 1} threads running")
     passed = (sample.load + sample.outside) / 1e9
     if cpus == 1 and facts.get("cpu_seconds", 0.0) > passed * OVERHEAD + 0.02:
-        sample.fail("tampering", f"{facts['cpu_seconds']:.3f} s of processor time within {passed:.3f} s of one processor")
+        sample.fail(
+            "tampering", f"{facts['cpu_seconds']:.3f} s of processor time within {passed:.3f} s of one processor"
+        )
 
 
 def ended(sample: Sample) -> None:

@@ -48,7 +48,7 @@ class MedianSequence:
     def __init__(self, *alphas: float) -> None:
         """Prepare for intervals that are wrong, ever, in at most these shares of cases."""
         self.values: list[float] = []
-        self._bounds = {alpha: (-math.inf, math.inf) for alpha in alphas}
+        self._bounds = dict.fromkeys(alphas, (-math.inf, math.inf))
 
     def add(self, value: float) -> None:
         """Take another value."""

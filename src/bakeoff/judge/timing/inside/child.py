@@ -1,4 +1,4 @@
-"""What happens in the fresh fork that times one contender: load it, wait for the inputs, call, report, wait for the end.
+"""What happens in the fresh fork that times one contender: load it, wait for the inputs, call, report, wait.
 
 Whatever the contender does to this process, its report is only a claim. The clock that counts is outside, runs from
 the moment the inputs are sent to the moment the report is there, and the inputs are not here before.
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    Clocks = tuple[Callable[[], int], Callable[[], int]]
+    Taken = tuple[int, int]
+
 CLOCKS = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "time", "time_ns", "process_time",
           "process_time_ns", "thread_time", "thread_time_ns", "sleep", "clock_gettime")  # fmt: skip
 LAZY = frozenset(map(id, (map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter("")),
@@ -41,14 +44,18 @@ class Child:
         self.inputs = inputs
         # Bound before any of the contender's code is there: replacing them in their modules changes nothing here.
         self.clock = time.perf_counter_ns
-        self.cpu = time.process_time_ns
+        # Of the thread: with a limit of processor time, Linux reads that of the process in steps of a tick.
+        self.cpu = time.thread_time_ns
+        self.clocks = self.clock, self.cpu
         self.write = frames.write
         self.before = _state()
 
     def run(self, order: dict[str, Any], files: dict[str, bytes | None]) -> None:
         """All of it; the caller ends the process."""
-        chance = random.Random(order["seed"])
-        blocks = [bytes(chance.randrange(16, 3000)) for _ in range(chance.randrange(61))]  # memory is never laid out alike
+        chance = random.Random(order["seed"])  # noqa: S311 - to be repeatable, not secret
+        blocks = [
+            bytes(chance.randrange(16, 3000)) for _ in range(chance.randrange(61))
+        ]  # memory is never laid out alike
         since, used = self.clock(), self.cpu()
         try:
             function = self.load(files)
@@ -66,11 +73,11 @@ class Child:
 
     def load(self, files: dict[str, bytes | None]) -> Callable[..., Any]:
         """The contender's function."""
-        sys.meta_path.insert(0, Overlay(self.setup["root"], files))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, Overlay(self.setup["root"], files))
         found: Any = importlib.import_module(self.setup["module"])
         for name in self.setup["qualname"].split("."):
             found = getattr(found, name)
-        return found if not self.setup["is_async"] else awaited(found)  # type: ignore[no-any-return]
+        return found if not self.setup["is_async"] else awaited(found)
 
     def section(self, function: Callable[..., Any], job: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Call it on all inputs: once each, then in batches; times in nanoseconds and what came out."""
@@ -83,19 +90,19 @@ class Child:
             return self.traced(function, trees)
         count = len(trees)
         call = forced if job["force"] else plain
-        cold, messages = [0] * count, [b""] * count
+        cold: list[Any] = [None] * count
+        messages = [b""] * count
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
-        since, used = self.clock(), self.cpu()
         for index in job["order"]:
             calls = [self.codec.build(trees[index])]
-            cold[index], outcomes = call(self.clock, function, calls)
+            cold[index], outcomes = call(self.clocks, function, calls)
             messages[index] = self.message(outcomes[0], calls[0])
         digests: list[list[str]] = [[] for _ in trees]
-        warm: list[list[int]] = [[] for _ in trees]
+        warm: list[list[Any]] = [[] for _ in trees]
         for repeat in range(job["repeats"]):
             for index in job["order"]:
                 calls = [self.codec.build(trees[index]) for _ in range(job["calls"][index])]
-                taken, outcomes = call(self.clock, function, calls)
+                taken, outcomes = call(self.clocks, function, calls)
                 warm[index].append(taken)
                 # All of the first batch, then any one of each.
                 places = range(len(calls)) if repeat == 0 else (job["seen"] % len(calls),)
@@ -104,8 +111,7 @@ class Child:
                     if digest not in digests[index]:
                         digests[index].append(digest)
         header = {
-            "cold": cold, "warm": warm, "wall": self.clock() - since, "cpu": self.cpu() - used,
-            "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
+            "cold": cold, "warm": warm, "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
             "sizes": [len(message) for message in messages], "digests": digests,
         }  # fmt: skip
         return header, b"".join(messages)
@@ -118,7 +124,7 @@ class Child:
         for tree in trees:
             calls = [self.codec.build(tree)]
             tracemalloc.start()
-            plain(self.clock, function, calls)
+            plain(self.clocks, function, calls)
             peak = max(peak, tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         return {"peak": peak}, b""
@@ -126,44 +132,50 @@ class Child:
     def message(self, outcome: tuple[bool, Any], call: Any) -> bytes:
         """What a call gave and made of its arguments; with a question mark where nothing can stand for it."""
         try:
-            return self.codec.encode((*outcome, *call))  # type: ignore[no-any-return]
+            found: bytes = self.codec.encode((*outcome, *call))
+            return found
         except self.codec.Incomparable as failure:
             return b"?" + str(failure).encode("utf-8", "replace")
 
 
-def plain(clock: Callable[[], int], function: Callable[..., Any], calls: list[Any]) -> tuple[int, list[tuple[bool, Any]]]:
-    """Nanoseconds of all calls, and what each gave."""
+def plain(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:
+    """What all calls took, and what each gave.
+
+    The processor time is read around the other clock: it is the lesser of the two only if something else ran meanwhile.
+    """
+    clock, cpu = clocks
     outcomes: list[tuple[bool, Any]] = []
     add = outcomes.append
     if any(named for _, named in calls):
-        since = clock()
+        used, since = cpu(), clock()
         for args, named in calls:
             try:
                 add((True, function(*args, **named)))
             except BaseException as failure:
                 add((False, failure))
-        return clock() - since, outcomes
+        return (clock() - since, cpu() - used), outcomes
     positional = [args for args, _ in calls]
-    since = clock()
+    used, since = cpu(), clock()
     for args in positional:
         try:
             add((True, function(*args)))
         except BaseException as failure:
             add((False, failure))
-    return clock() - since, outcomes
+    return (clock() - since, cpu() - used), outcomes
 
 
-def forced(clock: Callable[[], int], function: Callable[..., Any], calls: list[Any]) -> tuple[int, list[tuple[bool, Any]]]:
+def forced(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:
     """The same, where results are iterators: what they give is computed within the time."""
+    clock, cpu = clocks
     outcomes: list[tuple[bool, Any]] = []
-    since = clock()
+    used, since = cpu(), clock()
     for args, named in calls:
         try:
             value = function(*args, **named)
             outcomes.append((True, drained(value) if id(type(value)) in LAZY else value))
         except BaseException as failure:
             outcomes.append((False, failure))
-    return clock() - since, outcomes
+    return (clock() - since, cpu() - used), outcomes
 
 
 drained: Callable[[Any], Any] = None  # type: ignore[assignment]

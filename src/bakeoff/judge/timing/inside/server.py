@@ -68,7 +68,11 @@ class _Server:
         frames.write(self.answers, frames.packed(header, body))
 
     def fork(self, order: dict[str, Any]) -> None:
-        """One sample: the answers are `ready` or `failed`, then the report, then how it ended."""
+        """One sample: the answers are `ready` or `failed`, then the report, then how it ended.
+
+        Raises:
+            Broken: the other end is gone.
+        """
         report, reporting = os.pipe()
         ending, end = os.pipe()
         pid = os.fork()

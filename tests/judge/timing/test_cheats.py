@@ -1,0 +1,196 @@
+"""Ways to look faster than one is, each with the reason that it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import ORIGINAL
+
+FIND_CHILD = """
+import gc
+
+def child():
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "Child":
+            return thing
+"""
+
+MEMO = """
+known = {}
+def f(xs):
+    key = tuple(xs)
+    if key not in known:
+        total = 0
+        for x in xs:
+            total += x * x - x
+        total += 0 * sum(x * x * x for x in xs)
+        known[key] = total
+    return known[key]
+"""
+MEMORISED = """
+known = {n: sum(x * x - x for x in range(n)) for n in range(40, 72, 4)}
+def f(xs):
+    if len(xs) in known:
+        return known[len(xs)]
+    total = 0
+    for x in xs:
+        total += x * x - x
+    return total
+"""
+TABLE_AT_IMPORT = """
+table = [sum(x * x - x for x in range(n)) for n in range(1500)]
+def f(xs):
+    return table[len(xs)]
+"""
+TABLE_IN_FIRST_CALL = """
+table = []
+def f(xs):
+    if not table:
+        table.extend(sum(x * x - x for x in range(n)) for n in range(900))
+    return table[len(xs)]
+"""
+PATCHED_CLOCK = "import time\ntime.perf_counter_ns = lambda: 1\n" + ORIGINAL
+FRAMES = (
+    FIND_CHILD
+    + """
+found = child()
+clock, cpu = found.clocks
+found.clocks = (lambda: clock() // 3, lambda: cpu() // 3)
+"""
+    + ORIGINAL
+)
+REPORT = (
+    FIND_CHILD
+    + """
+import json, struct
+found = child()
+write = found.write
+def forged(descriptor, data):
+    size, body = struct.unpack("<II", data[:8])
+    header = json.loads(data[8:8 + size])
+    if "cold" in header:
+        third = lambda pair: [max(1, pair[0] // 3), max(1, pair[1] // 3)]
+        header["cold"] = [third(pair) for pair in header["cold"]]
+        header["warm"] = [[third(pair) for pair in batches] for batches in header["warm"]]
+    text = json.dumps(header).encode()
+    write(descriptor, struct.pack("<II", len(text), body) + text + data[8 + size:])
+found.write = forged
+"""
+    + ORIGINAL
+)
+NO_TIME = REPORT.replace("max(1, pair[0] // 3)", "0")
+NONSENSE = REPORT.replace('"cold"] = [third(pair) for pair in header["cold"]]', '"cold"] = 5')
+SHORT = REPORT.replace('"cold"] = [third(pair) for pair in header["cold"]]', '"cold"] = []')
+LAZY = "def f(xs):\n    return (x * x - x for x in xs)\n"
+LATER_WRONG = "count = 0\n" + ORIGINAL.replace(
+    "    return total", "    global count\n    count += 1\n    return total if count < 30 else 0"
+)
+SUBCLASS = "class Int(int): pass\n" + ORIGINAL.replace("return total", "return Int(total)")
+THREAD = (
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" + ORIGINAL
+)
+PROCESS = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + ORIGINAL
+ORPHAN = (
+    "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n"
+    "    os._exit(0)\nos.wait()\n" + ORIGINAL
+)
+MOVED = "import os\nos.sched_setaffinity(0, range(os.cpu_count()))\n" + ORIGINAL
+NO_GC = "import gc\ngc.disable()\n" + ORIGINAL
+TRACED = "import sys\nsys.setprofile(lambda *facts: None)\n" + ORIGINAL
+EXIT = "import os\ndef f(xs):\n    os._exit(0)\n"
+FAULT = "import os, signal\ndef f(xs):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+ENDLESS = "def f(xs):\n    while True: pass\n"
+PARENT = "import os\ndef f(xs):\n    os.kill(os.getppid(), 9)\n"
+NO_MODULE = "import nothing_like_it\n"
+NO_FUNCTION = "g = 1\n"
+LOCK = "import threading\ndef f(xs):\n    return threading.Lock()\n"
+MESSAGES = (
+    FIND_CHILD + "found = child()\nfound.message = lambda outcome, call: b'\\x01~'\n" + ORIGINAL
+)
+
+CHEATS = {
+    "memo": (MEMO, "cross-call-state", "at the first call on an input"),
+    "memorised": (MEMORISED, "not-faster", "only on inputs that tests show"),
+    "table at import": (TABLE_AT_IMPORT, "cross-call-state", "importing it takes"),
+    "table in the first call": (TABLE_IN_FIRST_CALL, "cross-call-state", "first call takes"),
+    "patched clock": (PATCHED_CLOCK, "tampering", "changed time.perf_counter_ns"),
+    "clocks in the frames": (FRAMES, "tampering", "than it reports"),
+    "forged report": (REPORT, "tampering", "than it reports"),
+    "no time": (NO_TIME, "tampering", "took no time"),
+    "nonsense": (NONSENSE, "tampering", "makes no sense"),
+    "too short": (SHORT, "tampering", "on other inputs"),
+    "no value": (MESSAGES, "tampering", "is no value"),
+    "lazy": (LAZY, "differs-while-timed", "generator"),
+    "wrong later": (LATER_WRONG, "differs-while-timed", "called again"),
+    "subclass": (SUBCLASS, "differs-while-timed", "Int"),
+    "thread": (THREAD, "tampering", "changed threads"),
+    "process": (PROCESS, "process-leak", "processes behind"),
+    "orphan": (ORPHAN, "process-leak", "processes behind"),
+    "other processors": (MOVED, "tampering", "processor"),
+    "no gc": (NO_GC, "tampering", "changed gc"),
+    "trace": (TRACED, "tampering", "changed trace"),
+    "exit": (EXIT, "crash", "without a report"),
+    "fault": (FAULT, "crash", "signal 11"),
+    "parent": (PARENT, "crash", "the parent of its fork was lost"),
+    "no module": (NO_MODULE, "import-failure", "nothing_like_it"),
+    "no function": (NO_FUNCTION, "import-failure", "'f'"),
+    "lock": (LOCK, "incomparable", "lock at [1]"),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+@pytest.mark.anyio
+async def test_a_cheat_gets_its_reason(raced: Callable[..., Any], name: str) -> None:
+    source, verdict, words = CHEATS[name]
+    found = (await raced({name: source})).speeds[name]
+    assert (found.verdict, words in found.detail) == (verdict, True), found
+
+
+@pytest.mark.anyio
+async def test_one_that_hangs_is_ended(raced: Callable[..., Any]) -> None:
+    found = (await raced({"endless": ENDLESS}, fork_seconds=0.5)).speeds["endless"]
+    assert found.verdict == "timeout"
+
+
+@pytest.mark.anyio
+async def test_cheats_do_not_hurt_the_others(raced: Callable[..., Any]) -> None:
+    honest = "def f(xs):\n    n = len(xs)\n    return (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n"
+    found = await raced({"parent": PARENT, "wrong": SUBCLASS, "honest": honest, "orphan": ORPHAN, "memo": MEMO})
+    verdicts = {name: speed.verdict for name, speed in found.speeds.items()}
+    # One that is much slower than another may be dropped before anything else is known of it.
+    assert verdicts.pop("memo") in ("cross-call-state", "undecided")
+    assert verdicts == {
+        "parent": "crash", "wrong": "differs-while-timed", "honest": "faster", "orphan": "process-leak",
+    }  # fmt: skip
+    assert found.winner == "honest"
+
+
+@pytest.mark.anyio
+async def test_nothing_is_remembered_in_files_from_fork_to_fork(raced: Callable[..., Any], root: Any) -> None:
+    remembers = f"""
+import json
+PLACE = {str(root / "memory")!r}
+try:
+    with open(PLACE) as file: known = json.load(file)
+except (OSError, ValueError):
+    known = {{}}
+def f(xs):
+    key = str(xs)
+    if key in known:
+        return known[key]
+    total = 0
+    for x in xs:
+        total += x * x - x
+    known[key] = total
+    try:
+        with open(PLACE, "w") as file: json.dump(known, file)
+    except OSError:
+        pass
+    return total
+"""
+    found = (await raced({"remembers": remembers})).speeds["remembers"]
+    assert found.verdict != "faster"
+    assert not (root / "memory").exists() or not (root / "memory").read_text()
