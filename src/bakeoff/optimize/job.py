@@ -25,7 +25,7 @@ from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.entrant import Entrant
-from bakeoff.optimize.judging import SlotJudge, prepared, write_files
+from bakeoff.optimize.judging import SlotJudge, write_files
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.pipeline import BENCH, Pipeline
 from bakeoff.optimize.sources.given import Given, check_given
@@ -158,8 +158,11 @@ class _Job:
             tests=options.tests,
         )
         async with open_behaviour(asked) as checker:
-            baseline = await self._baseline(run, workspace, checker, lock)
-            judge = SlotJudge(workspace, checker, baseline, lock, options, spawner, original.files, definition.is_async)
+
+            async def prepare() -> Baseline:
+                return await self._baseline(run, workspace, checker, lock)
+
+            judge = SlotJudge(workspace, checker, prepare, lock, options, spawner, original.files, definition.is_async)
             pipeline = Pipeline(
                 run,
                 judge,
@@ -176,11 +179,13 @@ class _Job:
         found: list[Baseline] = []
 
         async def work(_: int) -> Outcome:
-            found.append(await prepared(workspace, checker, self.target, lock))
+            async with workspace.lease() as slot, lock.working():
+                slot.disposable = True
+                found.append(await checker.prepare(slot, self.target))
             return Outcome(output=found[0].receipt())
 
         session = sum(path.startswith("baseline:") for path in run.history.records) + 1
-        await run.leaf(f"baseline:{session}", "baseline", work, lanes=(TESTS,))
+        await run.leaf(f"baseline:{session}", "baseline", work, lanes=None)
         return found[0]
 
     def _sources(self, workspace: Workspace, run: Run) -> list[Source]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import anyio
 
 from bakeoff.engine.process import Command, Processes
 from bakeoff.judge.timing.bench import Input
@@ -20,7 +22,6 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.profiling import profile
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
@@ -36,7 +37,7 @@ class SlotJudge:
     Attributes:
         workspace: has the slots.
         checker: judges behaviour.
-        baseline: of the original.
+        prepare: makes the baseline; called once, when it is needed.
         lock: on the machine's processors.
         options: what was asked for.
         processes: runs profiles.
@@ -46,33 +47,43 @@ class SlotJudge:
 
     workspace: Workspace
     checker: Behaviour
-    baseline: Baseline
+    prepare: Callable[[], Awaitable[Baseline]]
     lock: BenchLock
     options: OptimizeOptions
     processes: Processes
     contents: Callable[[Iterable[str]], Mapping[str, bytes | None]]
     is_async: bool = False
+    _known: Baseline | None = None
+    _preparing: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def baseline(self) -> Baseline:
+        """Of the original."""
+        async with self._preparing:
+            if self._known is None:
+                self._known = await self.prepare()
+            return self._known
 
     async def behaviour(self, candidate: Candidate) -> Judgement:
         """Passes on BehaviourError and WorkspaceError: it cannot be judged here."""
+        baseline = await self.baseline()
         async with self.workspace.lease() as slot, self.lock.working():
             slot.disposable = True
-            return await self.checker.judge(slot, self.baseline, candidate)
+            return await self.checker.judge(slot, baseline, candidate)
 
     async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
         """Passes on TimingError: nothing can be measured here."""
-        baseline, options = self.baseline, self.options
+        baseline, options = await self.baseline(), self.options
         inputs = [Input(call.before, call.derived) for call in baseline.recorded]
         names = {path for candidate in candidates.values() for path in candidate.files}
         original = {path: content for path, content in self.contents(names).items() if content is not None}
         async with self.workspace.lease() as slot:
             slot.disposable = True
-            command = await self._interpreter(slot, READS)
+            command = await self._interpreter(baseline, slot, READS)
             code = Code(
                 baseline.module,
                 baseline.target.qualname,
                 slot.path,
-                self._folders(slot),
+                _folders(baseline, slot),
                 self.is_async,
                 self.checker.preload,
             )
@@ -89,31 +100,33 @@ class SlotJudge:
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
         """Passes on WorkspaceError and SandboxError: there is no place for it."""
-        baseline, path = self.baseline, str(self.baseline.target.path)
+        baseline = await self.baseline()
+        path = str(baseline.target.path)
         async with self.workspace.lease() as slot, self.lock.working():
             slot.disposable = True
             if candidate is not None:
                 await in_thread(write_files, slot.outside, candidate)
-            command = await self._interpreter(slot, profile.READS)
-            folders = [os.path.join(slot.path, folder) for folder in self._folders(slot)]
+            command = await self._interpreter(baseline, slot, profile.READS)
+            folders = [os.path.join(slot.path, folder) for folder in _folders(baseline, slot)]
             calls = [call.before for call in baseline.recorded if not call.derived]
             job = profile.job_of(baseline.module, baseline.target.qualname, folders, self.is_async, calls)
             source = baseline.source if candidate is None else candidate.files.get(path) or baseline.source
             return await profile.profiled(self.processes, command, slot.temp, job, source)
 
-    async def _interpreter(self, slot: Slot, reads: Sequence[str]) -> Command:
-        memory = max(LEAST_MEMORY, 4 * self.baseline.peak)
+    async def _interpreter(self, baseline: Baseline, slot: Slot, reads: Sequence[str]) -> Command:
+        memory = max(LEAST_MEMORY, 4 * baseline.peak)
         return await self.checker.interpreter(slot, memory, reads, {"PYTHONHASHSEED": "0"})
 
-    def _folders(self, slot: Slot) -> list[str]:
-        """Where the tests import from, relative to the project's root."""
-        found = []
-        for path in self.baseline.sys_path:
-            for root in (slot.path, str(slot.base.project.root)):
-                if path == root or path.startswith(f"{root}/"):
-                    found.append(path[len(root) + 1 :])
-                    break
-        return list(dict.fromkeys(found))
+
+def _folders(baseline: Baseline, slot: Slot) -> list[str]:
+    """Where the tests import from, relative to the project's root."""
+    found = []
+    for path in baseline.sys_path:
+        for root in (slot.path, str(slot.base.project.root)):
+            if path == root or path.startswith(f"{root}/"):
+                found.append(path[len(root) + 1 :])
+                break
+    return list(dict.fromkeys(found))
 
 
 def write_files(root: Path, candidate: Candidate) -> None:
@@ -125,13 +138,3 @@ def write_files(root: Path, candidate: Candidate) -> None:
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-
-
-async def prepared(workspace: Workspace, checker: Behaviour, target: Target, lock: BenchLock) -> Baseline:
-    """The original's behaviour.
-
-    Passes on TargetError, BehaviourError and SandboxError.
-    """
-    async with workspace.lease() as slot, lock.working():
-        slot.disposable = True
-        return await checker.prepare(slot, target)

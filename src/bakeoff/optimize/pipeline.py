@@ -89,14 +89,16 @@ class Pipeline:
 
         Passes on BakeoffError: something a person has to mend.
         """
-        self.context = replace(self.context, profile=await self._profile(ORIGINAL))
+        if any(source.reads_profile for source in self.sources):
+            self.context = replace(self.context, profile=await self._profile(ORIGINAL))
         async with work_group() as group:
             await self._take_up(group)
             for source in self.sources:
                 self._ask(group, source, "propose", lambda source=source: source.propose(self.context))  # type: ignore[misc]
             await self._conduct(group)
         if self.champion is not None:
-            await self._profile(self.champion.number)
+            for number in (ORIGINAL, self.champion.number):
+                await self._profile(number)
         return self.champion
 
     async def _profile(self, number: int) -> Sequence[ProfileLine]:
@@ -108,6 +110,7 @@ class Pipeline:
             return Outcome(output={"lines": [[line.line, line.hits, line.seconds, line.text] for line in lines]})
 
         record = await self.run.leaf(f"profile:{number}", "profile", work, lanes=(TESTS,))
+        _check(record)
         return profile_of(record)
 
     # Candidates come.
@@ -178,6 +181,7 @@ class Pipeline:
 
         try:
             record = await self.run.leaf(f"candidate:{entrant.number}/behaviour", "behaviour", work, lanes=(TESTS,))
+            _check(record)
             entrant.judgement = judgement_of(record)
             if entrant.judgement.same and entrant.speed is None:
                 self._survivors.append(entrant)
@@ -245,6 +249,7 @@ class Pipeline:
             return Outcome(output={"speeds": {str(number): speed.to_json() for number, speed in found.items()}})
 
         record = await self.run.leaf(name, "race", work, lanes=(BENCH,))
+        _check(record)
         for number, kept in record.output["speeds"].items():
             self.entrants[int(number)].speed = Speed.from_json(kept)
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
@@ -280,3 +285,13 @@ class Pipeline:
 
 def _lower_bound(entrant: Entrant) -> float:
     return entrant.speed.speedup.low if entrant.speed is not None and entrant.speed.speedup is not None else 0.0
+
+
+def _check(record: Record) -> None:
+    """See that a node has a result.
+
+    Raises:
+        BakeoffError: it failed; a resumed run tries it again.
+    """
+    if not record.final:
+        raise BakeoffError(f"{record.path}: {record.error}")

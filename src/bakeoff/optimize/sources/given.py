@@ -29,6 +29,7 @@ class Given:
     """
 
     name = "given"
+    reads_profile = False
 
     def __init__(self, workspace: Workspace, run: str, files: Sequence[str], refs: Sequence[str]) -> None:
         self.workspace = workspace

@@ -71,9 +71,14 @@ class Source(Protocol):
     Every method is an async generator, and may give nothing. Closing it, or cancelling the one who awaits it, ends
     whatever it has begun. Failures that are the source's own are raised as BakeoffError; the candidates that came
     before count all the same.
+
+    Attributes:
+        name: stands on the record.
+        reads_profile: whether `Context.profile` is of use to it; it costs a second.
     """
 
     name: str
+    reads_profile: bool
 
     def propose(self, context: Context) -> AsyncIterator[Candidate]:
         """First candidates."""
