@@ -88,9 +88,10 @@ class Stage:
         return server
 
     async def warm(self, preload: Sequence[str]) -> None:
-        """Have servers import these from now on; those that did not are ended."""
-        if tuple(preload) != self.preload:
-            self.preload = tuple(preload)
+        """Have servers import these, too, from now on; those that did not are ended."""
+        new = [name for name in preload if name not in self.preload]
+        if new:
+            self.preload = (*self.preload, *new)
             await self.close()
 
     async def close(self) -> None:
