@@ -50,7 +50,11 @@ async def test_each_attack_gets_its_own_reason(tmp_path: Path, cold: bool, lefto
         before = {path.name: path.read_bytes() for path in root.rglob("*.py")}
         found = await all_of(judge, bad | good)
         again = await judge(next(iter(GOOD.values())))
-    wrong = {name: (found[name].reason, list(map(str, found[name].differences)), found[name].receipt) for name in bad if found[name].reason not in BAD[name][1]}
+    wrong = {
+        name: (found[name].reason, list(map(str, found[name].differences)), found[name].receipt)
+        for name in bad
+        if found[name].reason not in BAD[name][1]
+    }
     assert wrong == {}
     assert {name: found[name].detail for name in good if found[name].reason is not None} == {}
     assert again.same
