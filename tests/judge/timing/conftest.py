@@ -30,7 +30,7 @@ def here(root: Path, **env: str) -> Place:
 
 def inputs(*sizes: int) -> list[Input]:
     """Lists of numbers; every other one is fresh."""
-    return [Input(encode(([*range(size)],) if False else ((list(range(size)),), {})), place % 2 == 1) for place, size in enumerate(sizes)]  # fmt: skip
+    return [Input(encode(((list(range(size)),), {})), place % 2 == 1) for place, size in enumerate(sizes)]
 
 
 SIZES = tuple(range(40, 72, 2))
@@ -59,16 +59,14 @@ def raced(root: Path, tmp_path: Path) -> Callable[..., Any]:
         qualname: str = "f",
         given: list[Input] | None = None,
         is_async: bool = False,
-        files: Mapping[str, bytes] | None = None,
+        unseen: tuple[str, ...] = (),
         **options: Any,
     ) -> Raced:
         (root / "mod.py").write_text(original)
-        for name, data in (files or {}).items():
-            (root / name).write_bytes(data)
         more = {name: options.pop(name) for name in ("kept", "told") if name in options}
         return await race(
             here(root),
-            Code("mod", qualname, str(root), is_async=is_async),
+            Code("mod", qualname, str(root), is_async=is_async, unseen=unseen),
             {"mod.py": original.encode()},
             {name: {"mod.py": text.encode()} for name, text in contenders.items()},
             inputs(*SIZES) if given is None else given,

@@ -89,9 +89,7 @@ LATER_WRONG = "count = 0\n" + ORIGINAL.replace(
     "    return total", "    global count\n    count += 1\n    return total if count < 30 else 0"
 )
 SUBCLASS = "class Int(int): pass\n" + ORIGINAL.replace("return total", "return Int(total)")
-THREAD = (
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" + ORIGINAL
-)
+THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" + ORIGINAL
 PROCESS = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + ORIGINAL
 ORPHAN = (
     "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n"
@@ -107,9 +105,7 @@ PARENT = "import os\ndef f(xs):\n    os.kill(os.getppid(), 9)\n"
 NO_MODULE = "import nothing_like_it\n"
 NO_FUNCTION = "g = 1\n"
 LOCK = "import threading\ndef f(xs):\n    return threading.Lock()\n"
-MESSAGES = (
-    FIND_CHILD + "found = child()\nfound.message = lambda outcome, call: b'\\x01~'\n" + ORIGINAL
-)
+MESSAGES = FIND_CHILD + "found = child()\nfound.message = lambda outcome, call: b'\\x01~'\n" + ORIGINAL
 
 CHEATS = {
     "memo": (MEMO, "cross-call-state", "at the first call on an input"),

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,21 +52,31 @@ def write_project(root: Path, files: Mapping[str, str]) -> None:
 
 
 @asynccontextmanager
-async def judging(
-    root: Path, files: Mapping[str, str], target: str, *, slots: int = 2, kind: str = "auto", **options: object
-) -> AsyncIterator[Judge]:
-    """A project, and what judges candidates for a function of it."""
+async def judges(
+    root: Path, files: Mapping[str, str], *, slots: int = 2, kind: str = "auto", **options: object
+) -> AsyncIterator[Callable[[str], Awaitable[Judge]]]:
+    """A project, and what judges candidates for the functions of it."""
     if not (root / ".git").exists():
         root.mkdir(exist_ok=True)
         write_project(root, files)
     options.setdefault("floor", 3.0)
-    settings = Settings(slots=SlotSettings(kind=kind))  # type: ignore[arg-type]
+    settings = Settings(slots=SlotSettings(kind=kind))
     chosen = BehaviourOptions(**options)  # type: ignore[arg-type]
     async with open_workspace(root, settings, "run", slots=slots) as workspace, open_behaviour(chosen) as behaviour:
-        async with workspace.lease() as slot:
-            slot.disposable = True
-            baseline = await behaviour.prepare(slot, parse_target(target))
-        yield Judge(workspace, behaviour, baseline)
+
+        async def judge_of(target: str) -> Judge:
+            async with workspace.lease() as slot:
+                slot.disposable = True
+                return Judge(workspace, behaviour, await behaviour.prepare(slot, parse_target(target)))
+
+        yield judge_of
+
+
+@asynccontextmanager
+async def judging(root: Path, files: Mapping[str, str], target: str, **options: Any) -> AsyncIterator[Judge]:
+    """The same for one function."""
+    async with judges(root, files, **options) as judge_of:
+        yield await judge_of(target)
 
 
 @pytest.fixture

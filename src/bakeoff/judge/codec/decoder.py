@@ -43,6 +43,8 @@ class _Builder:
             raise Malformed(f"a value cannot be made: {type(failure).__name__}: {failure}") from failure
 
     def values(self, parsed: list[Any]) -> list[Any]:
+        if Node not in set(map(type, parsed)):
+            return parsed[:]
         return [self.value(part) for part in parsed]
 
     def note(self, node: Node, value: Any) -> Any:

@@ -94,6 +94,7 @@ class Code:
         path: folders below the root that modules are imported from.
         is_async: whether calls are awaited.
         preload: modules of other projects to import once, before any fork.
+        unseen: functions and classes, as `module:qualname`, whose code may differ: those that are being changed.
     """
 
     module: str
@@ -102,6 +103,7 @@ class Code:
     path: Sequence[str] = ("",)
     is_async: bool = False
     preload: Sequence[str] = ()
+    unseen: Sequence[str] = ()
 
 
 class Gone(Exception):
@@ -144,7 +146,8 @@ class Parent:
         files, sources = _joined(contenders)
         setup = {
             "module": code.module, "qualname": code.qualname, "root": code.root, "path": list(code.path),
-            "is_async": code.is_async, "preload": list(code.preload), "codec": CODEC, "cpu": cpu, "contenders": files,
+            "is_async": code.is_async, "preload": list(code.preload),
+            "unseen": list(code.unseen), "codec": CODEC, "cpu": cpu, "contenders": files,
         }  # fmt: skip
         self.said = ""
         try:

@@ -48,6 +48,7 @@ class Baseline:
         unrepeatable: tests whose calls are not the same from run to run: only their outcome is compared.
         recorded: calls to be repeated, derived ones last.
         evidence: what the original does besides computing.
+        evidence_here: what the tests do besides, where it runs in their process.
         leaves: it leaves processes running.
         peak: bytes of memory it takes.
         tree: the snapshot's.
@@ -69,6 +70,7 @@ class Baseline:
     unrepeatable: set[str]
     recorded: list[Recorded]
     evidence: set[tuple[str, str]]
+    evidence_here: set[tuple[str, str]]
     leaves: bool
     peak: int
     tree: str

@@ -54,7 +54,7 @@ def of_call(expected: Call, found: Call, where: str, options: BehaviourOptions) 
     if same(expected, found, options):
         return None
     reason, detail = _what(expected, found, options)
-    return Difference(reason, where, arguments_of(expected.before), detail)
+    return Difference(reason, where, arguments_of(expected.before), detail, expected.before)
 
 
 def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, str]:
@@ -135,6 +135,8 @@ def _kind(one: Any, other: Any) -> str | None:
         return None if one.words == other.words else reasons.ALIASING
     if one.tag in (OBJECT, OBJECT_FIXED, ENUM) and _class_of(one) != _class_of(other):
         return reasons.TYPE
+    if one.tag in (LISTED, LISTED_MUTABLE) and _dtype_of(one) != _dtype_of(other):
+        return reasons.TYPE
     if one.words != other.words:
         return reasons.TYPE if one.tag in (LISTED, LISTED_MUTABLE, ITERATOR) else reasons.RETURN
     for left, right in zip(one.parts, other.parts, strict=False):
@@ -142,6 +144,12 @@ def _kind(one: Any, other: Any) -> str | None:
         if found is not None:
             return found
     return None if len(one.parts) == len(other.parts) else reasons.RETURN
+
+
+def _dtype_of(node: Node) -> Any:
+    """What an array or a number of numpy is made of."""
+    content = node.parts[0]
+    return content.parts[0] if node.words[0].startswith("numpy:") and type(content) is Node else None
 
 
 def _class_of(node: Node) -> Any:

@@ -18,10 +18,12 @@ async def find_interpreter(root: str, wanted: str | None, variables: Mapping[str
     """The one that is wanted, or the first with pytest of: the project's `.venv`, VIRTUAL_ENV, PATH, our own.
 
     Raises:
-        BehaviourError: none has pytest, or is Python 3.11 or later.
+        BehaviourError: none has pytest and is Python 3.11 or later.
     """
+    if wanted:
+        return wanted  # its server says what is wrong with it
     tried = []
-    for python in [wanted] if wanted else dict.fromkeys(_known(root, variables)):
+    for python in dict.fromkeys(_known(root, variables)):
         why = await in_thread(_problem, python, dict(variables))
         if why is None:
             return python

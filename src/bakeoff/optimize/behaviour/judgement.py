@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -16,12 +16,14 @@ class Difference:
         where: the test; `recorded call` or `derived input` where no test is running.
         call: the arguments, in words.
         detail: what differs, in words: what came instead of what.
+        before: the arguments, encoded, where they are known.
     """
 
     reason: str
     where: str
     call: str
     detail: str
+    before: bytes = field(default=b"", repr=False, compare=False)
 
     def __str__(self) -> str:
         place = f"{self.where}: {self.call}" if self.call else self.where

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ UNTOLD = frozenset({reasons.INCOMPARABLE, reasons.OUTPUT_LIMIT})
 RERUNS = 3
 """How often tests go on after one at which the candidate's process was lost."""
 SAID = 20
+ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
 WHILE_IMPORTED = "while it is imported"
 
 
@@ -55,14 +56,16 @@ class _Found:
     def grave(self) -> bool:
         return any(difference.reason in GRAVE for difference in self.differences)
 
-    def watch(self, watched: Watched | None, baseline: Baseline, where: str) -> None:
+    def watch(
+        self, watched: Watched | None, baseline: Baseline, where: str, known: Collection[tuple[str, str]] = ()
+    ) -> None:
         """Take over what was seen of a process."""
         if watched is None:
             return
         self.processes += 1
         self.peak = max(self.peak, watched.peak)
         self.wrote |= set(watched.wrote)
-        seen = of_process(watched, baseline.evidence, where)
+        seen = of_process(watched, [*baseline.evidence, *known], where)
         if baseline.leaves:
             seen = [one for one in seen if one.reason != reasons.PROCESS_LEAK]
         self.differences += seen
@@ -80,6 +83,12 @@ class Judging:
         self.found = _Found()
         self.files: Files = {}
         self.overrides: dict[str, bytes] = {}
+        self._in_tests = {
+            call.before
+            for name, calls in baseline.expected.items()
+            if name not in baseline.unrepeatable
+            for call in calls
+        }
 
     async def run(self) -> Judgement:
         """See `Behaviour.judge`."""
@@ -206,9 +215,9 @@ class Judging:
             call = arguments_of(before)
         else:
             why, call = run.lost or "", ""
-        return [one for one in [self._of_loss(why, where, call, watched)] if one is not None]
+        return [self._of_loss(why, where, call, watched)]
 
-    def _of_loss(self, why: str, where: str, call: str, watched: Watched | None) -> Difference | None:
+    def _of_loss(self, why: str, where: str, call: str, watched: Watched | None) -> Difference:
         if why == "timeout":
             return Difference(reasons.TIMEOUT, where, call, "it did not return in time")
         if why == "forged":
@@ -226,7 +235,7 @@ class Judging:
         failed_before = bool(self.found.differences)
         repeats = max(1, self.options.repeats)
         if failed_before:  # only whether it always fails is still to be known
-            recorded, repeats = [call for call in recorded if not call.derived], 1
+            recorded = [call for call in recorded if not call.derived]
         if not recorded:
             return
         runs = []
@@ -255,7 +264,7 @@ class Judging:
         for run in runs:
             own: list[Difference] = []
             for call, answer in zip(recorded, run.calls, strict=False):
-                where = "derived input" if call.derived else "recorded call"
+                where = ON_DERIVED if call.derived else ON_RECORDED
                 difference = of_call(call.expected, answer, where, options)
                 found.derived += call.derived
                 found.repeated += not call.derived
@@ -264,46 +273,45 @@ class Judging:
             if len(run.calls) < len(recorded):
                 own += self._stopped(run, recorded)
             differences.append(own)
-        on_recorded = [[one for one in own if one.where != "derived input"] for own in differences]
-        if (not failed_before and any(on_recorded)) or (failed_before and self._disagrees(on_recorded)):
-            ours = next((own[0] for own in on_recorded if own), None)
-            shown = ours or found.differences[0]
-            detail = f"it does not do the same each time: {shown.detail}"
-            found.differences.append(Difference(reasons.FLAKY, shown.where, shown.call, detail))
-            return
-        on_derived = [[_shown(one) for one in own if one.where == "derived input"] for own in differences]
-        if len({tuple(own) for own in on_derived}) > 1 and not failed_before:
-            shown = next(one for own in differences for one in own if one.where == "derived input")
-            found.differences.append(
-                Difference(reasons.FLAKY, shown.where, shown.call, f"it does not do the same each time: {shown.detail}")
-            )
+        if self._is_flaky(differences, failed_before):
+            shown = next((own[0] for own in differences if own), found.differences[0] if failed_before else None)
+            if shown is not None:
+                detail = f"it does not do the same each time: {shown.detail}"
+                found.differences.append(Difference(reasons.FLAKY, shown.where, shown.call, detail))
             return
         for one in differences[0]:
-            if one.where == "derived input":
-                kept = one.reason in GRAVE
-                reason = one.reason if kept else reasons.DERIVED
-                detail = one.detail if kept else f"{one.reason}: {one.detail}"
-                found.differences.append(Difference(reason, one.where, one.call, detail))
+            if one.where == ON_DERIVED and one.reason not in GRAVE:
+                one = replace(one, reason=reasons.DERIVED, detail=f"{one.reason}: {one.detail}")
+            if one.where == ON_DERIVED or one.before not in self._in_tests:
+                found.differences.append(one)
+
+    def _is_flaky(self, differences: Sequence[Sequence[Difference]], failed_before: bool) -> bool:
+        """Whether the same call gave different things: in a test and once more, or in two processes."""
+        in_tests = [[one for one in own if one.before in self._in_tests] for own in differences]
+        if failed_before:
+            return self._disagrees(in_tests)
+        others = {
+            tuple((one.before, one.detail) for one in own if one not in known)
+            for own, known in zip(differences, in_tests, strict=True)
+        }
+        return any(in_tests) or len(others) > 1
 
     def _disagrees(self, on_recorded: Sequence[Sequence[Difference]]) -> bool:
-        """Whether a call that differed during a test does not differ when it is made once more."""
-        of_calls = [
-            one for one in self.found.differences if one.call and one.reason != reasons.TEST_FAILED and one.where
-        ]
-        repeated = {arguments_of(call.before) for call in self.baseline.recorded if not call.derived}
-        checked = [one for one in of_calls if one.call in repeated]
-        if not checked:
-            return False
-        return any(not {one.call for one in checked} & {one.call for one in own} for own in on_recorded)
+        """Whether calls that were made in a test and once more did not give the same both times."""
+        repeated = {call.before for call in self.baseline.recorded if not call.derived}
+        during = {(one.before, one.detail) for one in self.found.differences if one.before in repeated}
+        if not during or len({call for call, _ in during}) < len(during):
+            return False  # the same arguments gave different things in one process: that is no chance
+        return any({(one.before, one.detail) for one in own} != during for own in on_recorded)
 
     def _stopped(self, run: Replay, recorded: Sequence[Recorded]) -> list[Difference]:
         """The process was lost at a call."""
         call = recorded[len(run.calls)]
-        where = "derived input" if call.derived else "recorded call"
+        where = ON_DERIVED if call.derived else ON_RECORDED
         if run.unready is not None:
             return self._lost(run, where)
         one = self._of_loss(run.lost or "ended", where, arguments_of(call.before), run.watched)
-        return [one] if one is not None else []
+        return [replace(one, before=call.before)]
 
     # In the candidate's process
 
@@ -314,7 +322,7 @@ class Judging:
         besides = changed_besides(baseline.source, own, baseline.target.qualname) if own is not None else []
         besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
         public = [name for name in besides if not name.rpartition(".")[2].startswith("_")]
-        wanted = dict.fromkeys(baseline.in_process, self.options.timeout / 20)
+        wanted = {name: baseline.passing.get(name, 0.0) for name in baseline.in_process}
         if besides:
             wanted = {**baseline.passing, **wanted}
         if not wanted:
@@ -332,7 +340,7 @@ class Judging:
 
     def _compare_here(self, run: TestRun, wanted: Mapping[str, float]) -> None:
         found, baseline = self.found, self.baseline
-        found.watch(run.watched, baseline, "in process")
+        found.watch(run.watched, baseline, "in process", baseline.evidence_here)
         if run.forged:
             found.differences.append(Difference(reasons.TAMPERING, "in process", "", "it wrote false reports"))
         if run.late is not None:
@@ -400,7 +408,7 @@ class Judging:
         found, baseline = self.found, self.baseline
         reason = reasons.first(one.reason for one in differences)
         ordered = sorted(differences, key=lambda one: reasons.PRECEDENCE.index(one.reason))[:SAID]
-        judged = "out of process"
+        judged = "out of process" if baseline.tests else "not at all"
         if found.here:
             judged = "in-process" if not baseline.tests else "out of process and in-process"
         receipt = {
@@ -426,10 +434,6 @@ class Judging:
 
 def _comparable(calls: Sequence[Call]) -> list[Call]:
     return [call for call in calls if call.kind not in ("unfit", "incomparable")]
-
-
-def _shown(one: Difference) -> tuple[str, str]:
-    return one.reason, one.call
 
 
 def _why(in_process: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, serve_job, job_of_tests
+from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
 from bakeoff.optimize.behaviour.compare import DIGEST, same
 from bakeoff.optimize.behaviour.deriving import derive
 from bakeoff.optimize.behaviour.errors import BehaviourError
@@ -149,7 +149,8 @@ class Preparing:
         module = found.module
         set_aside = dict(found.set_aside)
         async with self.stage.server(SEEDS[1]) as server:
-            here = await run_tests(server, place, self._job(place, "record", wanted=found.reached, module=module))
+            job = self._job(place, "record", wanted=found.reached, module=module)
+            here = await run_tests(server, place, job, watched=True)
         stable = {name: seconds for name, seconds in found.reached.items() if _passed(here, name)}
         for name in found.reached.keys() - stable.keys():
             set_aside[name] = "it passed once and failed once: flaky"
@@ -177,6 +178,7 @@ class Preparing:
             unrepeatable=unrepeatable,
             recorded=[],
             evidence=self.evidence,
+            evidence_here=set(here.watched.evidence),
             leaves=False,
             peak=0,
             tree=self.slot.base.snapshot.tree,
@@ -220,6 +222,8 @@ class Preparing:
                         candidate_place=candidate_place,
                     )
                 self._notice(run)
+                if run.unready is not None and run.candidate is not None and run.candidate.status is None:
+                    continue  # it was not even begun
                 if run.unready is not None:
                     in_process |= dict.fromkeys(wanted, f"its module cannot be imported by itself: {run.unready[1]}")
                 elif run.lost is not None and run.lost[1] in wanted:
@@ -285,11 +289,15 @@ class Preparing:
     async def _answers(
         self, baseline: Baseline, place: Place, asked: Sequence[tuple[bytes, float, bool]], seed: int
     ) -> dict[int, Call]:
-        """What the original gives, by the place of the call; calls at which it is lost are left out."""
+        """What the original gives, by the place of the call; calls at which it is lost are left out.
+
+        Raises:
+            BehaviourError: it could not be loaded.
+        """
         found: dict[int, Call] = {}
-        start = 0
+        start = unready = 0
         serve = baseline.serve(self.options, place.root)
-        for _ in range(ROUNDS * 3):
+        for _ in range(ROUNDS * 3 + ROUNDS):
             if start >= len(asked):
                 break
             calls = [(before, seconds) for before, seconds, _ in asked[start:]]
@@ -297,9 +305,13 @@ class Preparing:
                 answers = await replay(server, place, serve, calls)
             self._notice(answers)
             found |= {start + index: call for index, call in enumerate(answers.calls)}
-            start += len(answers.calls) + 1
-            if answers.unready is not None:
-                break
+            if answers.unready is None:
+                start += len(answers.calls) + 1
+                continue
+            unready += 1
+            if unready == ROUNDS:
+                why = answers.watched.failed or answers.unready[1] or answers.watched.how
+                raise BehaviourError(f"{self.target.path} cannot be imported in a sandbox: {why}")
         return found
 
 

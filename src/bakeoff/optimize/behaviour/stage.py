@@ -77,10 +77,13 @@ class Stage:
                     await in_thread(server.close)
             return
         async with self._starting:
-            server_or_none = self._servers.get(seed)
-            if server_or_none is None or not server_or_none.alive:
-                server_or_none = self._servers[seed] = await self._start(seed, self.preload)
-        yield server_or_none
+            known = self._servers.get(seed)
+            if known is not None and not known.alive:
+                await in_thread(self._servers.pop(seed).close)
+                known = None
+            if known is None:
+                known = self._servers[seed] = await self._start(seed, self.preload)
+        yield known
 
     async def _start(self, seed: int, preload: Sequence[str]) -> WarmServer:
         python = self._python or ""
@@ -89,9 +92,10 @@ class Stage:
         return server
 
     async def warm(self, preload: Sequence[str]) -> None:
-        """Have servers import these from now on; those that did not are ended."""
-        if tuple(preload) != self.preload:
-            self.preload = tuple(preload)
+        """Have servers import these, too, from now on; those that did not are ended."""
+        new = [name for name in preload if name not in self.preload]
+        if new:
+            self.preload = (*self.preload, *new)
             await self.close()
 
     async def close(self) -> None:

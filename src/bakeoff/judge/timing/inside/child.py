@@ -104,8 +104,10 @@ class Child:
                 calls = [self.codec.build(trees[index]) for _ in range(job["calls"][index])]
                 taken, outcomes = call(self.clocks, function, calls)
                 warm[index].append(taken)
-                # All of the first batch, then any one of each.
+                # All of the first batch, any one of the second, then any one of all others now and then.
                 places = range(len(calls)) if repeat == 0 else (job["seen"] % len(calls),)
+                if repeat > 1 and index != (job["seen"] + repeat) % count:
+                    places = ()
                 for outcome, made in ((outcomes[place], calls[place]) for place in places):
                     digest = blake2b(self.message(outcome, made), digest_size=16).hexdigest()
                     if digest not in digests[index]:

@@ -55,7 +55,7 @@ class _Server:
         if setup["cpu"] is not None:
             os.sched_setaffinity(0, {setup["cpu"]})
         sys.path[:0] = [os.path.join(setup["root"], entry) for entry in setup["path"]]
-        self.codec = _codec(setup["codec"])
+        self.codec = _codec(setup["codec"], frozenset(setup["unseen"]))
         for name in setup["preload"]:
             try:
                 importlib.import_module(name)
@@ -202,7 +202,7 @@ def _files(contenders: list[dict[str, Any]], sources: bytes) -> list[dict[str, b
     ]
 
 
-def _codec(folder: str) -> Any:
+def _codec(folder: str, unseen: frozenset[str]) -> Any:
     """The parts of the codec that forks need, loaded from where it stands."""
     spec = importlib.util.spec_from_file_location(
         "_bakeoff_codec", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
@@ -219,7 +219,7 @@ def _codec(folder: str) -> Any:
 
     class Codec:
         Incomparable = package.Incomparable
-        encode = staticmethod(package.encode)
+        encode = staticmethod(lambda value: package.encode(value, unseen=unseen))
         build = staticmethod(decoder.build)
         parse = staticmethod(lambda data: parser.parse(data, package.DEFAULT))
 

@@ -128,10 +128,11 @@ def _below(path: str, folders: Iterable[str]) -> bool:
 WATCHED = (
     "builtins", "time", "gc", "random", "sys", "os", "posix", "io", "math", "json", "json.encoder", "struct", "socket",
     "signal", "threading", "_thread", "datetime", "asyncio.events", "importlib", "importlib._bootstrap", "inspect",
-    "warnings", "types", "unittest.case", "unittest.runner", "unittest.result", "pytest",
+    "warnings", "unittest.case", "_pytest.reports", "_pytest.runner", "_pytest.main", "_pytest.outcomes",
 )  # fmt: skip
-PREFIXES = ("_pytest.", "pluggy.", "_bakeoff_")
-"""Modules that no candidate has a reason to change."""
+PREFIXES = ("_pytest.", "_bakeoff_", "unittest.")
+"""Modules whose classes are watched, too. No candidate has a reason to change any of these; looking at many more would
+cost each evaluation some milliseconds, as a fork copies what it looks at."""
 
 _KINDS = (types.FunctionType, types.BuiltinFunctionType, type, types.MethodType)
 _PLACES = ("stdin", "stdout", "stderr", "last_value", "last_traceback", "last_type", "last_exc")
@@ -144,7 +145,7 @@ class Untouched:
         self.modules = {
             name: module
             for name, module in list(sys.modules.items())
-            if module is not None and (name in WATCHED or name.startswith(PREFIXES))
+            if module is not None and (name in WATCHED or name.startswith("_bakeoff_"))
         }
         self.found = {name: _members(module) for name, module in self.modules.items()}
         self._state = _state()
@@ -177,7 +178,7 @@ def _state() -> dict[str, Any]:
 
 def _members(module: types.ModuleType) -> dict[str, tuple[Any, Any]]:
     found: dict[str, tuple[Any, Any]] = {}
-    deep = module.__name__.startswith(PREFIXES) or module.__name__.startswith("unittest.")
+    deep = module.__name__.startswith(PREFIXES)
     for name, value in list(vars(module).items()):
         if not isinstance(value, _KINDS) or name in _PLACES:
             continue

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from bakeoff.engine.process import Command
+from bakeoff.judge.codec import encode
+from bakeoff.judge.timing.bench import Bench, Input
+from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, TimingError, place
+from bakeoff.judge.timing.race import Options, race
+from bakeoff.judge.timing.speed import Interval, Speed
+
+from .conftest import ORIGINAL, SIZES, here, inputs
+
+pytestmark = pytest.mark.anyio
+
+FAST = "def f(xs):\n    n = len(xs)\n    return (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n"
+SAME = ORIGINAL.replace("total", "amount")
+
+
+async def test_an_honest_constant_time_is_faster(raced: Callable[..., Any]) -> None:
+    found = await raced({"fast": FAST}, memory=True)
+    speed = found.speeds["fast"]
+    assert (speed.verdict, found.winner, speed.remeasured) == ("faster", "fast", True), speed
+    assert speed.speedup.low > 1.5
+    assert speed.fresh.low > 1.5
+    assert speed.memory is not None
+    assert speed.receipt["parents"] >= 5
+    assert found.calibration.inputs == len(SIZES)
+    assert found.calibration.fresh * 2 >= found.calibration.inputs
+    assert Speed.from_json(speed.to_json()) == speed
+
+
+async def test_the_same_is_not_faster_and_the_best_wins(raced: Callable[..., Any]) -> None:
+    told: list[str] = []
+
+    async def tell(name: str, speed: Speed) -> None:
+        told.append(name)
+
+    better = "def f(xs):\n    return sum([x * x - x for x in xs])\n"
+    found = await raced({"same": SAME, "better": better, "fast": FAST}, told=tell)
+    assert found.winner == "fast"
+    assert found.speeds["same"].verdict in ("not-faster", "undecided")
+    assert not found.speeds["better"].remeasured
+    assert sorted(told) == ["better", "fast", "same"]
+
+
+async def test_kept_verdicts_are_not_measured_again(raced: Callable[..., Any]) -> None:
+    kept = Speed("faster", speedup=Interval(9.0, 8.0, 10.0), remeasured=True)
+    broken = "raise SystemExit\n"
+    found = await raced({"kept": broken, "same": SAME}, kept={"kept": kept})
+    assert found.speeds["kept"] is kept
+    assert found.speeds["same"].verdict == "not-faster"
+    assert found.winner == "kept"
+    again = await raced({"kept": broken}, kept={"kept": kept})
+    assert again.calibration is None
+
+
+async def test_too_little_time_is_undecided(raced: Callable[..., Any]) -> None:
+    found = await raced({"same": SAME}, seconds=0.01)
+    assert found.speeds["same"].verdict == "undecided"
+    assert found.speeds["same"].detail == "the time is over"
+    found = await raced({"one": SAME, "two": SAME}, seconds=0.01)
+    assert {speed.verdict for speed in found.speeds.values()} == {"undecided"}
+    assert found.winner is None
+
+
+async def test_methods_coroutines_iterators_and_named_arguments(raced: Callable[..., Any]) -> None:
+    kept = "class Sums:\n    def __init__(self): self.n = 1\n    def f(self, xs, *, start=0):\n        for x in xs: start += x\n        return start\n"
+    fast = kept.replace("for x in xs: start += x\n        return start", "return sum(xs, start)")
+    import types
+
+    module = types.ModuleType("mod")
+    exec(kept, module.__dict__)
+    module.Sums.__module__ = "mod"
+    given = [Input(encode(((module.Sums(), list(range(n))), {"start": 2})), n % 2 == 1) for n in range(60, 70)]
+    found = await raced({"fast": fast}, original=kept, qualname="Sums.f", given=given)
+    # The class of the argument itself has other code: what the method is like is not a part of what it is called on.
+    assert found.speeds["fast"].verdict == "differs-while-timed"
+    assert "other code" in found.speeds["fast"].detail
+    found = await raced({"fast": fast}, original=kept, qualname="Sums.f", given=given, unseen=("mod:Sums",))
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    slow = "async def f(xs):\n    total = 0\n    for x in xs: total += x\n    return total\n"
+    found = await raced(
+        {"fast": "async def f(xs):\n    return sum(xs)\n"}, original=slow, is_async=True, given=inputs(*range(900, 910))
+    )
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    lazy = "def f(xs):\n    for x in xs: yield sum(range(x))\n"
+    found = await raced({"fast": "def f(xs):\n    for x in xs: yield x * (x - 1) // 2\n"}, original=lazy)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+
+
+async def test_exceptions_are_results(raced: Callable[..., Any]) -> None:
+    original = "def f(xs):\n    for x in xs:\n        pass\n    raise ValueError(len(xs))\n"
+    found = await raced({"fast": "def f(xs):\n    raise ValueError(len(xs))\n"}, original=original)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    found = await raced({"other": "def f(xs):\n    raise KeyError(len(xs))\n"}, original=original)
+    assert found.speeds["other"].verdict == "differs-while-timed"
+
+
+async def test_changed_arguments_are_results(raced: Callable[..., Any]) -> None:
+    original = "def f(xs):\n    xs.sort(reverse=True)\n    return len(xs)\n"
+    found = await raced({"kept": "def f(xs):\n    return len(xs)\n"}, original=original)
+    assert found.speeds["kept"].verdict == "differs-while-timed"
+
+
+async def test_files_are_changed_for_one_contender_only(root: Path, tmp_path: Path) -> None:
+    (root / "pkg").mkdir()
+    files = {
+        "pkg/__init__.py": b"from pkg.helper import add\n",
+        "pkg/helper.py": b"def add(xs):\n    t = 0\n    for x in xs: t += x\n    return t\n",
+        "pkg/mod.py": b"import pkg\ndef f(xs):\n    return pkg.add(xs)\n",
+    }
+    for name, data in files.items():
+        (root / name).write_bytes(data)
+    contenders = {
+        "fast": {"pkg/helper.py": b"add = sum\n"},
+        "new": {"pkg/__init__.py": b"from pkg.new import add\n", "pkg/new/__init__.py": b"add = sum\n"},
+        "gone": {"pkg/helper.py": None},
+    }
+    found = await race(
+        here(root), Code("pkg.mod", "f", str(root), preload=("decimal", "no_such_module")), files, contenders,
+        inputs(*range(400, 420)), Options(seconds=12), lock=BenchLock(tmp_path / "lock"),
+    )  # fmt: skip
+    assert found.speeds["gone"].verdict == "import-failure"
+    assert found.winner in ("fast", "new")
+    assert {path.name for path in root.rglob("*")} == {"pkg", "__init__.py", "helper.py", "mod.py"}
+
+
+async def test_what_cannot_be_measured_is_said(raced: Callable[..., Any], root: Path, tmp_path: Path) -> None:
+    with pytest.raises(TimingError, match="3 another result each time"):
+        await raced({"same": SAME}, original="import os\ndef f(xs): return os.urandom(8)\n", given=inputs(1, 2, 3))
+    with pytest.raises(TimingError, match="2 incomparable"):
+        await raced(
+            {"same": SAME}, original="import threading\ndef f(xs): return threading.Lock()\n", given=inputs(1, 2)
+        )
+    with pytest.raises(TimingError, match="none was given"):
+        await raced({"same": SAME}, given=[])
+    with pytest.raises(TimingError, match="the original cannot be timed: import-failure: .*nothing_here"):
+        await raced({"same": SAME}, original="import nothing_here\n")
+    with pytest.raises(TimingError, match="data.txt: only Python files"):
+        await race(here(root), Code("mod", "f", str(root)), {}, {"a": {"data.txt": b""}}, [])
+    with pytest.raises(TimingError, match="cannot start '/no/such/python' for timing: No such file"):
+        await race(
+            Place(("/no/such/python",), "/", {}), Code("m", "f", "/"), {}, {"a": {}}, [], lock=BenchLock(tmp_path)
+        )
+    with pytest.raises(TimingError, match="did not start: .*No module"):
+        Parent(Place((sys.executable, "-m", "no_such_module"), "/", {}), Code("m", "f", "/"), [{}], 1, None).ready()
+    with pytest.raises(TimingError, match="did not start: it says nothing"):
+        Parent(Place(("true",), "/", dict(os.environ)), Code("m", "f", "/"), [{}], 1, None).ready()
+    for wrong in ({"min_speedup": 0}, {"seconds": 0}):
+        with pytest.raises(ValueError, match="above 0"):
+            Options(**wrong)
+
+
+async def test_code_that_writes_files_can_be_timed(raced: Callable[..., Any], tmp_path: Path) -> None:
+    slow = f"""
+def f(xs):
+    with open({str(tmp_path / "out")!r}, "w") as file:
+        file.write("x")
+    for _ in range(20):
+        for x in xs: pass
+    return len(xs)
+"""
+    found = await raced(
+        {"fast": slow.replace("range(20)", "range(1)")}, original=slow, given=inputs(*range(9000, 9006))
+    )
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+
+
+async def test_what_takes_long_is_not_repeated(raced: Callable[..., Any]) -> None:
+    slow = "def f(xs):\n    t = 0\n    for _ in range(9000):\n        for x in xs: t += x\n    return t\n"
+    fast = slow.replace("9000", "3000").replace("return t", "return 3 * t")
+    found = await raced({"fast": fast}, original=slow, given=inputs(60, 64, 2500), seconds=20.0)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    assert found.calibration.inputs == 2
+    assert found.speeds["fast"].cold is None
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_cancelled_it_leaves_nothing(root: Path, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    endless = f"""
+import os
+with open({str(pids)!r}, "a") as file: pass
+os.symlink(str(os.getpid()), {str(tmp_path)!r} + "/pid")
+def f(xs):
+    while True: pass
+"""
+    (root / "mod.py").write_text(ORIGINAL)
+    lock = BenchLock(tmp_path / "lock")
+    running = anyio.Event()
+
+    async def run() -> None:
+        await race(
+            here(root), Code("mod", "f", str(root)), {"mod.py": ORIGINAL.encode()}, {"endless": {"mod.py": endless.encode()}},
+            inputs(*SIZES), Options(seconds=60, fork_seconds=60), lock=lock,
+        )  # fmt: skip
+        running.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        with anyio.fail_after(30):
+            while not (tmp_path / "pid").is_symlink():
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    assert not running.is_set()
+    pid = int(os.readlink(tmp_path / "pid"))
+    with anyio.fail_after(10):
+        while Path(f"/proc/{pid}").exists():
+            await anyio.sleep(0.01)
+    assert not list((tmp_path / "lock").glob("*.ticket"))
+
+
+async def test_a_parent_that_goes_away_ends_with_us(root: Path) -> None:
+    (root / "mod.py").write_text(ORIGINAL)
+    parent = Parent(here(root), Code("mod", "f", str(root)), [{}], 1, None)
+    parent.ready()
+    parent.close()
+    assert parent.process.returncode is not None
+    parent.close()
+
+
+async def test_busy_machines_are_borne_after_a_while(root: Path) -> None:
+    from bakeoff.judge.timing.load import Load
+
+    bench = Bench(here(root), Code("mod", "f", str(root)), [{}], 1)
+    busy = Load(0.0, 1.5, 0.0, 0.0)
+    assert [bench._counts(busy) for _ in range(4)] == [False, False, False, True]
+    assert bench.spoiled == {"others other processors": 3}
+
+
+async def test_a_place_is_made_of_a_command() -> None:
+    made = place(Command(["env", "python"], "/x", {"A": "1", "PATH": None}))
+    assert (made.argv, made.cwd, made.env["A"], "PATH" in made.env) == (("env", "python"), "/x", "1", False)
+    assert made.cpus
+
+
+SANDBOXED = (
+    """
+import os
+try:
+    open("/proc/%d/mem" % os.getppid(), "rb")
+except OSError:
+    pass
+else:
+    raise SystemExit("it reads its parent's memory")
+try:
+    fds = os.listdir("/proc/%d/fd" % os.getppid())
+except OSError:
+    fds = []
+for fd in fds:
+    try:
+        os.open("/proc/%d/fd/%s" % (os.getppid(), fd), os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        continue
+    raise SystemExit("it opens its parent's pipes")
+"""
+    + FAST
+)
+
+
+async def test_it_works_in_a_full_sandbox(tmp_path: Path) -> None:
+    from bakeoff.settings import Settings, SlotSettings
+    from bakeoff.workspace.sandbox.policy import SandboxPolicy
+    from bakeoff.workspace.sandbox.sandbox import sandbox
+    from bakeoff.workspace.workspace import open_workspace
+
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "mod.py").write_text(ORIGINAL)
+    identity = ("-c", "user.name=b", "-c", "user.email=b@localhost")
+    for words in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    settings = Settings(slots=SlotSettings())
+    async with (
+        open_workspace(root, settings, "run", cache=tmp_path / "cache", slots=1) as workspace,
+        workspace.lease() as slot,
+    ):
+        box = await sandbox(slot, SandboxPolicy())
+        where = place(box.command([sys.executable], env={HASH_SEED: "0"}, reads=READS))
+        found = await race(
+            where, Code("mod", "f", slot.path), {"mod.py": ORIGINAL.encode()},
+            {"fast": {"mod.py": SANDBOXED.encode()}, "same": {"mod.py": SAME.encode()}}, inputs(*SIZES),
+            Options(seconds=15), lock=BenchLock(tmp_path / "lock"),
+        )  # fmt: skip
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    assert found.winner == "fast"

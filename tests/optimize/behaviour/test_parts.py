@@ -1,0 +1,430 @@
+from __future__ import annotations
+
+import ast
+import importlib
+import socket
+import sys
+from collections import deque
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bakeoff.judge.codec import Malformed, decode, encode
+from bakeoff.optimize import reasons
+from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_process, of_test, same
+from bakeoff.optimize.behaviour.deriving import Writer, derived
+from bakeoff.optimize.behaviour.evaluation import Call, Watched
+from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.behaviour.inside.addopts import kept_options
+from bakeoff.optimize.behaviour.inside.importing import ProjectFinder, decorated, target_in
+from bakeoff.optimize.behaviour.inside.writeback import Restored, nodes
+from bakeoff.optimize.behaviour.judgement import Difference
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+
+OPTIONS = BehaviourOptions()
+
+
+def test_one_reason_is_said_by_precedence() -> None:
+    assert reasons.first([reasons.RETURN, reasons.TAMPERING, reasons.DERIVED]) == "tampering"
+    assert reasons.first([]) is None
+    assert len(set(reasons.PRECEDENCE)) == len(reasons.PRECEDENCE) == 30
+    with pytest.raises(KeyError):
+        reasons.first(["slow"])
+
+
+def test_a_test_gets_time_by_what_the_original_takes() -> None:
+    limit = BehaviourOptions(timeout=15, floor=5).time_limit
+    assert [limit(0.001), limit(0.5), limit(2), limit(10)] == [5, 10, 15, 50]
+    with pytest.raises(ValueError, match="derived or recorded"):
+        BehaviourOptions(inputs="all")
+
+
+# Frames
+
+
+def test_a_frame_comes_as_it_went() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        frames.send(ours, {"a": 1}, [b"x" * 100_000, b""])
+        assert frames.receive(theirs, None) == ({"a": 1}, [b"x" * 100_000, b""])
+        with pytest.raises(frames.LateFrame):
+            frames.receive(theirs, 0.0)
+        ours.send(b"rubbish that is no frame")
+        with pytest.raises(frames.BrokenFrame):
+            frames.receive(theirs, None)
+        theirs.recv(100)
+        ours.close()
+        assert frames.receive(theirs, None) is None
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{", b"[1, [2]]", b"[{}, [5]]", b"[{}, [-1, 1]]", b"[" * 100_000])
+def test_what_is_no_header_is_refused(data: bytes) -> None:
+    with pytest.raises(frames.BrokenFrame):
+        frames.unpack(data, b"")
+
+
+def test_a_frame_that_is_too_large_is_refused() -> None:
+    with pytest.raises(frames.BrokenFrame):
+        frames.sizes(frames.HEAD.pack(frames.MARK, 10, 1 << 31))
+
+
+# Importing
+
+MODULE = """
+import functools
+class Outer:
+    class Inner:
+        @staticmethod
+        @functools.lru_cache
+        def work(x): return x
+    @property
+    def size(self): return 1
+    @size.setter
+    def size(self, value): pass
+if True:
+    def here(): return 1
+else:
+    def here(): return 2
+try:
+    def there(): return 1
+except ImportError:
+    def there(): return 2
+TABLE = {"here": here}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("Outer.Inner.work", 1), ("Outer.size", 1), ("here", 2), ("there", 2), ("no", 0)]
+)
+def test_definitions_are_decorated_where_they_are_functions_still(name: str, count: int) -> None:
+    tree = ast.parse(MODULE)
+    decorated(tree, name)
+    text = ast.unparse(tree)
+    assert text.count("@__bakeoff_decorate__") == count
+    if name == "Outer.Inner.work":
+        assert "@staticmethod\n        @__bakeoff_decorate__\n        @functools.lru_cache" in text
+    if name == "Outer.size":
+        assert "@property\n    @__bakeoff_decorate__" in text
+
+
+def test_the_projects_modules_are_compiled_anew_and_decorated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "behaviour_probe"
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    (tmp_path / f"{name}_other.py").write_text("VALUE = 1\n")
+    seen = []
+
+    def decorate(function):
+        return lambda *args: ("decorated", function(*args))
+
+    target = (str(tmp_path / f"{name}.py"), "here")
+    finder = ProjectFinder(str(tmp_path), {str(tmp_path / f"{name}_other.py"): b"VALUE = 2\n"}, target, decorate)
+    finder.after = seen.append
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        module = importlib.import_module(name)
+        assert module.TABLE["here"]() == ("decorated", 1)
+        assert not hasattr(module, "__bakeoff_decorate__")
+        assert seen == [module]
+        assert finder.loaded == {name: str(tmp_path / f"{name}.py")}
+        assert importlib.import_module(f"{name}_other").VALUE == 2
+        assert not (tmp_path / "__pycache__").exists()
+        assert target_in(module, "Outer.Inner.work")(3) == 3
+        assert target_in(module, "Outer.size").__name__ == "size"
+        with pytest.raises(AttributeError):
+            target_in(module, "TABLE")
+    finally:
+        sys.modules.pop(name, None)
+        sys.modules.pop(f"{name}_other", None)
+
+
+# Options of pytest
+
+CONFIGURATIONS = {
+    "pytest.ini": "[pytest]\naddopts = -n 4 -p no:cov -p mine --import-mode=importlib -W error\n",
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = ['-n', '4', '-pno:cov', '-p', 'mine', '--import-mode=importlib', '-W', 'error']\n",
+    "setup.cfg": "[tool:pytest]\naddopts = --cov=x -p mine --import-mode=importlib -W error -x\n",
+    "pytest.toml": "[pytest]\naddopts = '-p mine --import-mode=importlib -W error --lf'\n",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_options_that_say_how_tests_are_found_are_kept(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(CONFIGURATIONS[name])
+    assert kept_options(str(tmp_path)) == ["-p", "mine", "--import-mode=importlib", "-W", "error"]
+
+
+def test_without_a_configuration_there_are_no_options(tmp_path: Path) -> None:
+    assert kept_options(str(tmp_path)) == []
+    (tmp_path / "pytest.ini").write_text("[other]\n")
+    assert kept_options(str(tmp_path)) == []
+    (tmp_path / "pytest.ini").write_text("no ini file")
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    (tmp_path / "setup.cfg").write_text("[other]\n")
+    assert kept_options(str(tmp_path)) == []
+
+
+# Writing back
+
+
+class Slotted:
+    __slots__ = ("__hidden", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self.__hidden = value
+
+    def both(self) -> tuple[object, object]:
+        return self.value, self.__hidden
+
+
+def sent_and_come(sent: object, change, consume: bool = True):
+    """As it is in another process: what is sent is decoded there, changed, and comes back."""
+    there = decode(encode(sent))
+    theirs = nodes(there)
+    result = change(there)
+    _, came, value = decode(encode((there, theirs, result)))
+    restored = Restored(nodes(sent), came)
+    restored.write()
+    return restored.real(value)
+
+
+def test_changes_come_back_into_the_same_objects() -> None:
+    inner = [3]
+    sent = (
+        {"list": inner, "set": {1}, "bytes": bytearray(b"x"), "queue": deque([1])},
+        SimpleNamespace(at=inner),
+        inner,
+    )
+
+    def change(there):
+        there[0]["list"].append(there[0])
+        there[0]["set"].add(2)
+        there[0]["bytes"].extend(b"y")
+        there[0]["queue"].append(5)
+        there[0]["new"] = there[1]
+        there[1].more = there[2]
+        del there[1].at
+        return there[2], [there[0]], "text", (1, 2)
+
+    result = sent_and_come(sent, change)
+    assert inner[1] is sent[0]
+    assert sent[0]["set"] == {1, 2}
+    assert sent[0]["bytes"] == b"xy"
+    assert list(sent[0]["queue"]) == [1, 5]
+    assert sent[0]["new"] is sent[1]
+    assert vars(sent[1]) == {"more": inner}
+    assert result[0] is inner
+    assert result[1][0] is sent[0]
+    assert result[2:] == ("text", (1, 2))
+
+
+def test_slots_and_arrays_come_back_too() -> None:
+    numpy = pytest.importorskip("numpy")
+    sent = (Slotted([1]), numpy.arange(3), numpy.array([[1], None], dtype=object))
+
+    def change(there):
+        there[0].value = "new"
+        there[1][0] = 9
+        there[2][1] = 7
+        return there[1]
+
+    result = sent_and_come(sent, change)
+    assert sent[0].both() == ("new", [1])
+    assert sent[1].tolist() == [9, 1, 2]
+    assert sent[2][1] == 7
+    assert result is sent[1]
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    with pytest.raises(ValueError, match="something else"):
+        Restored([[]], [{}])
+
+
+# Comparing
+
+
+def call(result: object, before: object = ((), {}), after: object = ((), {}), kind: str = "return", **more) -> Call:
+    whole = encode((after, result))
+    return Call("t", 0, kind, encode(before), whole, encode(result), encode(after), type=type(result).__name__, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (call(1), call(2), "behaviour/return"),
+        (call(1), call(1.0), "behaviour/type"),
+        (call([1, 2]), call([1]), "behaviour/return"),
+        (call({1: 2}), call({1: True}), "behaviour/type"),
+        (call([[1]] * 2), call([[1], [1]]), "behaviour/aliasing"),
+        (call(0.0), call(-0.0), "behaviour/return"),
+        (call(SimpleNamespace(a=1)), call(SimpleNamespace(a=2)), "behaviour/return"),
+        (call(SimpleNamespace(a=1)), call(deque([1])), "behaviour/type"),
+        (call(1), call(1, out=b"x"), "behaviour/stdout"),
+        (call(1), call(1, err=b"x"), "behaviour/stdout"),
+        (call(1), call(1, after=(([],), {})), "behaviour/mutation"),
+        (call(1), call(ValueError("x"), kind="raise"), "behaviour/exception"),
+        (call(ValueError("x"), kind="raise"), call(1), "behaviour/exception"),
+        (call(ValueError("x"), kind="raise"), call(KeyError("x"), kind="raise"), "behaviour/exception"),
+        (call(1), call(MemoryError(), kind="raise"), "memory-limit"),
+        (call(1), call(OSError(28, "full"), kind="raise", errno=28), "disk-limit"),
+        (call(1), call(1, kind="incomparable", message="lock at [0]"), "incomparable"),
+        (call(1), call(1, kind="incomparable", message="more than 5 bytes at [0]"), "output-limit"),
+        (call(1), call(1, kind="unfit", message="no class"), "incomparable"),
+        (call(1), Call("t", 0, "return", b"", b"w", b"\0digest123", type="int"), "behaviour/return"),
+        (call(1), Call("t", 0, "return", b"", b"w", b"rubbish", type="int"), "incomparable"),
+    ],
+)
+def test_each_difference_has_its_reason(one: Call, other: Call, reason: str) -> None:
+    found = of_call(one, other, "t", OPTIONS)
+    assert found is not None
+    assert found.reason == reason
+    assert found.detail
+    assert of_call(one, one, "t", OPTIONS) is None
+
+
+def test_what_is_compared_is_a_choice() -> None:
+    told = BehaviourOptions(messages=True, warnings=True)
+    one, other = call(1, message="a"), call(1, message="b")
+    assert same(one, other, OPTIONS)
+    assert of_call(one, other, "t", told).reason == "behaviour/exception"  # type: ignore[union-attr]
+    warned = call(1, warned=(("builtins", "UserWarning", "old"),))
+    assert same(call(1), warned, OPTIONS)
+    assert of_call(call(1), warned, "t", told).reason == "behaviour/stdout"  # type: ignore[union-attr]
+    assert same(call(1), call(1, err=b"x"), BehaviourOptions(stderr=False))
+
+
+def test_iterators_are_compared_by_what_they_give() -> None:
+    def made(items, kind=iter):
+        return Call("t", 0, "return", b"", encode(((), {}, [], kind(items))), type="iterator")
+
+    assert of_call(made([1, 2]), made([1, 3]), "t", OPTIONS).reason == "behaviour/return"  # type: ignore[union-attr]
+    assert of_call(made([1, 2]), made([1, 2], list), "t", OPTIONS).reason == "behaviour/type"  # type: ignore[union-attr]
+
+
+def test_missing_more_and_other_calls_are_differences() -> None:
+    one, two = call(1), call(2, before=((5,), {}))
+    assert of_test("t", [one, two], [one, two], OPTIONS) == []
+    for found in ([one], [one, two, two], [two, one]):
+        (difference,) = of_test("t", [one, two], found, OPTIONS)
+        assert difference.reason == "behaviour/missing"
+    (first,) = of_test("t", [one, two], [call(3)], OPTIONS)
+    assert first.reason == "behaviour/return"
+
+
+def test_calls_are_shown() -> None:
+    assert arguments_of(encode(((1, "x"), {"key": [2]}))) == "(1, 'x', key=list(2))"
+    assert arguments_of(b"") == ""
+    assert arguments_of(b"\0digestx") == "(...)"
+    assert arguments_of(b"rubbish") == "(?)"
+    assert len(arguments_of(encode((("x" * 5000,), {})))) < 300
+    shown = Difference("timeout", "t", "(1)", "late")
+    assert str(shown) == "t: (1): late"
+    assert str(Difference("timeout", "", "", "late")) == "late"
+
+
+def test_what_the_original_does_too_is_no_escape() -> None:
+    watched = Watched(
+        status=9, evidence=[("files", "open /x"), ("process", "os.fork")], left=["sh"], forged=True, ended="memory"
+    )
+    found = [one.reason for one in of_process(watched, [("process", "os.fork")], "")]
+    assert found == ["tampering", "memory-limit", "process-leak", "fs-escape"]
+    assert watched.how == "it died of SIGKILL"
+    assert Watched(status=256).how == "it ended with status 1"
+    assert Watched(status=50).how == "it died of signal 50"
+    assert Watched(failed="no room").how == "no room"
+
+
+# Derived inputs
+
+
+def test_derived_inputs_stay_within_what_was_seen() -> None:
+    calls = [
+        encode((([3, 1, 2], "ab", 5), {"key": 1.5})),
+        encode((([9], "abc", 7), {"key": 0.5})),
+        encode((([4, 5], "a", 6), {"key": 1.0})),
+    ]
+    made = derived(calls, 30, keep_first=False)
+    assert len(set(made) - set(calls)) == len(made) == 30
+    for message in made:
+        (numbers, text, count), named = decode(message)
+        assert all(type(number) is int and 1 <= number <= 9 for number in numbers)
+        assert 1 <= len(numbers) <= 3
+        assert set(text) <= set("abc")
+        assert count in (5, 6, 7)
+        assert 0.5 <= named["key"] <= 1.5
+    assert derived(calls, 30, keep_first=False) == made
+
+
+def test_values_of_every_kind_are_derived() -> None:
+    numpy = pytest.importorskip("numpy")
+    samples = [
+        (
+            {"a": 1, "b": [True, None]},
+            {1, 2},
+            frozenset("ab"),
+            (1, 2),
+            b"xyz",
+            numpy.arange(4),
+            SimpleNamespace(n=1),
+            2j,
+        ),
+        ({"a": 5, "b": [False]}, {3}, frozenset("c"), (4, 5), b"z", numpy.ones(4), SimpleNamespace(n=9), ...),
+    ]
+    calls = [encode((sample, {})) for sample in samples]
+    for message in derived(calls, 40, keep_first=False):
+        first, *rest = decode(message)[0]
+        assert set(first) == {"a", "b"}
+        assert [type(value) for value in rest[:6]] == [set, frozenset, tuple, bytes, numpy.ndarray, SimpleNamespace]
+        assert 1 <= rest[5].n <= 9
+    long = [encode(((list(range(200)), [float(n) for n in range(100)], "word " * 50, {n: n for n in range(5)}), {}))]
+    for message in derived(long, 20, keep_first=False):
+        ints, floats, text, table = decode(message)[0]
+        assert set(ints) <= set(range(200))
+        assert set(floats) <= {float(n) for n in range(100)}
+        assert set(text) <= set("word ")
+        assert set(table) <= set(range(5))
+    assert derived([encode(((), {})), b"rubbish"], 5, keep_first=False) == []
+    kept = derived([encode(((SimpleNamespace(a=4), 5), {}))], 5, keep_first=True)
+    assert kept
+    assert all(decode(message)[0][0].a == 4 for message in kept)
+
+
+def test_what_is_shared_stays_shared_or_is_left_out() -> None:
+    shared = [1, 2]
+    for message in derived([encode(((shared, shared, 5), {})), encode((([3], [4], 9), {}))], 30, keep_first=False):
+        one, other, _ = decode(message)[0]
+        assert one is not other or one == other
+    from bakeoff.judge.codec.parser import Node
+
+    with pytest.raises(Malformed):
+        Writer().message(Node(b"^", (7,)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [range(3), slice(1, 2), Path, len, iter([1, 2]), bytearray(b"x"), 1j, NotImplemented, 10**30, -1, sys, "\ud800"],
+)
+def test_what_is_parsed_can_be_written_again(value: object) -> None:
+    from bakeoff.judge.codec import DEFAULT
+    from bakeoff.judge.codec.parser import parse
+
+    data = encode((value,))
+    assert encode(decode(Writer().message(parse(data, DEFAULT)))) == encode(decode(data))
+
+
+# What else a candidate changes
+
+
+def test_what_is_changed_besides_is_named() -> None:
+    before = b'"""Doc."""\nimport os\nLIMIT = 1\n_low = 2\nclass A(B):\n    x = 1\n    def work(self): pass\n    def other(self): pass\nfor i in range(2):\n    print(i)\n'
+    assert changed_besides(before, before + b"NEW = 1\n", "A.work") == []
+    after = before.replace(b"work(self): pass", b"work(self): return 1").replace(b"Doc", b"Other")
+    assert changed_besides(before, after, "A.work") == []
+    assert changed_besides(before, before.replace(b"LIMIT = 1", b"LIMIT = 2"), "A.work") == ["LIMIT"]
+    assert changed_besides(before, before.replace(b"other(self): pass", b"other(self): 1"), "A.work") == ["A.other"]
+    assert changed_besides(before, before.replace(b"A(B)", b"A(C)"), "A.work") == ["A."]
+    assert changed_besides(before, before.replace(b"range(2)", b"range(3)"), "A.work") == ["for i in range(2):"]
+    assert changed_besides(before, b"def (", "A.work") == []

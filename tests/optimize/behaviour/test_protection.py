@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from bakeoff.optimize.behaviour import stage
+from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour.interpreters import find_interpreter
+from bakeoff.optimize.behaviour.warm import WarmServer
+from bakeoff.optimize.errors import TargetError
+from bakeoff.workspace.sandbox.errors import SandboxError
+from bakeoff.workspace.sandbox.machine import look
+from bakeoff.workspace.sandbox.sandbox import sandbox
+
+from .attacks import BAD, GOOD, ORIGINAL, TESTS
+from .conftest import judging
+
+pytestmark = pytest.mark.anyio
+
+FILES = {"pkg/__init__.py": "", "pkg/mod.py": ORIGINAL, "tests/test_mod.py": TESTS}
+CHOSEN = ("wrong", "leaves the session", "leaves a daemon", "unlinks outside", "passing reports, then exit", "segfault")
+RIGHT = GOOD["comprehension"]
+
+
+@pytest.mark.parametrize("level", ["none", "weak"])
+async def test_with_less_protection_the_verdicts_are_the_same(
+    tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[], list[str]]
+) -> None:
+    async def without(slot, policy):
+        machine = replace(look(), namespaces="a test took them away", proc="a test took them away")
+        return await sandbox(slot, policy, machine=machine if policy.level != "none" else None)
+
+    monkeypatch.setattr(stage, "sandbox", without)
+    options = {"kind": "repository", "level": level, "python": sys.executable, "derived": 10, "slots": 1}
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
+        found = {name: (await judge(BAD[name][0])).reason for name in CHOSEN}
+        right = await judge(RIGHT)
+    assert {name: reason for name, reason in found.items() if reason not in BAD[name][1]} == {}
+    assert right.same, right.detail
+    assert right.receipt["protection"]["missing"]
+    assert leftovers() == []
+
+
+async def test_full_protection_that_cannot_be_had_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def without(slot, policy):
+        return await sandbox(slot, policy, machine=replace(look(), namespaces="a test took them away"))
+
+    monkeypatch.setattr(stage, "sandbox", without)
+    with pytest.raises(SandboxError, match="BAKEOFF_SANDBOX=weak"):
+        async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable):
+            pass
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_cancelled_nothing_is_left(tmp_path: Path, leftovers: Callable[[], list[str]]) -> None:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", python=sys.executable) as judge:
+        assert (await judge(RIGHT)).same
+        with anyio.move_on_after(0.5) as scope:
+            await judge("while True: pass\n")
+        assert scope.cancelled_caught
+        assert (await judge(RIGHT)).same
+        servers = leftovers()
+        # The servers are there still, the process that was busy is not.
+        with anyio.fail_after(10):
+            while any(_children(server) for server in servers):
+                await anyio.sleep(0.01)
+    assert leftovers() == []
+
+
+def _children(pid: str) -> str:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text()
+
+
+async def test_a_server_that_died_is_started_again(tmp_path: Path, leftovers: Callable[[], list[str]]) -> None:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", python=sys.executable) as judge:
+        for pid in leftovers():
+            os.kill(int(pid), signal.SIGKILL)
+        with anyio.fail_after(10):
+            while any(server.alive for server in judge.behaviour._stage._servers.values()):
+                await anyio.sleep(0.01)
+        assert (await judge(RIGHT)).same
+
+
+async def test_an_interpreter_without_pytest_is_refused(tmp_path: Path) -> None:
+    import venv
+
+    venv.create(tmp_path / "bare", symlinks=True)
+    bare = str(tmp_path / "bare" / "bin" / "python")
+    with pytest.raises(BehaviourError, match="pytest cannot be imported"):
+        await WarmServer.start(bare, seed=0, variables={})
+    with pytest.raises(BehaviourError, match="cannot be started"):
+        await WarmServer.start(str(tmp_path / "nothing"), seed=0, variables={})
+    with pytest.raises(BehaviourError, match="without a word"):
+        await WarmServer.start("/bin/true", seed=0, variables={})
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".venv").symlink_to(tmp_path / "bare")
+    found = await find_interpreter(str(tmp_path / "project"), None, {"PATH": os.path.dirname(sys.executable)})
+    assert found == os.path.join(os.path.dirname(sys.executable), "python")
+
+
+async def test_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="squares"):
+        async with judging(tmp_path / "p", FILES, "pkg/mod.py:square"):
+            pass
+    with pytest.raises(BehaviourError, match="cannot be read"):
+        async with judging(tmp_path / "p", FILES, "pkg/no.py:square"):
+            pass
