@@ -12,6 +12,9 @@ from bakeoff.engine.store import RunFolder
 from bakeoff.sampling.attempt.landing import Work, chosen
 from bakeoff.sampling.attempt.standing import JOB, standing, step_standing
 
+OPTIMIZE = "optimize"
+"""The job of an optimisation's run; a name, so that other runs need not import it."""
+
 
 def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     """The project, the run, and what it made.
@@ -33,6 +36,13 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     history = folder.history()
     status, _ = folder.standing(history)
     project = Path(str(history.meta.get("project") or runs.project))
+    if history.meta.get("job") == OPTIMIZE:
+        from bakeoff.cli.optimizing import work_of
+        from bakeoff.optimize.standing import standing as optimisation
+
+        if where:
+            raise BakeoffError(f"run {run} is an optimisation: it has one winner, so name nothing besides")
+        return project, folder, work_of(folder.id, optimisation(history, status))
     if history.meta.get("job") != JOB:
         return project, folder, _of_step(folder.id, history, status, where)
     if len(where) > 1:

@@ -48,6 +48,7 @@ async def start(
     Passes on BakeoffError: the settings, the target, a candidate or the run id are wrong.
     """
     job = _Job(store.project, options, load_settings(store.project), conditions)
+    job.check()
     check_given(options.candidates)
     check_refs(store.project, options.refs)
     folder = store.create(run_id or store.new_id())
@@ -94,6 +95,15 @@ class _Job:
         at_once = options.parallel or settings.lanes.get(TESTS) or cpu_allowance()
         most = conditions.max_parallel or settings.max_parallel
         self.lanes = {**settings.lanes, TESTS: at_once, BENCH: 1, LEAVES: max(most, 2)}
+
+    def check(self) -> None:
+        """See that the target is there, where it can be seen without a snapshot.
+
+        Passes on TargetError: it is not.
+        """
+        path = self.project / self.target.path
+        if self.options.base is None and path.is_file():
+            locate(path.read_bytes(), self.target.qualname)
 
     def _warn(self, text: str) -> None:
         self.conditions.events.emit(Warned(SystemClock().wall(), text))

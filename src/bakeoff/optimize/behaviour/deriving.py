@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -42,9 +43,10 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
         BehaviourError: hypothesis does not work.
     """
     told = frames.pack({"count": count, "keep_first": keep_first}, list(calls))
-    argv = [sys.executable, "-m", "bakeoff.optimize.behaviour.deriving"]
-    with anyio.move_on_after(SECONDS):
-        done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE)
+    # Not in the user's project: hypothesis writes where it works, and Python imports from there.
+    argv = [sys.executable, "-P", "-m", "bakeoff.optimize.behaviour.deriving"]
+    with anyio.move_on_after(SECONDS), TemporaryDirectory(prefix="bakeoff-") as folder:
+        done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE, cwd=folder)
         if done.returncode != 0:
             lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
             raise BehaviourError(f"derived inputs cannot be made: {lines[-1]}")

@@ -1,0 +1,125 @@
+"""Whole optimisations by the command line: real slots, sandboxes, tests and clocks."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+
+from optimize.conftest import FAST, SLOW, WRONG, Shop
+
+
+def by_file(found: dict, name: str) -> dict:
+    return next(one for one in found["candidates"] if one["file"].endswith(name))
+
+
+def test_what_behaves_the_same_and_is_faster_wins_and_lands(shop: Shop) -> None:
+    before = shop.digest()
+    fast, wrong = shop.beside("fast.py", FAST), shop.beside("wrong.py", WRONG)
+    again = shop.beside("again.py", FAST.replace("known", "seen"))
+    found = shop.optimize("--candidate", wrong, "--candidate", fast, "--candidate", again, "--run-id", "r")
+    assert found["winner"] == fast
+    assert (by_file(found, "wrong.py")["verdict"], by_file(found, "wrong.py")["reason"]) == (
+        "REJECT",
+        "test-failed",
+    ) or (by_file(found, "wrong.py")["reason"] == "behaviour/return")
+    assert (by_file(found, "again.py")["verdict"], by_file(found, "again.py")["reason"]) == ("SKIP", "duplicate")
+    won = by_file(found, "fast.py")
+    assert won["speedup"]["estimate"] >= won["speedup"]["low"] > 1.05
+    assert won["receipt"]["speed"]["remeasured"] is True
+    assert won["receipt"]["behaviour"]
+    assert found["baseline"]["tests"] == 5
+    assert shop.digest() == before
+
+    shown = shop("show", "r", "--json")
+    assert json.loads(shown)["winner"] == fast
+    assert "known = set(ys)" in shop("diff", "r")
+    assert "candidate" in shop("apply", "r")
+    assert (shop.root / "numbers_.py").read_text() == FAST
+
+
+def test_no_winner_is_said_with_the_reason_of_each(shop: Shop) -> None:
+    same = SLOW.replace("    found = []\n", "    found = []\n    done = False\n")
+    found = shop.optimize("--candidate", shop.beside("same.py", same), status=3)
+    assert found["winner"] is None
+    (one,) = found["candidates"]
+    assert one["verdict"] == "REJECT"
+    assert one["reason"] in ("not-faster", "undecided")
+    assert "nothing was found" in shop.said
+
+
+def test_a_branch_and_a_patch_of_the_winner_and_a_commit_as_candidate(shop: Shop) -> None:
+    shop.git("checkout", "-qb", "try")
+    shop.write("numbers_.py", FAST)
+    shop.git("commit", "-qam", "faster")
+    shop.git("checkout", "-q", "-")
+    found = shop.optimize("--ref", "try", "--branch", "faster", "--patch", str(shop.home / "f.patch"))
+    assert found["winner"] == "try"
+    assert found["landed"]["branch"] == "faster"
+    assert shop.git("show", "faster:numbers_.py") == FAST.strip()
+    assert "+    known = set(ys)" in (shop.home / "f.patch").read_text()
+    again = shop.optimize("--candidate", str(shop.home / "f.patch"))
+    assert again["winner"].endswith("f.patch")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("numbers_.py:comon", "common"),
+        ("nombers.py:common", "nombers.py"),
+        ("numbers_.py", "pkg/mod.py:function"),
+    ],
+)
+def test_a_wrong_target_is_one_clear_message(shop: Shop, target: str, said: str) -> None:
+    told = shop("optimize", target, "--candidate", shop.beside("fast.py", FAST), status=1)
+    assert said in shop.said + told
+    assert "Traceback" not in shop.said
+
+
+def test_a_candidate_that_cannot_be_read_stops_before_anything_is_begun(shop: Shop) -> None:
+    shop("optimize", "numbers_.py:common", "--candidate", "nowhere.py", status=1)
+    assert "nowhere.py cannot be read" in shop.said
+    assert not (shop.root / ".bakeoff" / "runs").exists() or not list((shop.root / ".bakeoff" / "runs").iterdir())
+
+
+def test_a_function_that_no_test_reaches_is_refused(shop: Shop) -> None:
+    shop.write("numbers_.py", SLOW + "\n\ndef other(x):\n    return x + 1\n")
+    found = shop.beside("fast.py", FAST + "\n\ndef other(x):\n    return 1 + x\n")
+    said = shop("optimize", "numbers_.py:other", "--no-rules", "--candidate", found, status=1)
+    assert "no test reaches" in said
+
+
+def test_killed_and_resumed_it_keeps_every_judgement(shop: Shop) -> None:
+    names = [shop.beside(f"c{number}.py", FAST.replace("known", f"known_{number}") + f"\n\nX = {number}\n")
+             for number in range(3)]  # fmt: skip
+    wanted = [word for name in names for word in ("--candidate", name)]
+    asked = ("optimize", "numbers_.py:common", "--no-rules", "--seconds", "90", "--run-id", "r", *wanted)
+    with shop.spawn(*asked) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "behaves the same" in line:
+                process.send_signal(signal.SIGKILL)
+                break
+    found = json.loads(shop("resume", "r", "--json"))
+    assert found["winner"] in names
+    assert "kept from before" in shop.said
+    assert shop.said.count("behaves the same") == 3
+    shop("resume", "r", status=1)
+    assert "cannot be resumed" in shop.said
+    end = time.monotonic() + 10
+    while any(_mine(shop)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not list(_mine(shop))
+
+
+def _mine(shop: Shop):
+    from pathlib import Path
+
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(shop.root).encode() in (entry / "environ").read_bytes():
+                yield entry.name
+        except OSError:
+            continue
