@@ -190,7 +190,7 @@ def test_its_own_ceiling_ends_the_step_and_more_of_it_goes_on(lab, flow):
     assert "the budget is spent" in step["error"]
     said = flow.resume("-i", "calls=2")
     assert said.status == 0, said
-    assert lab.calls == ["1", "2"]
+    assert sorted(lab.calls) == ["1", "2"]
     assert flow.output("solve")["winner"] == 2
     assert flow.step("solve")["attempts"] == 2
 
@@ -202,7 +202,7 @@ def test_the_runs_ceiling_ends_the_run(lab, flow):
     assert "solve" not in json.loads(lab("show", "r", "--json").out)["steps"]
     said = flow.edit(text.replace("calls: 1", "calls: 5"))
     assert said.status == 0, said
-    assert lab.calls == ["1", "2"]
+    assert sorted(lab.calls) == ["1", "2"]
 
 
 def test_apply_writes_the_winner_into_the_files(lab, flow):
