@@ -50,6 +50,7 @@ class Entry:
         version: arguments that make it print its version.
         artifact: name of a result file it is told to write, which the reader gets too.
         model: the model asked for where the caller names none.
+        prices: USD for a million tokens of input and of output, where the user named them.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Entry:
     version: tuple[str, ...] = ("--version",)
     artifact: str | None = None
     model: str | None = None
+    prices: tuple[float | None, float | None] = (None, None)
 
     def takes(self, placeholder: str) -> bool:
         """Whether the arguments have a place for `placeholder`."""
