@@ -164,8 +164,10 @@ def test_more_attempts_keep_those_that_were_made(lab, flow):
     assert sorted(lab.calls) == ["1", "2", "3"]
     assert flow.output("better")["winner"] == 3
     assert "a + b" in lab("diff", "r", "better").out
-    after = more + "  - {id: after, type: shell, run: echo {{ steps.better.output.winner }}}\n"
-    plan = json.loads(lab("resume", "r", "--edit", str(flow.write(after)), "--explain", "--json").out)["steps"]
+    after = more + "  - {id: after, type: shell, run: 'echo {{ steps.better.output.winner }}'}\n"
+    said = lab("resume", "r", "--edit", str(flow.write(after)), "--explain", "--json")
+    assert said.status == 0, said
+    plan = said.json["steps"]
     assert [(row["path"], row["action"]) for row in plan] == [("better", "reuse"), ("after", "run")]
     assert flow.edit(after).status == 0
     assert sorted(lab.calls) == ["1", "2", "3"]
