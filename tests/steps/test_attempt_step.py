@@ -45,6 +45,9 @@ def test_a_winner_is_found_and_later_steps_see_it(lab, flow):
     assert (verdict["check"], verdict["verdict"]) == (FIXED, "passed")
     assert verdict["receipt"]["tree"] == output["tree"]
     assert flow.stdout("see") == f"2 {output['commit']} 1\n"
+    logs = lab("logs", "r", "solve").out
+    assert "==> solve/attempt:2/generate <==\nI did it\n" in logs
+    assert "failed: exit status 1" in logs
     assert lab.digest() == before
     assert lab.slots() == []
     assert "a + b" in lab.content(output["commit"], "calc.py")

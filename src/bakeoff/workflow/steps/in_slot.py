@@ -123,7 +123,7 @@ class _Work:
             outcome = await prepare(place).work(attempt)
         finally:
             await slot.end_processes()
-        name = place.path if attempt == 1 else f"{place.path}.{attempt}"
+        name = place.path if attempt == 1 else f"{place.path}:{attempt}"
         made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
         outcome.output = {**outcome.output, "result": shown(made)}
         outcome.facts = {**(outcome.facts or {}), "result": made.ref, "slot": {"id": slot.id, "kind": slot.kind}}
