@@ -155,7 +155,7 @@ def test_an_action_in_python_and_json_answers(lab, flow, serve):
         ("prompt: p, model: m, requirements: [{regex: '('}]", "cannot be compiled"),
         ("action: 'act:make', requirements: [polite]", "there is no model to judge 'polite'"),
         ("prompt: p, model: m, loop_budget: \"{{ 'x' }}\"", "`loop_budget`: 'x' is no number"),
-        ('prompt: p, model: m, loop_budget: "{{ 0 }}"', "`loop_budget` must be a whole number of at least 1, not 0"),
+        ('prompt: p, model: m, loop_budget: "{{ 0 }}"', "`loop_budget` must be at least 1, not 0"),
         ("prompt: p, model: m, budget: {usd: 1}", "there is a ceiling on usd"),
         ("prompt: p, model: m, budget: {calls: \"{{ 'x' }}\"}", "`budget`, calls: 'x' is no number"),
     ],
@@ -303,12 +303,18 @@ def test_commands_that_judge_badly(lab, flow, serve):
             prompt: p
             loop_budget: 1
             requirements: [{check: sleep 20, timeout: 0.3}, {check: 'kill -9 $$'}]
-            score: echo nothing
-            order: together
         """
     )
     verdicts = {one["check"]: one for one in flow.output("ask")["verdicts"]}
     assert verdicts["sleep 20"]["error"] == "timeout"
+    lab("clean", "r")
+    flow("steps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1, score: echo 5 >&2}\n")
+    assert flow.output("ask")["verdicts"][0]["error"] == "no score"
+    lab("clean", "r")
+    flow(
+        "steps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1, requirements: [{check: 'yes | head -c 100000; exit 1'}]}\n"
+    )
+    assert "y\ny\n" in lab("logs", "r").out
 
 
 @pytest.mark.parametrize(
@@ -316,6 +322,7 @@ def test_commands_that_judge_badly(lab, flow, serve):
     [
         ("prompt: p, action: a", "has a `prompt` or an `action`, one of them", ":3:5"),
         ("prompt: p, strategy: escalation", "`slow` names the model", ":3:"),
+        ("action: a, strategy: escalation, slow: m", "so it takes a `prompt`", ":3:"),
         ("prompt: p, slow: m", "`slow` names the model", ":3:"),
         ("prompt: p, requirements: [{regex: a, check: b}]", "this one has `regex` and `check`", ":3:"),
         ("prompt: p, requirements: [{}]", "this one has none", ":3:"),

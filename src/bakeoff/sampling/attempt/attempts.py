@@ -40,12 +40,12 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
     reserve = {"calls": 1.0}
     if options.max_tokens is not None:
         if not entry.reports_usage:
-            raise BakeoffError(f"--max-tokens: {entry.name} does not report how many it used; use --max-calls")
+            raise BakeoffError(f"a ceiling on tokens: {entry.name} does not report how many it used; set one on calls")
         reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
     if options.max_cost is not None:
         if not entry.reports_cost:
             raise BakeoffError(
-                f"--max-cost: {entry.name} does not report what it costs; use --max-tokens or --max-calls"
+                f"a ceiling on money: {entry.name} does not report what it costs; set one on tokens or calls"
             )
         reserve["usd"] = min(settings.max_usd or options.max_cost / options.attempts, options.max_cost)
     return reserve

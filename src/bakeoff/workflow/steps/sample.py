@@ -35,6 +35,7 @@ from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
     amount,
+    count,
     ended,
     refuse_spent,
     retry_for,
@@ -66,6 +67,8 @@ class SampleStep:
         escalates = raw.get("strategy") == "escalation"
         if escalates != (raw.get("slow") is not None):
             yield "strategy" if escalates else "slow", "`slow` names the model that `strategy: escalation` asks last"
+        if escalates and raw.get("action") is not None:
+            yield "action", "`strategy: escalation` asks models, so it takes a `prompt`"
         requirements = raw.get("requirements")
         for place, given in enumerate(requirements if isinstance(requirements, list) else ()):
             if not isinstance(given, dict):
@@ -127,11 +130,9 @@ def _evaluated(place: Place) -> dict[str, Any]:
     step, defaults = place.step, place.setting.defaults
     own = [name for name in Sample.model_fields if name not in StepModel.model_fields]
     given = {name: _deep(place, getattr(step, name)) for name in own}
-    for name in ("loop_budget", "concurrency_budget", "max_tokens"):
-        given[name] = amount(place, name, whole=True)
+    given["max_tokens"] = amount(place, "max_tokens", whole=True)
     for name in ("loop_budget", "concurrency_budget"):
-        if (given[name] or 0) < 1:
-            raise RefusedError(f"`{name}` must be a whole number of at least 1, not {given[name]!r}")
+        given[name] = count(place, name)
     for name in ("prompt", "system", "model", "judge", "slow", "score"):
         given[name] = text(place, name)
     for name in _HOW_MUCH:
