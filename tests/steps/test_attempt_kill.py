@@ -203,7 +203,7 @@ def test_a_spent_time_keeps_what_had_ended(lab, flow):
     lab.agent(
         f"[ $BAKEOFF_ATTEMPT = 1 ] || [ -e {lab.place}/go ] || sleep 60; [ $BAKEOFF_ATTEMPT = 1 ] || {FIX}; echo >> made.txt"
     )
-    text = f"steps:\n  - {{id: solve, type: attempt, agent: fake, task: t, repair: 1, check: {FIXED}, timeout: 1}}\n"
+    text = f"steps:\n  - {{id: solve, type: attempt, agent: fake, task: t, repair: 1, check: {FIXED}, timeout: 4}}\n"
     assert flow(text).status == 1
     assert flow.step("solve")["kind"] == "timeout"
     (lab.place / "go").touch()
