@@ -7,6 +7,7 @@ import json
 import pytest
 
 from attempt.conftest import FIX
+from bakeoff.engine.retry import Retry
 
 
 def _claude(lab, script: str, usd: float) -> None:
@@ -25,7 +26,7 @@ def test_a_ceiling_on_calls_stops_and_can_be_raised(lab):
     said = lab.attempt("--attempts", "5", "--max-calls", "2")
     assert said.status == 4, said
     assert sorted(lab.calls) == ["1", "2"]
-    assert "at most 5 calls of fake; budget: 2 calls" in said.err
+    assert "at most 5 calls of fake, 2 more in place of each that its model turns away; budget: 2 calls" in said.err
     assert "bakeoff resume r -i max_cost=USD" in said.out
     assert "closest: attempt 1" in said.out
     assert lab("resume", "r", "-i", "agent=other").status == 1
@@ -101,3 +102,39 @@ def test_a_permanent_error_stops_at_once_and_can_be_resumed(lab):
     assert len(lab.calls) <= 2
     (lab.place / "key").touch()
     assert lab("resume", "r").status == 0
+
+
+def test_tokens_and_named_prices_make_money(lab):
+    done = {"type": "turn.completed", "usage": {"input_tokens": 1000, "cached_input_tokens": 0, "output_tokens": 100}}
+    said = {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}}
+    lines = "\n".join(json.dumps(line) for line in (said, done))
+    more = 'events = "codex"\nprice_in = 100\nprice_out = 1000'
+    lab.agent("echo '# x' >> calc.py", say=f"cat <<'END'\n{lines}\nEND", more=more)
+    lab.settings("[lanes]\nagents = 1\n")
+    said = lab.attempt("--attempts", "9", "--max-cost", "0.5", "--json", check="false")
+    # Each takes 0.2 of the 0.5; the third begins with the 0.1 that are left.
+    assert said.status == 4, said
+    assert said.json["usage"]["usd"] == pytest.approx(0.6)
+    assert [view["usage"]["usd"] for view in said.json["attempts"] if view["usage"]["usd"]] == [0.2, 0.2, 0.2]
+
+
+def test_a_call_that_the_model_turned_away_is_made_again_and_the_pause_is_kept(lab):
+    turned = "echo 'error: 429 too many requests, try again in 10ms' >&2; exit 1"
+    lab.agent(f"if [ $(wc -l < {lab.place}/calls) -lt 3 ]; then echo half > half.txt; {turned}; fi; {FIX}")
+    monkey = lab.monkeypatch
+    monkey.setattr("bakeoff.sampling.attempt.job.TURNED_AWAY", Retry(delay=0.0, on=("rate_limit", "overload")))
+    said = lab.attempt("--json")
+    assert said.status == 0, said
+    assert lab.calls == ["1", "1", "1"]
+    assert "2 more in place of each" in said.err
+    kept = [name for name in lab.refs() if name.startswith("salvage/r/attempt-1")]
+    assert len(kept) == 2
+    assert lab.content(lab.refs()[kept[0]], "half.txt") == "half\n"
+
+
+def test_a_limit_for_hours_is_not_waited_for(lab):
+    lab.agent("echo 'error: 429 usage limit reached, try again in 5 h' >&2; exit 1")
+    said = lab.attempt()
+    assert said.status == 3, said
+    assert lab.calls == ["1"]
+    assert "try again in 5 h" in said.out

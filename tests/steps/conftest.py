@@ -59,9 +59,14 @@ def flow(lab: Lab) -> Flow:  # noqa: F811
 
 
 def peak(history: History, kind: str = "") -> int:
-    """The most leaves that were at work at once, by the times of their tries."""
-    spans = [(start.at, start.ended_at) for start in history.spans if start.path.endswith(kind)]
-    moments = sorted([(at, 1) for at, _ in spans] + [(end, -1) for _, end in spans if end is not None])
+    """The most leaves that were at work at once: each takes the lowest place that is free.
+
+    Of one kind by the times of those that ended.
+    """
+    if not kind:
+        return 1 + max(start.place for start in history.spans)
+    spans = [(start.at, start.ended_at) for start in history.spans if start.path.endswith(kind) and start.ended_at]
+    moments = sorted([(at, 1) for at, _ in spans] + [(end or 0.0, -1) for _, end in spans])
     most = now = 0
     for _, step in moments:
         now += step

@@ -45,6 +45,9 @@ def test_a_winner_is_found_and_later_steps_see_it(lab, flow):
     assert (verdict["check"], verdict["verdict"]) == (FIXED, "passed")
     assert verdict["receipt"]["tree"] == output["tree"]
     assert flow.stdout("see") == f"2 {output['commit']} 1\n"
+    logs = lab("logs", "r", "solve").out
+    assert "==> solve/attempt:2/generate <==\nI did it\n" in logs
+    assert "failed: exit status 1" in logs
     assert lab.digest() == before
     assert lab.slots() == []
     assert "a + b" in lab.content(output["commit"], "calc.py")
@@ -154,6 +157,8 @@ def test_values_that_are_no_numbers_fail_the_step(lab, flow):
     )
     assert said.status == 1
     assert flow.step("solve")["error"] == "`attempts`: 'many' is no number"
+    assert flow.resume("-i", "n=0").status == 1
+    assert flow.step("solve")["error"] == "`attempts` must be at least 1, not 0"
     assert lab.calls == []
 
 
@@ -190,7 +195,7 @@ def test_its_own_ceiling_ends_the_step_and_more_of_it_goes_on(lab, flow):
     assert "the budget is spent" in step["error"]
     said = flow.resume("-i", "calls=2")
     assert said.status == 0, said
-    assert lab.calls == ["1", "2"]
+    assert sorted(lab.calls) == ["1", "2"]
     assert flow.output("solve")["winner"] == 2
     assert flow.step("solve")["attempts"] == 2
 
@@ -202,7 +207,7 @@ def test_the_runs_ceiling_ends_the_run(lab, flow):
     assert "solve" not in json.loads(lab("show", "r", "--json").out)["steps"]
     said = flow.edit(text.replace("calls: 1", "calls: 5"))
     assert said.status == 0, said
-    assert lab.calls == ["1", "2"]
+    assert sorted(lab.calls) == ["1", "2"]
 
 
 def test_apply_writes_the_winner_into_the_files(lab, flow):
@@ -387,4 +392,133 @@ def test_outside_of_a_git_work_tree(lab, flow, tmp_path, monkeypatch):
     said = flow(SOLVE)
     assert said.status == 1
     assert "git" in said.err
+    assert lab.calls == []
+
+
+def test_one_bound_over_all_nesting_and_no_lane_is_waited_for_while_another_is_held(lab, flow):
+    lab.agent(f'[ $BAKEOFF_ATTEMPT = 1 ] || {FIX}; echo "$1" > what.txt')
+    said = flow(
+        f"""
+        lanes: {{slots: 2, tests: 1, agents: 2}}
+        steps:
+          - id: outer
+            type: fan-out
+            items: [1, 2]
+            max_concurrency: 2
+            step:
+              id: both
+              type: parallel
+              branches:
+                a:
+                  - id: inner
+                    type: fan-out
+                    items: [x, y]
+                    max_concurrency: 2
+                    step: {{id: solve, type: attempt, agent: fake, task: "{{{{ item }}}}", repair: 1, attempts: 2, check: {FIXED}}}
+                b:
+                  - id: more
+                    type: fan-out
+                    items: [1, 2, 3]
+                    max_concurrency: 3
+                    step: {{id: work, type: shell, workspace: slot, run: echo x > x}}
+                c: [{{id: plain, type: shell, run: "true"}}]
+        """,
+        "--max-parallel",
+        "3",
+    )
+    assert said.status == 0, said
+    history = flow.history
+    assert peak(history) <= 3
+    assert peak(history, "/generate") <= 2
+    assert {
+        record.status.value for path, record in history.records.items() if path.endswith(("solve:0", "solve:1"))
+    } == {"completed"}
+    assert lab.slots() == []
+
+
+def test_what_is_printed_as_json_has_the_published_shape(lab, flow):
+    from jsonschema import Draft202012Validator
+
+    from bakeoff.report.schemas import output_schema
+
+    def checked(name: str, *args: str) -> None:
+        said = lab(name, *args, "--json")
+        assert said.status in (0, 3), said
+        Draft202012Validator(output_schema(name)).validate(said.json)
+
+    lab.agent(f"{FIX}; echo '# x' >> tests/test_calc.py")
+    flow(SOLVE)
+    checked("diff", "r", "solve")
+    checked("diff", "r", "--stat")
+    checked("apply", "r", "solve", "--branch", "b")
+    checked("show", "r")
+    checked("runs")
+    checked("slots")
+    lab("clean", "r")
+    checked(
+        "attempt",
+        "make it",
+        "--agent",
+        "fake",
+        "--check",
+        FIXED,
+        "--check",
+        "true",
+        "--score",
+        "echo 3",
+        "--run-id",
+        "a",
+        "--apply",
+    )
+    checked("attempt", "make it", "--agent", "fake", "--check", "false", "--repair", "1", "--run-id", "b")
+    checked("compare", "b", "--check", FIXED)
+    for name in ("a", "b"):
+        checked("show", name)
+    checked("diff", "a")
+    listed = lab("runs").out
+    assert "make it" in listed
+    assert "compare b" in listed
+
+
+def test_money_of_a_step(lab, flow):
+    event = json.dumps(
+        {
+            "type": "result",
+            "is_error": False,
+            "result": "d",
+            "total_cost_usd": 0.3,
+            "usage": {"input_tokens": 100, "output_tokens": 10},
+        }
+    )
+    lab.agent('echo "# $BAKEOFF_ATTEMPT" >> calc.py', name="paid", say=f"echo '{event}'", more='like = "claude"')
+    lab.settings("max_usd = 0.4\n[lanes]\nagents = 1\n")
+    said = flow(
+        f"steps:\n  - {{id: solve, type: attempt, agent: paid, task: t, attempts: 5, max_cost: 1, check: {FIXED}}}\n"
+    )
+    assert said.status == 1, said
+    assert flow.step("solve")["kind"] == "budget", flow.step("solve")
+    assert lab.calls == ["1", "2", "3"]
+    assert flow.output("solve")["usage"]["usd"] == pytest.approx(0.9)
+    lab("clean", "r")
+    lab.place.joinpath("calls").unlink()
+    text = f"budget: {{usd: 1}}\nsteps:\n  - {{id: solve, type: attempt, agent: paid, task: t, attempts: 5, check: {FIXED}}}\n"
+    assert flow(text).status == 4
+    assert lab.calls == ["1", "2", "3"]
+    tokens = text.replace("usd: 1", "tokens: 200")
+    lab("clean", "r")
+    lab.place.joinpath("calls").unlink()
+    assert flow(tokens).status == 4
+    assert lab.calls == ["1", "2"]
+
+
+def test_before_it_runs_it_is_only_planned(lab, flow):
+    lab.agent(FIX)
+    said = flow(
+        SOLVE
+        + '  - {id: t, type: shell, workspace: slot, run: ls}\n  - {id: s, type: sample, model: m, prompt: "{{ steps.solve.output.text }}"}\n',
+        "--dry-run",
+    )
+    assert said.status == 0, said
+    assert next(line.split()[:3] for line in said.out.splitlines() if "solve" in line)[1:] == ["attempt", "run"]
+    assert "what it is given hangs on solve" in said.out
     assert lab.calls == []

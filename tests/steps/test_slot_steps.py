@@ -264,3 +264,14 @@ def test_validation_of_slots(lab, flow, steps, words):
     assert said.status == 1
     assert words in said.out + said.err
     assert ":3:" in said.out
+
+
+def test_a_slot_that_grows_too_much_is_ended(lab, flow):
+    lab.settings("[slots]\nmax_disk_mb = 1\n")
+    said = flow(
+        "steps:\n  - {id: a, type: shell, workspace: slot, run: head -c 5000000 /dev/urandom > big; sleep 60}\n"
+    )
+    assert said.status == 1
+    assert flow.step("a")["kind"] == "disk"
+    assert lab.left() == []
+    assert lab.slots() == []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.agent.cost import cost_of
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.events import LINE_LIMIT, EventStream, Reading
 from bakeoff.agent.failures import LIMITED, kind_of, one_line, pause_of
@@ -170,7 +171,7 @@ async def run_agent(
             _read_artifact(artifact, stream)
         reading = stream.close()
     capped = request.max_usd is not None and entry.can_cap_cost
-    return _judge(entry, kin, command, finished, reading, capped)
+    return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
 
 
 def _scratch(entry: Entry) -> AbstractContextManager[str | None]:
@@ -232,7 +233,7 @@ def _read_artifact(path: Path, stream: EventStream) -> None:
 
 
 def _judge(
-    entry: Entry, kin: Family, command: Command, finished: Finished, reading: Reading, capped: bool
+    entry: Entry, model: str | None, kin: Family, command: Command, finished: Finished, reading: Reading, capped: bool
 ) -> AgentResult:
     printed = finished.stdout.value
     if not kin.has_final and kin.read_text is not None:
@@ -254,7 +255,7 @@ def _judge(
         stdout=finished.stdout,
         stderr=finished.stderr,
         usage=reading.usage,
-        usd=reading.usd,
+        usd=cost_of(entry, model, reading.usage) if reading.usd is None else reading.usd,
         session_id=reading.session_id,
         turns=reading.turns,
         evidence=evidence,

@@ -33,6 +33,8 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 @click.option("--model", help="The agent's model; its own default if left out.")
 @click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Independent attempts.")
 @click.option("--repair", type=click.IntRange(min=0), default=0, show_default=True, help="Repairs of each that fails.")
+@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True,
+              help="Further calls in place of one that the agent's model turned away.")  # fmt: skip
 @CHECK
 @SCORE
 @click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")

@@ -6,14 +6,14 @@ from bakeoff.model.protocol import Usage
 
 
 def price(
-    usage: Usage, model: str, base_url: str, own: tuple[float | None, float | None] = (None, None)
+    usage: Usage, model: str, base_url: str | None, own: tuple[float | None, float | None] = (None, None)
 ) -> float | None:
     """USD for `usage`, or None where it is not known: never 0 for want of knowledge.
 
     Args:
         usage: what was used.
         model: the model's name at its endpoint.
-        base_url: the endpoint.
+        base_url: the endpoint; None where it is not known.
         own: USD for a million tokens of input and of output that the user named; both or they do not count.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
@@ -23,7 +23,9 @@ def price(
     return _listed(usage, model, base_url)
 
 
-def _listed(usage: Usage, model: str, base_url: str) -> float | None:
+def _listed(usage: Usage, model: str, base_url: str | None) -> float | None:
+    if not model:
+        return None
     try:
         from genai_prices import Usage as ListedUsage
         from genai_prices import calc_price

@@ -162,8 +162,10 @@ class ModelError(BakeoffError):
         request_id: names the request to the provider.
         usage: what was used all the same, where that was told.
         facts: what else is known, for the record.
+        may_have_worked: whether something may have been generated before it was turned away.
     """
 
+    may_have_worked = False
     facts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(

@@ -18,7 +18,8 @@ UNBILLED = PERMANENT | {"rate_limit", "overload"}
 
 def unbilled(failure: ModelError) -> bool:
     """Whether it is known that the call cost nothing."""
-    return failure.kind in UNBILLED and failure.usage is None
+    kinds = PERMANENT if failure.may_have_worked else UNBILLED
+    return failure.kind in kinds and failure.usage is None
 
 
 def refused(failure: ModelError) -> Outcome:

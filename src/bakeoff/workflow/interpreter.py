@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from bakeoff.workspace.workspace import Workspace
 
 
+WORKSPACES = "#workspaces"
+"""The decision in the journal of a run that bakeoff's repository may hold results of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Halt:
     """Why nothing more is to start here.

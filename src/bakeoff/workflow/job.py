@@ -30,7 +30,7 @@ from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
-from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
+from bakeoff.workflow.interpreter import WORKSPACES, Asker, Halt, Place, Setting, run_step
 from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.secrets import called_texts, present, secrets_of
@@ -343,6 +343,10 @@ class _Job:
         setting = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
         setting.processes, setting.asker = spawner, self.conditions.asker
         setting.places, setting.models = places, models
+        if WORKSPACES in run.history.decisions:  # a resumed run may need none any more
+            from bakeoff.workspace.shared import sweep_dead
+
+            await sweep_dead(self.project)
         setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
         find = find_copy(run.history.called, self.project, setting.step_types)
         setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -13,11 +13,18 @@ from bakeoff.engine.process import Processes
 from bakeoff.engine.sharing import Shared
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.sweep import sweep
 from bakeoff.workspace.workspace import Workspace, open_workspace, snapshot_now
 
-HAS_RESULTS = "#workspaces"
-"""The decision in the journal of a run that bakeoff's repository may hold results of."""
+
+async def sweep_dead(project: Path) -> None:
+    """Save and bury the slots that a dead session of the run left, where nobody else may come to do it."""
+    with suppress(WorkspaceError):
+        await in_thread(lambda: sweep(ProjectCache.of(find_project(project).common_dir)))
 
 
 class Workspaces:

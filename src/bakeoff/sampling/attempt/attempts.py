@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from bakeoff.agent.cost import tells_cost
 from bakeoff.agent.entry import Entry
 from bakeoff.engine.durable import DurableRun
 from bakeoff.engine.errors import BakeoffError
@@ -40,12 +41,13 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
     reserve = {"calls": 1.0}
     if options.max_tokens is not None:
         if not entry.reports_usage:
-            raise BakeoffError(f"--max-tokens: {entry.name} does not report how many it used; use --max-calls")
+            raise BakeoffError(f"a ceiling on tokens: {entry.name} does not report how many it used; set one on calls")
         reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
     if options.max_cost is not None:
-        if not entry.reports_cost:
+        if not tells_cost(entry, options.model or settings.model or entry.model):
             raise BakeoffError(
-                f"--max-cost: {entry.name} does not report what it costs; use --max-tokens or --max-calls"
+                f"a ceiling on money: {entry.name} does not report what it costs; set price_in and price_out in "
+                f"[tool.bakeoff.agents.{entry.name}], or a ceiling on tokens or calls"
             )
         reserve["usd"] = min(settings.max_usd or options.max_cost / options.attempts, options.max_cost)
     return reserve
@@ -91,7 +93,12 @@ class Attempts:
             over = f"; {entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
         elif options.max_tokens is not None:
             over = "; tokens are counted when a call has ended, so calls under way may go over"
-        return f"{calls}; budget: {budget}{over}"
+        again = (
+            f", {self.retry.attempts - 1} more in place of each that its model turns away"
+            if self.retry.attempts > 1
+            else ""
+        )
+        return f"{calls}{again}; budget: {budget}{over}"
 
     async def make(
         self, run: Run, workspace: Workspace, processes: Processes, *, resumed: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
+from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
@@ -33,6 +34,9 @@ from bakeoff.workspace.workspace import Workspace, open_workspace
 
 AT_ONCE = 4
 """Agents at once where the settings say nothing."""
+
+TURNED_AWAY = Retry(delay=15.0, backoff=3.0, max_delay=300.0, on=("rate_limit", "overload"))
+"""For calls that the agent's model would have answered at another time; a CLI that says when is waited for longer."""
 
 AGENT_MEMORY = 1 << 30
 """Bytes that one coding agent is reckoned to need; the `agents` lane shrinks where there is less."""
@@ -128,7 +132,9 @@ class _Job:
         if not options.refs:
             self.entry = find_entry(options.agent, settings)
             find_executable(self.entry, str(project), self.entry.env)
-        self.attempts = Attempts(options, settings, self.entry, reserve_for(options, settings, self.entry))
+        reserve = reserve_for(options, settings, self.entry)
+        retry = replace(TURNED_AWAY, attempts=1 + options.retries)
+        self.attempts = Attempts(options, settings, self.entry, reserve, retry=retry)
         self.lanes = self._lanes()
 
     def _lanes(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,23 @@ _QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 class AttemptFailure(ModelError):
     """An attempt made nothing that can be judged; its `facts` name what there is all the same."""
 
+    may_have_worked = True  # an agent asks its model many times
+
     def __init__(
-        self, message: str, kind: str, *, usage: Usage | None = None, facts: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        kind: str,
+        *,
+        usage: Usage | None = None,
+        facts: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
     ) -> None:
-        super().__init__(message, kind, usage=usage)  # type: ignore[arg-type]  # agents fail in more ways
+        super().__init__(message, kind, usage=usage, retry_after=retry_after)  # type: ignore[arg-type]  # more kinds
         self.facts = dict(facts or {})
 
+
+LONGEST_PAUSE = 3600.0
+"""Seconds that a limited model is waited for; one that asks for more has no more for today."""
 
 _KINDS = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
 """Kinds of an agent's failure that models have by another name."""
@@ -74,6 +85,7 @@ class AgentMaker:
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         resumed: results of an earlier session may be there that no record names.
         label: what the names of its results and log files begin with.
+        made: names of results that were made.
     """
 
     entry: Entry
@@ -90,6 +102,7 @@ class AgentMaker:
     all_tokens: int | None = None
     resumed: bool = False
     label: str = ""
+    made: set[str] = field(default_factory=set)
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -112,8 +125,9 @@ class AgentMaker:
 
     async def _work(self, slot: Slot, ticket: Ticket) -> Generation:
         name = f"{self.label}attempt-{ticket.id}"
-        if self.resumed:
+        if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
+        self.made.add(name)
         try:
             result = await self._ask(slot, ticket)
         finally:
@@ -128,7 +142,10 @@ class AgentMaker:
         if not result.ok:
             said = f"; its work is kept as {made.ref}" if made.changed else ""
             kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
-            raise AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts)
+            pause = result.retry_after
+            if pause is not None and pause > LONGEST_PAUSE:
+                kind, pause = "usage_limit", None
+            raise AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
         if not kept.changed:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"

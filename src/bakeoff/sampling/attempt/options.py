@@ -21,6 +21,7 @@ class AttemptOptions:
         checks: shell commands that must end with exit status 0.
         score: shell command that prints a number.
         base: a commit to start from; None for the work tree as it is.
+        retries: further calls in place of one that the agent's model turned away.
         timeout: seconds for one call of the agent; `check_timeout`: for one check.
         max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
@@ -31,6 +32,7 @@ class AttemptOptions:
     refs: tuple[str, ...] = ()
     attempts: int = 1
     repair: int = 0
+    retries: int = 2
     checks: tuple[str, ...] = ()
     score: str | None = None
     base: str | None = None
@@ -48,8 +50,8 @@ class AttemptOptions:
             raise BakeoffError("the task is empty: say what is to be done, as an argument, @FILE, or - for stdin")
         if not self.checks and not self.score:
             raise BakeoffError("there is nothing to judge by: give a --check, as in --check 'pytest -q'")
-        if self.attempts < 1 or self.repair < 0:
-            raise BakeoffError("--attempts is at least 1, --repair at least 0")
+        if self.attempts < 1 or self.repair < 0 or self.retries < 0:
+            raise BakeoffError("--attempts is at least 1, --repair and --retries at least 0")
 
     @property
     def protection(self) -> Protection:
@@ -64,7 +66,7 @@ class AttemptOptions:
 
     @property
     def most_calls(self) -> int:
-        """Calls of the agent at most."""
+        """Calls of the agent at most, retries apart."""
         return 0 if self.refs else self.attempts * (self.repair + 1)
 
     def to_json(self) -> dict[str, Any]:

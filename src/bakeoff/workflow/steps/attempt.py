@@ -26,6 +26,7 @@ from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
     amount,
+    count,
     ended,
     refuse_spent,
     retry_for,
@@ -144,16 +145,12 @@ def options_of(place: Place) -> AttemptOptions:
     Raises:
         RefusedError: a value cannot be used.
     """
-
-    def whole(name: str, least: int) -> int:
-        return amount(place, name, whole=True) or least
-
     given: dict[str, Any] = {
         "task": as_text(place.value("task")),
         "agent": text(place, "agent") or place.setting.defaults.get("integration"),
         "model": text(place, "model") or place.setting.defaults.get("model"),
-        "attempts": max(whole("attempts", 1), whole("concurrency_budget", 1)),
-        "repair": max(whole("repair", 0), whole("loop_budget", 1) - 1),
+        "attempts": max(count(place, "attempts"), count(place, "concurrency_budget")),
+        "repair": max(count(place, "repair", 0), count(place, "loop_budget") - 1),
         "checks": texts(place, "check"),
         "score": text(place, "score"),
         "base": text(place, "base"),

@@ -51,6 +51,22 @@ def amount(place: Place, name: str, *, whole: bool = False) -> Any:
         raise RefusedError(f"`{name}`: {failure}") from None
 
 
+def count(place: Place, name: str, least: int = 1) -> int:
+    """A field's whole number, `least` where it is left out.
+
+    Passes on ExpressionError: it cannot be evaluated.
+
+    Raises:
+        RefusedError: it is none, or less than that.
+    """
+    found = amount(place, name, whole=True)
+    if found is None:
+        return least
+    if found < least:
+        raise RefusedError(f"`{name}` must be at least {least}, not {found}")
+    return int(found)
+
+
 @dataclass(slots=True)
 class Beginning:
     """One beginning of a step: the first, or another after it had ended without success.

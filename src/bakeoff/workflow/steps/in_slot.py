@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.workflow.expressions import compile_template
-from bakeoff.workflow.interpreter import Place, Setting
+from bakeoff.workflow.interpreter import WORKSPACES, Place, Setting
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import Leaf, do_leaf, prepare
 from bakeoff.workflow.steps.shell import working_directory
@@ -18,7 +18,7 @@ from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.running import InSlot
-from bakeoff.workspace.shared import HAS_RESULTS, Workspaces
+from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace, snapshot_now
 
@@ -48,7 +48,7 @@ async def workspaces(setting: Setting) -> Workspaces:
             setting.processes,
             setting.warn,
         )
-        await setting.run.decide(HAS_RESULTS, lambda: True)
+        await setting.run.decide(WORKSPACES, lambda: True)
     return made
 
 
@@ -123,7 +123,7 @@ class _Work:
             outcome = await prepare(place).work(attempt)
         finally:
             await slot.end_processes()
-        name = place.path if attempt == 1 else f"{place.path}.{attempt}"
+        name = place.path if attempt == 1 else f"{place.path}:{attempt}"
         made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
         outcome.output = {**outcome.output, "result": shown(made)}
         outcome.facts = {**(outcome.facts or {}), "result": made.ref, "slot": {"id": slot.id, "kind": slot.kind}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from bakeoff.engine.durable import DurableRun
 from bakeoff.engine.errors import BakeoffError
@@ -27,81 +27,28 @@ from bakeoff.sampling.strategy import SamplingStrategy
 from bakeoff.sampling.vote import MajorityVotingStrategy
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
-from bakeoff.workflow.models import Amount, Count, Deep, Interpolated, NotNegative, Positive, ShellText, StepModel, Text
+from bakeoff.workflow.models import (
+    StepModel,
+)
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
     amount,
+    count,
     ended,
     refuse_spent,
     retry_for,
     text,
     verdicts_of,
 )
+from bakeoff.workflow.steps.sample_fields import Sample
 from bakeoff.workflow.steps.shell import step_environment, working_directory
-from bakeoff.workflow.steps.text_checks import KINDS, Bench, OneRequirement, TextScore, imported, make_requirement
+from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement
 from bakeoff.workflow.values import as_text, number, plain
 
 MOST_TEXT = 2000
 """Characters of each attempt's text that the step's output repeats."""
-
-
-class Sample(StepModel):
-    """Asks a model several times, judges every answer, and keeps the best."""
-
-    prompt: Text | None = Field(None, description="What the model is asked.")
-    system: Text | None = Field(None, description="What it is told before.")
-    action: str | None = Field(None, description="In place of a prompt an async Python function, `module:function`.")
-    model: Text | None = Field(None, description="Which model; the workflow's own, or the setting's, if left out.")
-    requirements: Annotated[list[OneRequirement], Deep("check")] = Field(
-        default_factory=list, description="What the text must satisfy; a bare text is judged by a model."
-    )
-    judge: Text | None = Field(None, description="The model that judges; `model` if left out.")
-    strategy: Literal["rejection", "repair", "multi-turn", "best-of-n", "majority", "escalation"] = Field(
-        "rejection", description="Which attempts are made, and which is chosen."
-    )
-    loop_budget: Count = Field(2, description="Rounds.")
-    concurrency_budget: Count = Field(1, description="Attempts at work at once.")
-    mode: Literal["deterministic", "fastest"] = Field(
-        "deterministic", description="The first attempt that passes, or whichever passes first."
-    )
-    slow: Text | None = Field(None, description="The model that `escalation` asks in the end.")
-    handover: Literal["fresh", "conversation", "best"] = Field("fresh", description="What that one is given.")
-    score: Annotated[str | None, ShellText()] = Field(
-        None, description="A shell command that prints a number for the text on its standard input: the highest wins."
-    )
-    good_enough: int | float | None = Field(None, description="A score that ends `best-of-n` at once.")
-    similarity: Literal["exact", "normalised", "numeric", "rouge_l"] = Field(
-        "exact", description="Which answers count as the same for `majority`."
-    )
-    threshold: int | float | None = Field(None, description="Share of votes that ends `majority` early.", gt=0, le=1)
-    min_votes: int = Field(4, description="Least votes for such an end.", ge=1)
-    max_tokens: Count = Field(None, description="Tokens of one answer at most.")
-    temperature: NotNegative | None = Field(None, description="0 for the likeliest text.")
-    seed: int | None = Field(None, description="Of the first attempt; the next ones have the numbers after it.")
-    stop: list[str] = Field(default_factory=list, description="Texts that end an answer.")
-    json_schema: dict[str, Any] | None = Field(
-        None, description="What the answer fulfils, where the model can do that."
-    )
-    budget: Annotated[dict[Literal["usd", "tokens", "calls"], Amount], Interpolated()] = Field(
-        default_factory=dict, description="Ceilings for this step alone, judges included."
-    )
-    reserve: dict[Literal["usd", "tokens", "calls"], NotNegative] = Field(
-        default_factory=dict, description="What one attempt may use at most, where nobody can tell before."
-    )
-    attempt_timeout: Positive | None = Field(None, description="Seconds for one attempt.")
-    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
-
-    @property
-    def most_calls(self) -> int | None:
-        """Calls of models at most, those that judge included; None where expressions say how many."""
-        counts = (self.loop_budget, self.concurrency_budget)
-        if any(isinstance(count, str) for count in counts):
-            return None
-        judged = sum(one.judge is not None for one in self.requirements)
-        attempts = int(self.loop_budget * self.concurrency_budget) + (self.strategy == "escalation")
-        return attempts * (1 + judged)
 
 
 class SampleStep:
@@ -120,6 +67,8 @@ class SampleStep:
         escalates = raw.get("strategy") == "escalation"
         if escalates != (raw.get("slow") is not None):
             yield "strategy" if escalates else "slow", "`slow` names the model that `strategy: escalation` asks last"
+        if escalates and raw.get("action") is not None:
+            yield "action", "`strategy: escalation` asks models, so it takes a `prompt`"
         requirements = raw.get("requirements")
         for place, given in enumerate(requirements if isinstance(requirements, list) else ()):
             if not isinstance(given, dict):
@@ -181,22 +130,33 @@ def _evaluated(place: Place) -> dict[str, Any]:
     step, defaults = place.step, place.setting.defaults
     own = [name for name in Sample.model_fields if name not in StepModel.model_fields]
     given = {name: _deep(place, getattr(step, name)) for name in own}
-    for name in ("loop_budget", "concurrency_budget", "max_tokens"):
-        given[name] = amount(place, name, whole=True)
+    given["max_tokens"] = amount(place, "max_tokens", whole=True)
     for name in ("loop_budget", "concurrency_budget"):
-        if (given[name] or 0) < 1:
-            raise RefusedError(f"`{name}` must be a whole number of at least 1, not {given[name]!r}")
-    for kind, value in given["budget"].items():
-        try:
-            given["budget"][kind] = number(value)
-        except ValueError as failure:
-            raise RefusedError(f"`budget`, {kind}: {failure}") from None
-    given["budget"] = {kind: value for kind, value in given["budget"].items() if value is not None}
+        given[name] = count(place, name)
+    for name in ("prompt", "system", "model", "judge", "slow", "score"):
+        given[name] = text(place, name)
+    for name in _HOW_MUCH:
+        given[name] = _amounts(name, given[name])
     if step.action is None:
-        given["model"] = text(place, "model") or defaults.get("model") or place.setting.settings.model
+        given["model"] = given["model"] or defaults.get("model") or place.setting.settings.model
         if given["model"] is None:
             raise RefusedError("no model is named: give the step or the workflow a `model`, or set it in the settings")
     return given
+
+
+def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:
+    """Amounts by kind, without those that are left out.
+
+    Raises:
+        RefusedError: one is no number.
+    """
+    found = {}
+    for kind, value in given.items():
+        try:
+            found[kind] = number(value)
+        except ValueError as failure:
+            raise RefusedError(f"`{name}`, {kind}: {failure}") from None
+    return {kind: float(value) for kind, value in found.items() if value is not None}
 
 
 def _deep(place: Place, value: Any) -> Any:
@@ -303,7 +263,6 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
         if given["score"] is not None:
             requirements.append(TextScore(given["score"], bench, f"score: {given['score']}"))
         action = _request(given) if given["action"] is None else imported(given["action"], setting.project)
-        reserve = {kind: float(value) for kind, value in given["reserve"].items()}
         setting.announce()
         try:
             result = await sample(
@@ -316,7 +275,7 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
                 version=asked["version"],
                 prefix=asked["prefix"],
                 budget=given["budget"] or None,
-                reserve=reserve or None,
+                reserve=given["reserve"] or None,
                 retry=retry_for(place),
                 lanes=setting.lanes,
                 attempt_timeout=given["attempt_timeout"],
@@ -327,7 +286,7 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
         except (ValueError, TypeError) as failure:
             raise RefusedError(str(failure)) from failure
     if result.reason is Reason.CAP and not result.success:
-        refuse_spent(place, {"calls": 1.0, "tokens": _most_tokens(given), **reserve})
+        refuse_spent(place, {"calls": 1.0, "tokens": _most_tokens(given), **given["reserve"]})
     return ended(result, _output(place, result, label), shown)
 
 

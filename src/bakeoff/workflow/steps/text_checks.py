@@ -171,7 +171,10 @@ class TextCommand(Requirement):
                 )
             except SpawnError as failure:
                 return ValidationResult(False, str(failure), error="spawn")
-        receipt = {"command": self.command, "exit_code": finished.exit_code, "seconds": round(finished.seconds, 3)}
+        receipt: dict[str, Any] = {"command": self.command, "exit_code": finished.exit_code}
+        receipt["seconds"] = round(finished.seconds, 3)
+        if finished.stdout.path is not None:
+            receipt["log"] = os.path.basename(finished.stdout.path)
         printed = tail(text_of(finished))
         if finished.ended_by == "timeout":
             said = f"it did not end within {self.seconds:g} s\n{printed}".rstrip()
@@ -179,7 +182,8 @@ class TextCommand(Requirement):
         if finished.ended_by is not None or finished.exit_code != 0:
             said = finished.message or f"exit status {finished.exit_code}"
             return ValidationResult(False, f"{said}\n{printed}".rstrip(), receipt=receipt)
-        return self.met(printed, receipt)
+        value = finished.stdout.value
+        return self.met(value if isinstance(value, str) else value.excerpt, receipt)
 
     def met(self, printed: str, receipt: Mapping[str, Any]) -> ValidationResult:
         """The verdict where the command ended well."""
