@@ -24,6 +24,7 @@ from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 from bakeoff.judge.timing.statistics import MedianSequence
 
+COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3
 """Pairs of the calibration: a command takes long."""
 
@@ -139,7 +140,7 @@ class _Pairs:
 async def race_commands(
     original: Command,
     contenders: Mapping[str, Command],
-    options: Options = Options(fork_seconds=600.0),
+    options: Options = COMMANDS,
     *,
     lock: BenchLock | None = None,
     kept: Mapping[str, Speed] | None = None,
@@ -219,7 +220,11 @@ class _Commands:
             won = name if speed.verdict == FASTER else None
 
     def calibrate(self) -> None:
-        """Run everything once, then the original against itself."""
+        """Run everything once, then the original against itself.
+
+        Raises:
+            TimingError: the original fails.
+        """
         first = self.runner.run(self.places[""])
         if first.status != 0:
             how = "takes too long" if first.status is None else f"ends with status {first.status}"
@@ -272,7 +277,11 @@ class _Commands:
     def take(
         self, runs: Mapping[str, Ran], names: Sequence[str], pairs: Mapping[str, _Pairs], contest: Field | None
     ) -> None:
-        """Add a round to what is known."""
+        """Add a round to what is known.
+
+        Raises:
+            TimingError: the original failed.
+        """
         if runs[""].status != 0:
             raise TimingError(f"the command ended with status {runs[''].status} where nothing was changed")
         ratios = {}
