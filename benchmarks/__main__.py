@@ -28,6 +28,7 @@ ROWS = (
     "sandbox",
     "stubs",
     "codec",
+    "timing",
 )
 
 

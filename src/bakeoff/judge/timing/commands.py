@@ -75,7 +75,7 @@ class Runner:
                 raise TimingError(f"cannot start {where.argv[0]!r}: {failure.strerror}") from failure
             self._running = process.pid
         late = threading.Event()
-        timer = threading.Timer(self.seconds, lambda: (late.set(), self._end()))
+        timer = threading.Timer(self.seconds, self._end, [late])
         timer.start()
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - since
@@ -94,7 +94,9 @@ class Runner:
         self._killed = True
         self._end()
 
-    def _end(self) -> None:
+    def _end(self, late: threading.Event | None = None) -> None:
+        if late is not None:
+            late.set()
         with self._lock:
             if self._running is not None:
                 _kill_group(self._running)

@@ -110,9 +110,10 @@ class Child:
                 taken, outcomes = call(self.clocks, function, calls)
                 warm[index].append(taken)
                 # All of the first batch, any one of the second, then any one of all others now and then.
-                places = range(len(calls)) if repeat == 0 else (job["seen"] % len(calls),)
+                any_one = job["seen"] % len(calls)
+                places = range(len(calls)) if repeat == 0 else range(any_one, any_one + 1)
                 if repeat > 1 and index != (job["seen"] + repeat) % count:
-                    places = ()
+                    places = range(0)
                 for outcome, made in ((outcomes[place], calls[place]) for place in places):
                     digest = blake2b(self.message(outcome, made), digest_size=16).hexdigest()
                     if digest not in digests[index]:
