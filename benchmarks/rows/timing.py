@@ -29,7 +29,7 @@ from benchmarks.measure import Bench as Given
 from benchmarks.measure import Measure
 
 ORIGINAL = "def f(xs):\n    total = 0\n    for x in xs:\n        total += x * x - x\n    return total\n"
-OTHER_WORDS = "STEP = 7\n\n\ndef f(numbers):\n    amount = 0\n    for n in numbers:\n        amount += n * n - n\n    return amount\n"
+OTHER_WORDS = "STEP = 7\n\n\ndef f(numbers):\n    a = 0\n    for n in numbers:\n        a += n * n - n\n    return a\n"
 LOOPS = "def f(n):\n    t = 0\n    for i in range({count}):\n        t += i\n    return n\n"
 PAIRS = 40
 
@@ -149,7 +149,7 @@ def _race(folder: Path, count: int, ratio: float, seconds: float, seed: int) -> 
 
 
 def _noise(chance: random.Random) -> float:
-    return chance.gauss(0, 0.015) + (chance.expovariate(2) if chance.random() < 0.05 else 0.0)
+    return chance.gauss(0, 0.03) + (chance.expovariate(2) if chance.random() < 0.05 else 0.0)
 
 
 def _races(runs: int) -> Iterator[Measure]:
