@@ -142,17 +142,17 @@ async def test_what_cannot_be_measured_is_said(raced: Callable[..., Any], root: 
         await raced(
             {"same": SAME}, original="import threading\ndef f(xs): return threading.Lock()\n", given=inputs(1, 2)
         )
-    with pytest.raises(TimingError, match="none was given"):
+    with pytest.raises(TimingError, match=r"none was given"):
         await raced({"same": SAME}, given=[])
-    with pytest.raises(TimingError, match="the original cannot be timed: import-failure: .*nothing_here"):
+    with pytest.raises(TimingError, match=r"import-failure: .*nothing_here"):
         await raced({"same": SAME}, original="import nothing_here\n")
-    with pytest.raises(TimingError, match="data.txt: only Python files"):
+    with pytest.raises(TimingError, match=r"data.txt: only Python files"):
         await race(here(root), Code("mod", "f", str(root)), {}, {"a": {"data.txt": b""}}, [])
-    with pytest.raises(TimingError, match="cannot start '/no/such/python' for timing: No such file"):
+    with pytest.raises(TimingError, match=r"cannot start ./no/such/python. for timing: No such file"):
         await race(
             Place(("/no/such/python",), "/", {}), Code("m", "f", "/"), {}, {"a": {}}, [], lock=BenchLock(tmp_path)
         )
-    with pytest.raises(TimingError, match="did not start: .*No module"):
+    with pytest.raises(TimingError, match=r"did not start: .*No module"):
         Parent(Place((sys.executable, "-m", "no_such_module"), "/", {}), Code("m", "f", "/"), [{}], 1, None).ready()
     with pytest.raises(TimingError, match="did not start: it says nothing"):
         Parent(Place(("true",), "/", dict(os.environ)), Code("m", "f", "/"), [{}], 1, None).ready()

@@ -33,6 +33,8 @@ SINGLE = 5e6
 """Nanoseconds from which calls are not repeated: the first one is warm enough."""
 REPEATS, MOST_REPEATS = 2, 64
 """Batches of each input in a fork; more where the clock outside needs more work to agree."""
+MOST_WORK = 60e6
+"""Nanoseconds of calls in a fork."""
 CHUNK = 0.15
 """Seconds after which the load is looked at."""
 AGAINST_ITSELF = 9
@@ -74,7 +76,9 @@ class Plan:
     force: bool
     keep_files: bool
     seconds: float
+    reuse: bool = False
     repeats: int = REPEATS
+    extra: int = 0
 
     def job(self, chance: random.Random) -> Job:
         """A job with an order of its own."""
@@ -82,8 +86,19 @@ class Plan:
         chance.shuffle(order)
         calls = [known.call for known in self.inputs]
         return Job(
-            calls, self.calls, self.repeats, order, 0, 0, self.seconds, self.force, self.keep_files,
+            calls, self.calls, self.repeats, order, 0, 0, self.seconds, self.force, self.keep_files, self.extra,
         )  # fmt: skip
+
+    def grow(self, factor: int) -> bool:
+        """Have forks do that many times as much work, up to `MOST_WORK`; whether they do more now."""
+        before = self.repeats, self.extra
+        if self.repeats and self.reuse:
+            each = sum(count * known.nanoseconds for count, known in zip(self.calls, self.inputs, strict=True))
+            wanted = factor * (1 + self.repeats + self.extra) - 1 - self.repeats
+            self.extra = max(self.extra, min(wanted, int(MOST_WORK / each)))
+        elif self.repeats:
+            self.repeats = min(MOST_REPEATS, factor * self.repeats)
+        return before != (self.repeats, self.extra)
 
 
 @dataclass(slots=True)
@@ -123,6 +138,7 @@ class Bench:
         self._killed = False
         self._used = 0.0
         self.waits = False
+        self.changing = False
 
     def kill(self) -> None:
         """End all processes; whoever measures gets `Gone`. May be called from any thread."""
@@ -239,7 +255,7 @@ class Bench:
         calls = [given.call for given in inputs]
         ones = [1] * len(calls)
         order = list(range(len(calls)))
-        job = Job(calls, ones, 1, order, 0, 0, self.seconds)
+        job = Job(calls, ones, 1, order, 0, 0, self.seconds, probe=True)
         first, keep_files = self.sample(0, job, parent=0), True
         if first.failure is not None:
             job, keep_files = replace(job, keep_files=False), False
@@ -253,6 +269,7 @@ class Bench:
             third = self.sample(0, replace(job, keep_files=False, force=force), parent=2)
             if third.messages == again.messages:
                 keep_files, first = False, third
+        timed = (again,) if force else (first, again)
         found, dropped = [], Counter[str]()
         for place, given in enumerate(inputs):
             message = first.messages[place]
@@ -261,12 +278,13 @@ class Bench:
             elif message != again.messages[place] or len(first.digests[place]) > 1:
                 dropped["another result each time"] += 1
             else:
-                taken = float(min(sample.warm[place][0][0] for sample in (first, again)))
+                taken = float(min(sample.warm[place][0][0] for sample in timed))
                 found.append(Known(given.call, given.fresh, message, taken))
         if not found:
             why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
             raise TimingError(f"there is no input that the original can be timed on: {why or 'none was given'}")
         self.waits = first.waits > 0 and again.waits > 0
+        self.changing = bool(first.changes)
         return found, dropped, force, keep_files
 
     def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:
@@ -289,7 +307,8 @@ class Bench:
             self.waits,
             work,
         )
-        return Plan(chosen, calls, weights, force, keep_files, self.seconds, 0 if work >= SINGLE else REPEATS)
+        repeats = 0 if work >= SINGLE else REPEATS
+        return Plan(chosen, calls, weights, force, keep_files, self.seconds, not self.changing, repeats)
 
     def itself(self, plan: Plan, dropped: Mapping[str, int], until: float) -> Calibration:
         """The original against itself: what noise there is. Nine rounds, or fewer where the time is over."""

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 
 from bakeoff.workspace.cache import cache_root
 from bakeoff.workspace.locks import FileLock, is_held, try_lock

@@ -24,6 +24,7 @@ from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 from bakeoff.judge.timing.statistics import MedianSequence
 
+COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3
 """Pairs of the calibration: a command takes long."""
 
@@ -74,7 +75,7 @@ class Runner:
                 raise TimingError(f"cannot start {where.argv[0]!r}: {failure.strerror}") from failure
             self._running = process.pid
         late = threading.Event()
-        timer = threading.Timer(self.seconds, lambda: (late.set(), self._end()))
+        timer = threading.Timer(self.seconds, self._end, [late])
         timer.start()
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - since
@@ -93,7 +94,9 @@ class Runner:
         self._killed = True
         self._end()
 
-    def _end(self) -> None:
+    def _end(self, late: threading.Event | None = None) -> None:
+        if late is not None:
+            late.set()
         with self._lock:
             if self._running is not None:
                 _kill_group(self._running)
@@ -139,7 +142,7 @@ class _Pairs:
 async def race_commands(
     original: Command,
     contenders: Mapping[str, Command],
-    options: Options = Options(fork_seconds=600.0),
+    options: Options = COMMANDS,
     *,
     lock: BenchLock | None = None,
     kept: Mapping[str, Speed] | None = None,
@@ -219,7 +222,11 @@ class _Commands:
             won = name if speed.verdict == FASTER else None
 
     def calibrate(self) -> None:
-        """Run everything once, then the original against itself."""
+        """Run everything once, then the original against itself.
+
+        Raises:
+            TimingError: the original fails.
+        """
         first = self.runner.run(self.places[""])
         if first.status != 0:
             how = "takes too long" if first.status is None else f"ends with status {first.status}"
@@ -272,7 +279,11 @@ class _Commands:
     def take(
         self, runs: Mapping[str, Ran], names: Sequence[str], pairs: Mapping[str, _Pairs], contest: Field | None
     ) -> None:
-        """Add a round to what is known."""
+        """Add a round to what is known.
+
+        Raises:
+            TimingError: the original failed.
+        """
         if runs[""].status != 0:
             raise TimingError(f"the command ended with status {runs[''].status} where nothing was changed")
         ratios = {}

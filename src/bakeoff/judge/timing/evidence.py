@@ -32,6 +32,8 @@ HIDDEN, HIDDEN_LEAST = 0.3, 30_000.0
 """Time that passes outside and is not reported: the share of the alleged gain, and nanoseconds, that are too much."""
 AGREED = 0.5
 """The share of the alleged gain that may be unaccounted for at most, before it is believed."""
+MOST_WORK = 16
+"""Times as much work as before that is asked for at once."""
 RESOLVED = 1.5
 """Median deviations that some twenty pairs tell apart."""
 
@@ -99,16 +101,19 @@ class Evidence:
         self.total.add(math.log(sum(before) / sum(after)))
         for place, sequence in self.heavy.items():
             sequence.add(ratios[place])
-        self.saved.add(mean([one - two for one, two in zip(before, after, strict=True)]))
-        gain = original.inside - other.inside
-        self.gain.add(float(gain))
+        saved = [one - two for one, two in zip(before, after, strict=True)]
+        self.saved.add(mean(saved))
+        gain = sum(job.repeated(place) * each for place, each in enumerate(saved))
+        if job.repeats:
+            gain += sum(one[0] - two[0] for one, two in zip(original.cold, other.cold, strict=True))
+        self.gain.add(gain)
         self.hidden.add(float(other.outside - original.outside + gain))
         spent = 1e9 * (_cpu(other) - _cpu(original)) + gain
         self.spent.add(spent)
         self.unseen.add(spent - max(0, other.load - original.load))
         self._besides(original, other, job)
         if job.repeats:
-            self._first_calls(original, other, job, [one - two for one, two in zip(before, after, strict=True)])
+            self._first_calls(original, other, job, saved)
         return ratio
 
     def _times(self, original: Sample, other: Sample, job: Job) -> tuple[list[float], list[float]] | None:
@@ -191,8 +196,8 @@ class Evidence:
         needed = []
         for clock in (self.hidden, self.spent):
             room = AGREED * self.gain.median - clock.median
-            needed.append(math.ceil(RESOLVED * clock.spread / room) if room > 0 else 2)
-        return min(*needed, 16)
+            needed.append(math.ceil(RESOLVED * clock.spread / room) if room > 0 else MOST_WORK)
+        return min(*needed, MOST_WORK)
 
     @property
     def agreed(self) -> bool:

@@ -220,8 +220,8 @@ class Parent:
         """
         token = secrets.token_hex(8)
         told = {
-            "sizes": [len(data) for data in job.inputs], "calls": list(job.calls), "repeats": job.repeats,
-            "order": list(job.order), "depth": job.depth, "force": job.force, "trace": job.trace,
+            "sizes": [len(data) for data in job.inputs], "calls": list(job.calls), "order": list(job.order),
+            **{name: getattr(job, name) for name in ("repeats", "depth", "force", "trace", "extra", "probe")},
             "seen": job.seed,
         }  # fmt: skip
         data = frames.packed(told, b"".join(job.inputs))

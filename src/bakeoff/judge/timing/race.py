@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from bakeoff.judge.timing.bench import MOST_REPEATS, Bench, Input, Known, Plan
+from bakeoff.judge.timing.bench import Bench, Input, Known, Plan
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import in_block
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
@@ -265,8 +265,7 @@ class _Race:
                 if evidence.decide(self.floor) is not None:
                     break
             more = evidence.more_work(self.floor)
-            if more > 1 and 0 < plan.repeats < MOST_REPEATS:
-                plan.repeats = min(MOST_REPEATS, more * plan.repeats)
+            if more > 1 and plan.grow(more):
                 evidence.regard_anew()
             if time.monotonic() >= end:
                 break

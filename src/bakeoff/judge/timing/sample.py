@@ -30,6 +30,9 @@ class Job:
         seconds: after which it has hung.
         force: results are iterators, and are read within the time.
         keep_files: files cannot grow, so that nothing is remembered from fork to fork.
+        extra: further passes over each batch with the arguments that were made for it, so that what a call takes shows
+            on the clock outside. They are not timed inside.
+        probe: say, too, which calls change their arguments.
         trace: measure memory instead.
     """
 
@@ -42,7 +45,13 @@ class Job:
     seconds: float
     force: bool = False
     keep_files: bool = True
+    extra: int = 0
+    probe: bool = False
     trace: bool = False
+
+    def repeated(self, place: int) -> int:
+        """How often an input is called in batches; once, where there are none."""
+        return self.calls[place] * (self.repeats + self.extra) or 1
 
 
 Taken = tuple[int, int]
@@ -66,6 +75,7 @@ class Sample:
         digests: of what the calls in batches gave.
         facts: what the parent saw: `threads`, `moved`, `children`, `left`, `status`, `cpu_seconds`, `maxrss`.
         changed: what the fork says was changed: clocks, gc, trace functions.
+        changes: places of inputs that a call changes, where that was asked for.
         peak: bytes, where memory was asked for.
     """
 
@@ -81,17 +91,13 @@ class Sample:
     digests: list[list[str]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
+    changes: list[int] = field(default_factory=list)
     peak: int | None = None
 
     def fail(self, reason: str, detail: str) -> None:
         """Note why there is nothing to compare; the first reason stays."""
         if self.failure is None:
             self.failure, self.detail = reason, detail
-
-    @property
-    def inside(self) -> int:
-        """All that was timed; of what something else interrupted, only what was not."""
-        return sum(min(pair) for batches in (self.cold, *self.warm) for pair in batches)
 
     def quiet(self, place: int, job: Job, waits: bool) -> float | None:
         """Nanoseconds of one call on an input, by its best batch; None where something else ran during all of them.
@@ -123,6 +129,7 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
         sample.cold = [_taken(pair) for pair in header["cold"]]
         sample.warm = [[_taken(pair) for pair in batches] for batches in header["warm"]]
         sample.waits = int(header["waits"])
+        sample.changes = [int(place) for place in header["changes"]]
         sample.digests = [[str(digest) for digest in found[:4]] for found in header["digests"]]
         place = 0
         for size in header["sizes"]:

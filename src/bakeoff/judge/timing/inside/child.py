@@ -92,11 +92,16 @@ class Child:
         call = forced if job["force"] else plain
         cold: list[Any] = [None] * count
         messages = [b""] * count
+        changing: list[int] = []
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         for index in job["order"]:
             calls = [self.codec.build(trees[index])]
             cold[index], outcomes = call(self.clocks, function, calls)
             messages[index] = self.message(outcomes[0], calls[0])
+            if job["probe"] and self.message((True, None), calls[0]) != self.message(
+                (True, None), self.codec.build(trees[index])
+            ):
+                changing.append(index)
         digests: list[list[str]] = [[] for _ in trees]
         warm: list[list[Any]] = [[] for _ in trees]
         for repeat in range(job["repeats"]):
@@ -105,16 +110,20 @@ class Child:
                 taken, outcomes = call(self.clocks, function, calls)
                 warm[index].append(taken)
                 # All of the first batch, any one of the second, then any one of all others now and then.
-                places = range(len(calls)) if repeat == 0 else (job["seen"] % len(calls),)
+                any_one = job["seen"] % len(calls)
+                places = range(len(calls)) if repeat == 0 else range(any_one, any_one + 1)
                 if repeat > 1 and index != (job["seen"] + repeat) % count:
-                    places = ()
+                    places = range(0)
                 for outcome, made in ((outcomes[place], calls[place]) for place in places):
                     digest = blake2b(self.message(outcome, made), digest_size=16).hexdigest()
                     if digest not in digests[index]:
                         digests[index].append(digest)
+                if repeat == job["repeats"] - 1:
+                    for _ in range(job["extra"]):
+                        call(self.clocks, function, calls)
         header = {
             "cold": cold, "warm": warm, "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
-            "sizes": [len(message) for message in messages], "digests": digests,
+            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing,
         }  # fmt: skip
         return header, b"".join(messages)
 

@@ -56,7 +56,7 @@ class _Server:
             os.sched_setaffinity(0, {setup["cpu"]})
         sys.path[:0] = [os.path.join(setup["root"], entry) for entry in setup["path"]]
         self.codec = _codec(setup["codec"], frozenset(setup["unseen"]))
-        for name in setup["preload"]:
+        for name in [*setup["preload"], *(["asyncio"] if setup["is_async"] else [])]:
             try:
                 importlib.import_module(name)
             except Exception:  # noqa: S112 - then the contenders import it, or fail to
