@@ -224,6 +224,12 @@ BAD: dict[str, tuple[str, set[str]]] = {
     "writes outside": (
         attack(before="try: open('/var/tmp/written', 'w')\nexcept OSError: pass"), {"fs-escape"},
     ),
+    "writes into the project": (
+        attack(before="with open('cache.txt', 'a') as file: file.write('x')"), {"fs-escape"},
+    ),
+    "removes a file of the project": (
+        attack("import os", "if os.path.exists('tests/test_mod.py'): os.remove('tests/test_mod.py')"), {"fs-escape"},
+    ),
     "opens a socket": (
         attack("import socket", "try: socket.create_connection(('192.0.2.1', 80), 0.1)\nexcept OSError: pass"),
         {"network-escape"},

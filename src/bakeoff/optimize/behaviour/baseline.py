@@ -49,6 +49,7 @@ class Baseline:
         recorded: calls to be repeated, derived ones last.
         evidence: what the original does besides computing.
         evidence_here: what the tests do besides, where it runs in their process.
+        wrote: files of the project that it changes.
         leaves: it leaves processes running.
         peak: bytes of memory it takes.
         tree: the snapshot's.
@@ -71,6 +72,7 @@ class Baseline:
     recorded: list[Recorded]
     evidence: set[tuple[str, str]]
     evidence_here: set[tuple[str, str]]
+    wrote: set[str]
     leaves: bool
     peak: int
     tree: str

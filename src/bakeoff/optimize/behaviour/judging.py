@@ -69,6 +69,13 @@ class _Found:
         if baseline.leaves:
             seen = [one for one in seen if one.reason != reasons.PROCESS_LEAK]
         self.differences += seen
+        folders = {os.path.dirname(path) for path in baseline.wrote}
+        strange = [
+            path for path in watched.wrote if path not in baseline.wrote and os.path.dirname(path) not in folders
+        ]
+        if strange:
+            detail = f"it changes files of the project: {', '.join(strange[:5])}"
+            self.differences.append(Difference(reasons.FS_ESCAPE, where, "", detail))
 
 
 class Judging:

@@ -47,7 +47,7 @@ class BehaviourOptions:
     derived: int = 60
     recorded: int = 300
     repeats: int = 2
-    memory: int = 512 << 20
+    memory: int = 256 << 20
     output: int = 4 << 20
     disk: int = 256 << 20
     result: int = 32 << 20

@@ -63,6 +63,7 @@ class Preparing:
         self.doctests = False
         self.evidence: set[tuple[str, str]] = set()
         self.leaves = False
+        self.wrote: set[str] = set()
         self.peak = 0
 
     async def run(self) -> Baseline:
@@ -179,6 +180,7 @@ class Preparing:
             recorded=[],
             evidence=self.evidence,
             evidence_here=set(here.watched.evidence),
+            wrote=set(here.watched.wrote),
             leaves=False,
             peak=0,
             tree=self.slot.base.snapshot.tree,
@@ -187,6 +189,7 @@ class Preparing:
         )
         await self._record(baseline, candidate_place)
         baseline.leaves, baseline.peak = self.leaves, self.peak
+        baseline.wrote |= self.wrote
         if not stable:
             raise BehaviourError(f"all tests that reach {self.target} are flaky: {', '.join(sorted(set_aside)[:5])}")
         comparable = sum(len(calls) for name, calls in expected.items() if name not in unrepeatable)
@@ -248,6 +251,7 @@ class Preparing:
             self.evidence |= set(watched.evidence)
             self.leaves = self.leaves or bool(watched.left)
             self.peak = max(self.peak, watched.peak)
+            self.wrote |= set(watched.wrote)
 
     # Which calls are made once more
 

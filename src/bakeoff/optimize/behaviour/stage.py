@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import Any
 import anyio
 
 from bakeoff.engine.process import Command
+from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.evaluation import Place
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
@@ -50,8 +52,11 @@ class Stage:
     async def ready(self, slot: Slot) -> None:
         """Find the interpreter, once.
 
-        Passes on BehaviourError: there is none.
+        Raises:
+            BehaviourError: there is none, or this is not Linux.
         """
+        if not sys.platform.startswith("linux"):
+            raise BehaviourError("candidates are judged on Linux only, so far")
         if self._python is not None:
             return
         self._variables = {
