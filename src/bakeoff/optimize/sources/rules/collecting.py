@@ -88,6 +88,17 @@ def collecting_loops(subject: Subject, before: ast.stmt, loop: ast.stmt) -> Iter
         yield found
 
 
+def starts(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.For]]:
+    """Each loop of a block with the assignments shortly before it whose names nothing between them mentions."""
+    for at, loop in enumerate(block):
+        if not isinstance(loop, ast.For) or loop.orelse:
+            continue
+        for back in range(at - 1, max(-1, at - 5), -1):
+            made = assignment(block[back])
+            if made is not None and made[0] not in names_in(*block[back + 1 : at]):
+                yield block[back], loop
+
+
 def usable(subject: Subject, loop: ast.For, found: Collecting) -> bool:
     """Whether the container is nobody else's while it is filled, and the loop's variables end with it."""
     name, targets = found.name, stored(*(each.target for each in found.loops))

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from bakeoff.optimize.sources.rules.subject import Subject
 
 MAKERS = {
-    "int": "int", "len": "int", "ord": "int", "str": "str", "repr": "str", "chr": "str", "float": "float", "bool": "bool",
-    "list": "list", "sorted": "list", "dict": "dict", "set": "set", "frozenset": "frozenset", "tuple": "tuple",
-    "range": "range", "isinstance": "bool", "any": "bool", "all": "bool", "enumerate": "enumerate", "zip": "zip",
-    "map": "map", "filter": "filter", "iter": "iterator", "Counter": "Counter", "deque": "deque", "defaultdict": "defaultdict",
+    "int": "int", "len": "int", "ord": "int", "str": "str", "repr": "str", "chr": "str", "float": "float",
+    "bool": "bool", "list": "list", "sorted": "list", "dict": "dict", "set": "set", "frozenset": "frozenset",
+    "tuple": "tuple", "range": "range", "isinstance": "bool", "any": "bool", "all": "bool", "enumerate": "enumerate",
+    "zip": "zip", "map": "map", "filter": "filter", "iter": "iterator", "Counter": "Counter", "deque": "deque",
+    "defaultdict": "defaultdict",
 }  # fmt: skip
 TEXT_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "title", "casefold", "replace", "zfill", "capitalize", "format",
@@ -55,7 +56,10 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
     """See `Subject.kind`."""
     if depth > 6:
         return None
-    again = lambda inner: kind_of(inner, subject, depth + 1)  # noqa: E731
+
+    def again(inner: ast.expr) -> str | None:
+        return kind_of(inner, subject, depth + 1)
+
     match node:
         case ast.Constant(value=value):
             return type(value).__name__

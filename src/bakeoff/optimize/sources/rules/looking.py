@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from bakeoff.optimize.target import Function
 
 CALM = {
-    "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list", "max",
-    "min", "ord", "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "dict",
-    "any", "all",
+    "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
+    "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
+    "dict", "any", "all",
 }  # fmt: skip
 """Built-in functions that change nothing, as long as what they are given is of built-in types."""
 
@@ -18,7 +18,8 @@ CALM_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "split", "startswith", "endswith", "replace", "title", "casefold",
     "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "count", "index", "find", "get", "keys", "values",
     "items", "copy", "join", "format", "bit_length", "union", "intersection", "difference", "encode", "zfill",
-    "capitalize", "splitlines", "partition", "rpartition", "most_common", "total_seconds", "isoformat", "weekday", "date",
+    "capitalize", "splitlines", "partition", "rpartition", "most_common", "total_seconds", "isoformat",
+    "weekday", "date",
 }  # fmt: skip
 """Methods that change nothing where they are those of built-in types."""
 
@@ -41,9 +42,7 @@ def stored(*nodes: ast.AST) -> set[str]:
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
                 found.add(each.id)
-            elif isinstance(each, Function | ast.ClassDef):
-                found.add(each.name)
-            elif isinstance(each, ast.ExceptHandler) and each.name:
+            elif isinstance(each, Function | ast.ClassDef | ast.ExceptHandler) and each.name:
                 found.add(each.name)
             elif isinstance(each, ast.alias):
                 found.add(each.asname or each.name)
@@ -69,7 +68,7 @@ def calm(*nodes: ast.AST, calls: Iterable[str] = ()) -> bool:
     """Whether evaluating this changes nothing and always gives the same, as long as values are of ordinary types."""
     for node in nodes:
         for each in ast.walk(node):
-            if isinstance(each, ast.NamedExpr | ast.Lambda | ast.Starred) or isinstance(each, SUSPENDS):
+            if isinstance(each, (ast.NamedExpr | ast.Lambda | ast.Starred, SUSPENDS)):
                 return False
             if isinstance(each, ast.Call):
                 match each.func:
@@ -82,7 +81,7 @@ def calm(*nodes: ast.AST, calls: Iterable[str] = ()) -> bool:
     return True
 
 
-def assignment(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+def assignment(statement: ast.AST) -> tuple[str, ast.expr] | None:
     """Name and value of `name = value`, also with an annotation."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -161,8 +160,10 @@ def changed_in(name: str, *nodes: ast.AST) -> bool:
     for top in nodes:
         parents = {id(child): node for node in ast.walk(top) for child in ast.iter_child_nodes(node)}
         for node in ast.walk(top):
-            if isinstance(node, ast.Name) and node.id == name:
-                if not isinstance(node.ctx, ast.Load) or _changes(node, parents):
+            match node:
+                case ast.Name(id=found) if found == name and (
+                    not isinstance(node.ctx, ast.Load) or _changes(node, parents)
+                ):
                     return True
     return name in stored(*nodes)
 

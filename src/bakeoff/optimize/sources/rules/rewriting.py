@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
 
 from bakeoff.optimize.sources.rules.rule import Replacement
 
@@ -58,7 +59,7 @@ def rewritten(text: str, tree: ast.Module, replacements: Iterable[Replacement]) 
         blocks.setdefault(id(first.block), _Edits()).spans.append((first.index, last.index, new))
     for edits in blocks.values():
         edits.spans.sort()
-        if any(one[1] >= other[0] for one, other in zip(edits.spans, edits.spans[1:], strict=False)):
+        if any(one[1] >= other[0] for one, other in pairwise(edits.spans)):
             raise UnfitError
     return module.visit(_transformer(module, blocks)).code
 
@@ -67,23 +68,23 @@ def _transformer(module: cst.Module, blocks: dict[int, _Edits]) -> cst.CSTTransf
     import libcst as cst
 
     class Transformer(cst.CSTTransformer):
-        def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:  # noqa: N802
-            return self._edited(original_node, updated_node)
+        def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
+            return cast(cst.Module, self._edited(original_node, updated_node))
 
-        def leave_IndentedBlock(  # noqa: N802
+        def leave_IndentedBlock(
             self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
         ) -> cst.BaseSuite:
-            return self._edited(original_node, updated_node)
+            return cast(cst.BaseSuite, self._edited(original_node, updated_node))
 
-        def leave_SimpleStatementSuite(  # noqa: N802
+        def leave_SimpleStatementSuite(
             self, original_node: cst.SimpleStatementSuite, updated_node: cst.SimpleStatementSuite
         ) -> cst.BaseSuite:
             if id(original_node) not in blocks:
                 return updated_node
             line = cst.SimpleStatementLine(updated_node.body, trailing_whitespace=updated_node.trailing_whitespace)
-            return self._edited(original_node, cst.IndentedBlock([line]))
+            return cast(cst.BaseSuite, self._edited(original_node, cst.IndentedBlock([line])))
 
-        def _edited(self, original, updated):  # type: ignore[no-untyped-def]
+        def _edited(self, original: Any, updated: Any) -> Any:
             edits = blocks.get(id(original))
             if edits is None:
                 return updated

@@ -143,11 +143,14 @@ class Subject:
         return text if text.isalnum() else f"({text})"
 
     def statements(self, nodes: Sequence[ast.stmt], changed: Mapping[int, str] | None = None) -> str:
-        """The text of statements that follow each other, with expressions and statements in them replaced by id."""
+        """The text of statements that follow each other, with expressions and statements in them replaced by id.
+
+        A new text may have several lines; an empty one takes away a statement, which must not be alone in its block.
+        """
         start, end = self.file.span(nodes[0])[0], self.file.span(nodes[-1])[1]
         text = self.text[start:end]
         edits = [
-            (*self.file.span(node), changed[id(node)])
+            self._edit(node, changed[id(node)])
             for top in nodes
             for node in ast.walk(top)
             if changed and id(node) in changed and isinstance(node, ast.expr | ast.stmt)
@@ -158,6 +161,16 @@ class Subject:
         indentation = line[: len(line) - len(line.lstrip(" \t\f"))]
         inside = lines_in_strings(f"if 1:\n{indentation or ' '}{text}\n")
         return reindented(text, indentation, "", {each - 1 for each in inside})
+
+    def _edit(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
+        start, end = self.file.span(node)
+        if isinstance(node, ast.stmt):
+            begin = self.file.line_start(node.lineno)
+            alone = not self.text[begin:start].strip(" \t\f")
+            if not new and alone and not self.text[end:].partition("\n")[0].strip():
+                return begin - 1, end, ""
+            new = new.replace("\n", "\n" + self.text[begin:start]) if alone else new.replace("\n", "; ")
+        return start, end, new or ("pass" if isinstance(node, ast.stmt) else "")
 
     def indented(self, text: str, by: str = "    ") -> str:
         """A text of several lines, moved to the right."""
@@ -222,12 +235,12 @@ class Subject:
         for node in self.around(load):
             if any(each is node for each in nodes):
                 return False
-            if isinstance(node, ast.For) and previous is not node.iter and previous in node.body:
-                if load.id in stored(node.target):
-                    return True
-            elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-                if any(load.id in names_in(each.target) for each in node.generators):
-                    return True
+            looped = isinstance(node, ast.For) and previous in node.body
+            if looped and load.id in stored(node.target):  # type: ignore[attr-defined]
+                return True
+            comprehension = isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
+            if comprehension and any(load.id in names_in(each.target) for each in node.generators):  # type: ignore[attr-defined]
+                return True
             previous = node
         return False
 

@@ -28,6 +28,7 @@ STEADY = {
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     modules = _modules(subject)
     done: set[str] = set()
     for node in ast.walk(subject.node):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.collecting import Collecting, collecting_loops
+from bakeoff.optimize.sources.rules.collecting import Collecting, collecting_loops, starts
 from bakeoff.optimize.sources.rules.looking import SUSPENDS, calm, changed_in, has
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
-        for at, statement in enumerate(block[1:], 1):
-            for loop in collecting_loops(subject, block[at - 1], statement):
+        for start, statement in starts(block):
+            for loop in collecting_loops(subject, start, statement):
                 text = _comprehension(subject, loop)
                 if text and not has(statement, *SUSPENDS, ast.Lambda):
-                    yield rewrite((block[at - 1 : at + 1], f"{loop.name} = {text}"))
+                    yield rewrite(([start], ""), ([statement], f"{loop.name} = {text}"))
 
 
 def _comprehension(subject: Subject, loop: Collecting) -> str | None:

@@ -12,6 +12,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.ListComp(
@@ -26,13 +27,10 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     yield from replaced(subject, node, f"set({_argument(subject, one.iter)})")
             case ast.DictComp(key=ast.Name(id=k), value=ast.Name(id=v), generators=[ast.comprehension(target=ast.Tuple(
                 elts=[ast.Name(id=first), ast.Name(id=second)]), ifs=[]) as one]):  # fmt: skip
-                if (k, v) == (first, second) and k != v and not one.is_async and subject.builtin("dict"):
-                    if (
-                        isinstance(one.iter, ast.Call)
-                        and isinstance(one.iter.func, ast.Attribute)
-                        and one.iter.func.attr == "items"
-                    ):
-                        yield from replaced(subject, node, f"dict({subject.code(one.iter)})")
+                items = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func).endswith(".items")
+                usual = (k, v) == (first, second) and k != v and not one.is_async and subject.builtin("dict")
+                if items and usual:
+                    yield from replaced(subject, node, f"dict({subject.code(one.iter)})")
             case ast.ListComp(elt=ast.Name(id=item), generators=[
                 ast.comprehension(target=ast.Name(id=xs), ifs=[]) as outer,
                 ast.comprehension(target=ast.Name(id=x), iter=ast.Name(id=again), ifs=[]) as inner,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.collecting import Collecting, usable
+from bakeoff.optimize.sources.rules.collecting import Collecting, starts, usable
 from bakeoff.optimize.sources.rules.looking import SUSPENDS, assignment, calm, has, is_empty, is_number, plain_for, same
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
-        for start, loop in zip(block, block[1:], strict=False):
+        for start, loop in starts(block):
             made = assignment(start)
             if made is None or not plain_for(loop) or has(loop, *SUSPENDS, ast.Lambda):
                 continue
@@ -33,7 +34,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 else f"[{found.item(subject, found.values[0])} {found.clauses(subject)}]"
             )
             text = f"dict({name}({items}))" if empty else f"{ast.unparse(made[1])[:-1]}, {name}({items}))"
-            yield rewrite(([start, loop], f"{made[0]} = {text}"), imports=[line])
+            yield rewrite(([start], ""), ([loop], f"{made[0]} = {text}"), imports=[line])
 
 
 def same_name(one: ast.expr, other: ast.expr) -> bool:

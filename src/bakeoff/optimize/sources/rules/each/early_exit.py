@@ -12,6 +12,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, loop in enumerate(block):
             if isinstance(loop, ast.For) and plain_for(loop) and not subject.read_outside(stored(loop.target), [loop]):
@@ -26,7 +27,7 @@ def _flag(subject: Subject, loop: ast.For) -> Iterator[Rewrite]:
         ]:
             steady = calm(test, loop.iter) and base(subject.kind(loop.iter)) not in LAZY
             if steady and name not in subject.shared and not _reads(test, name):
-                changed = {id(raised): f"{subject.statements([raised])}; break"}
+                changed = {id(raised): f"{subject.statements([raised])}\nbreak"}
                 yield rewrite(([loop], subject.statements([loop], changed)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.kinds import base
 from bakeoff.optimize.sources.rules.looking import assignment, is_number, plain_for, stored
@@ -12,8 +13,9 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
-        for start, loop in zip(block, block[1:], strict=False):
+        for start, loop in pairwise(block):
             made = assignment(start)
             if (
                 made is None

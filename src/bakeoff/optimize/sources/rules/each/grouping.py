@@ -13,6 +13,7 @@ ADDERS = ("append", "add", "extend", "update")
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, statement in enumerate(block):
             following = block[at + 1] if at + 1 < len(block) else None

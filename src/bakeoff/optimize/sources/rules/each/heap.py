@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.looking import assignment, is_number, method_call
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -11,6 +12,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for start in block:
             made = assignment(start)
@@ -22,12 +24,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 
 def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str) -> Iterator[Rewrite]:
-    takes = [
-        (each, found)
-        for inside in subject.blocks()
-        for each in zip(inside, inside[1:], strict=False)
-        if (found := _take(*each, name))
-    ]
+    takes = [(each, found) for inside in subject.blocks() for each in pairwise(inside) if (found := _take(*each, name))]
     pushes = [
         each
         for each in ast.walk(subject.node)
@@ -50,18 +47,18 @@ def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str
     changed: dict[int, str] = {}
     for (one, two), target in takes:
         changed[id(one)] = f"{target} = {names['heappop'][1]}({name})"
-        changed[id(two)] = "pass"
+        changed[id(two)] = ""
     for each in pushes:
         call = method_call(each, "append")
         assert call is not None
         changed[id(each)] = f"{names['heappush'][1]}({name}, {subject.code(call[1][0])})"
     lines = [names["heappop"][0], names["heapify"][0], *([names["heappush"][0]] if pushes else [])]
     replaced = []
-    for each in block:
-        if each is start:
-            replaced.append(([each], f"{subject.statements([each])}\n{names['heapify'][1]}({name})"))
-        elif any(id(node) in changed for node in ast.walk(each)):
-            replaced.append(([each], subject.statements([each], changed)))
+    for statement in block:
+        if statement is start:
+            replaced.append(([statement], f"{subject.statements([statement])}\n{names['heapify'][1]}({name})"))
+        elif any(id(node) in changed for node in ast.walk(statement)):
+            replaced.append(([statement], subject.statements([statement], changed)))
     yield rewrite(*replaced, imports=lines, assumes=["total order"])
 
 

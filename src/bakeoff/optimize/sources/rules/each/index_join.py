@@ -13,6 +13,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         if not isinstance(node, ast.For) or not plain_for(node) or not isinstance(node.iter, ast.Name):
             continue
@@ -56,7 +57,8 @@ def _rewrite(
     else:
         text = f"{head}\n{subject.indented(subject.statements(body))}"
     unpack = f"    {target} = {item}\n" if isinstance(inner.target, ast.Tuple) else ""
-    made = f"{index} = {{}}\nfor {item} in {items}:\n{unpack}    {index}.setdefault({subject.code(theirs)}, []).append({item})"
+    filled = f"{unpack}    {index}.setdefault({subject.code(theirs)}, []).append({item})"
+    made = f"{index} = {{}}\nfor {item} in {items}:\n{filled}"
     yield rewrite(
         ([outer], f"{made}\n{subject.statements([outer], {id(inner): _at(subject, inner, text)})}"),
         assumes=["hashable"],

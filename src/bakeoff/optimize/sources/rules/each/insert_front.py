@@ -11,6 +11,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, loop in enumerate(block):
             if not isinstance(loop, ast.For | ast.While) or loop.orelse:

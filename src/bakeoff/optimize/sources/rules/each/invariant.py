@@ -16,6 +16,7 @@ FRESH = {"sorted", "list", "dict", "set"}
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     done: set[str] = set()
     for node in ast.walk(subject.node):
         if not isinstance(node, ast.Call) or in_text(subject, node) or not _pure(subject, node):

@@ -14,6 +14,7 @@ Growth = tuple[ast.stmt, ast.expr, bool]
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, statement in enumerate(block[1:], 1):
             for start in block[max(0, at - 3) : at]:

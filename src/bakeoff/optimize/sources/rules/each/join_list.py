@@ -14,6 +14,7 @@ WHOLE = {"sum", "sorted", "list", "set", "tuple", "min", "max", "frozenset"}
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not has(inner, *SUSPENDS):

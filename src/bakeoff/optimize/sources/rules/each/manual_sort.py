@@ -30,12 +30,14 @@ INSERTION = re.compile(
     r"        xs\[j \+ 1\] = xs\[j\]\n        j -= 1\n    xs\[j \+ 1\] = (?P=k)"
 )
 INSERTING = re.compile(
-    r"for x in (?P<source>.+):\n    i = len\(xs\)\n    while (?:i|i > 0) and (?:xs\[i - 1\] (?P<op>[<>]) x|x (?P<po>[<>]) xs\[i - 1\]):\n"
+    r"for x in (?P<source>.+):\n    i = len\(xs\)\n"
+    r"    while (?:i|i > 0) and (?:xs\[i - 1\] (?P<op>[<>]) x|x (?P<po>[<>]) xs\[i - 1\]):\n"
     r"        i -= 1\n    xs\.insert\(i, x\)"
 )
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, statement in enumerate(block):
             if not isinstance(statement, ast.For) or statement.orelse:
@@ -58,7 +60,7 @@ def _in_place(subject: Subject, statement: ast.For, name: str) -> Iterator[Rewri
     for length in [*lengths, None]:
         text = _canonical(subject, statement, name, statement.target, length)
         found = SELECTION.fullmatch(text) or INSERTION.fullmatch(text)
-        key = ""
+        key: str | None = ""
         if found is None and (found := BUBBLE.fullmatch(text)):
             key = _key(found)
         if found is None or key is None or subject.read_outside(_own(statement, name), [statement]):
@@ -124,9 +126,7 @@ def _canonical(subject: Subject, loop: ast.For, xs: str, target: ast.expr, lengt
     if len(set(names.values())) != len(names) or not stores:
         return ""
     copy = ast.parse(ast.unparse(loop))
-    others = {n.id for n in ast.walk(copy) if isinstance(n, ast.Name)} - set(names)
-    if others & set(names.values()):
-        return ""
+    names |= {other: f"{other}_" for other in set(names.values()) - set(names)}
     for node in ast.walk(copy):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)

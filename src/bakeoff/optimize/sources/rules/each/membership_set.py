@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
-from bakeoff.optimize.sources.rules.looking import changed_in, names_in, stored
+from bakeoff.optimize.sources.rules.looking import assignment, changed_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -15,6 +15,7 @@ KNOWN = {"list", "tuple", "Sequence", "Iterable", None}
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     if not subject.builtin("set"):
         return
     for node in ast.walk(subject.node):
@@ -88,16 +89,8 @@ def _place(subject: Subject, node: ast.expr, name: str) -> ast.stmt | None:
 def _bound_before(subject: Subject, name: str, place: ast.stmt) -> bool:
     if name in subject.parameters:
         return True
-    line = place.lineno
-    return any(
-        isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno < line and name in names_in(*_targets(node))
-        for node in subject.node.body
-        for node in (node, *ast.iter_child_nodes(node))
-    )
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
+    made = [node for block in subject.blocks() for node in block if (found := assignment(node)) and found[0] == name]
+    return any(node.lineno < place.lineno for node in made)
 
 
 RULE = Rule("membership-set", "A set answers `in` in constant time; making it costs one pass over the list.", find)

@@ -14,6 +14,7 @@ ORDINARY = {"list", "tuple", "dict", "set", "frozenset", "range", "Counter", "de
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]):

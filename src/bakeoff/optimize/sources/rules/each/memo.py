@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, has
+from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, has, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import own_nodes
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     node = subject.node
     arguments = node.args
     usual = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs or node.decorator_list)
@@ -23,15 +24,20 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     again = [each for each in ast.walk(node) if isinstance(each, ast.Call) and _itself(each, node.name, own)]
     inner = [each for each in ast.walk(node) if isinstance(each, ast.FunctionDef | ast.Lambda | ast.ClassDef)]
     branching = len(again) > 1 or any(_in_loop(subject, each) for each in again)
-    if not branching or len(inner) > 1 or not _pure(subject, again) or not _keys(subject, again):
+    if not branching or len(inner) > 1 or not _pure(subject, again):
         return
-    keys = [name for name in subject.parameters if name != own]
-    if not keys or any(_mutable(subject, each) for each in own_nodes(node) if isinstance(each, ast.Return)):
+    parameters = [name for name in subject.parameters if name != own]
+    keys = [name for at, name in enumerate(parameters) if not _handed_on(subject, again, at, name)]
+    if (
+        not keys
+        or not _hashable(subject, again, parameters, keys)
+        or any(_mutable(subject, each) for each in own_nodes(node) if isinstance(each, ast.Return))
+    ):
         return
-    yield Rewrite([(node.body, _text(subject, again, keys))], assumes=("pure", "hashable"))
+    yield Rewrite([(node.body, _text(subject, again, parameters, keys))], assumes=("pure", "hashable"))
 
 
-def _text(subject: Subject, again: list[ast.Call], keys: list[str]) -> str:
+def _text(subject: Subject, again: list[ast.Call], parameters: list[str], keys: list[str]) -> str:
     node = subject.node
     inner, memo, key = (subject.fresh(name) for name in (f"{node.name}_once", "memo", "key"))
     result = subject.fresh("result")
@@ -48,15 +54,15 @@ def _text(subject: Subject, again: list[ast.Call], keys: list[str]) -> str:
     for each in own_nodes(node):
         if isinstance(each, ast.Return) and each.value is not None and not isinstance(each.value, ast.Constant):
             value = subject.statements([each], changed).partition("return")[2].strip()
-            returned[id(each)] = f"{result} = {memo}[{key}] = {value}; return {result}"
+            returned[id(each)] = f"{result} = {memo}[{key}] = {value}\nreturn {result}"
     outer = {id(call.func): inner for call in again if not _under(subject, call, returned)}
     rest = body[1:] if doc else body
     text = subject.statements(rest, outer | returned)
-    defaults = subject.code_of_parameters(keys)
+    defaults = subject.code_of_parameters(parameters)
     whole = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
     lines = [f"{memo} = {{}}", f"def {inner}({defaults}):"]
     lines += [f"    {key} = {whole}", f"    if {key} in {memo}:", f"        return {memo}[{key}]"]
-    lines += [subject.indented(text), f"return {inner}({', '.join(keys)})"]
+    lines += [subject.indented(text), f"return {inner}({', '.join(parameters)})"]
     head = [subject.statements(body[:1])] if doc else []
     return "\n".join([*head, *lines])
 
@@ -90,8 +96,8 @@ def _pure(subject: Subject, again: list[ast.Call]) -> bool:
                     pass
                 case ast.Attribute(value=ast.Name(id="math")):
                     pass
-                case ast.Attribute(value=ast.Name(id=root), attr=attr):
-                    local = root in subject.local and root not in subject.parameters
+                case ast.Attribute(value=ast.Name(id=owner), attr=attr):
+                    local = owner in subject.local and owner not in subject.parameters
                     if attr not in CALM_METHODS and not local:
                         return False
                 case ast.Attribute(attr=attr) if attr in CALM_METHODS:
@@ -101,20 +107,28 @@ def _pure(subject: Subject, again: list[ast.Call]) -> bool:
     return True
 
 
-def _keys(subject: Subject, again: list[ast.Call]) -> bool:
-    """Whether parameters may be keys of a dict."""
-    for name in subject.parameters:
-        if base(subject.kind(ast.Name(name, ast.Load()))) in UNHASHABLE and name != "self":
+def _handed_on(subject: Subject, again: list[ast.Call], at: int, name: str) -> bool:
+    """Whether every call hands a parameter on as it is: then it need not be part of the key."""
+    same = all(len(each.args) > at and ast.unparse(each.args[at]) == name for each in again)
+    return same and name not in stored(*subject.node.body)
+
+
+def _hashable(subject: Subject, again: list[ast.Call], parameters: list[str], keys: list[str]) -> bool:
+    """Whether what differs from call to call may be a key of a dict, as far as can be seen."""
+    for name in keys:
+        if base(subject.kind(ast.Name(name, ast.Load()))) in UNHASHABLE:
             return False
-    for call in again:
-        for argument in call.args:
-            kind = base(subject.kind(argument))
-            if kind in UNHASHABLE or (
-                isinstance(argument, ast.Subscript) and isinstance(argument.slice, ast.Slice) and kind is None
-            ):
-                return False
-            if isinstance(argument, ast.BinOp) and has(argument, ast.List, ast.Set):
-                return False
+    for argument in (
+        each.args[at] for each in again for at, name in enumerate(parameters) if name in keys and at < len(each.args)
+    ):
+        kind = base(subject.kind(argument))
+        part = isinstance(argument, ast.Subscript) and isinstance(argument.slice, ast.Slice)
+        if (
+            kind in UNHASHABLE
+            or (part and kind is None)
+            or (isinstance(argument, ast.BinOp) and has(argument, ast.List, ast.Set))
+        ):
+            return False
     return True
 
 

@@ -11,6 +11,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.BinOp(left=ast.BinOp(left=a, op=ast.Pow(), right=b), op=ast.Mod(), right=m):

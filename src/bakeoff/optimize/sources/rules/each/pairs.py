@@ -12,6 +12,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for outer in ast.walk(subject.node):
         if not isinstance(outer, ast.For) or not plain_for(outer):
             continue

@@ -20,6 +20,7 @@ ACCUMULATE = {
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(

@@ -14,6 +14,7 @@ KEPT = {"append", "extend", "remove", "clear", "count", "reverse"}
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for start in block:
             made = assignment(start)

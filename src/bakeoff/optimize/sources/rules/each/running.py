@@ -20,6 +20,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for one, two, loop in zip(block, block[1:], block[2:], strict=False):
             first, second = assignment(one), assignment(two)
@@ -37,13 +38,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     if usual and free and calm(item) and not subject.read_outside(own, [loop, one, two]):
                         line, accumulate = subject.imported("itertools", "accumulate")
                         alone = ast.unparse(item) == ast.unparse(loop.target)
-                        items = (
-                            subject.code(loop.iter)
-                            if alone
-                            else (
-                                f"[{subject.code(item)} for {ast.unparse(loop.target).strip('()')} in {subject.part(loop.iter)}]"
-                            )
-                        )
+                        target = ast.unparse(loop.target).strip("()")
+                        each = f"[{subject.code(item)} for {target} in {subject.part(loop.iter)}]"
+                        items = subject.code(loop.iter) if alone else each
                         # Beginning with 0, as the loop does: True becomes 1, and -0.0 becomes 0.0.
                         text = f"{out} = list({accumulate}({items}, initial=0))[1:]"
                         yield rewrite(([one, two, loop], text), imports=[line])

@@ -12,6 +12,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for at, loop in enumerate(block):
             if not isinstance(loop, ast.For) or not plain_for(loop) or not isinstance(loop.target, ast.Name):

@@ -13,6 +13,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
         for statement in block:
             made = assignment(statement)
@@ -58,7 +59,7 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
     index = subject.fresh(f"{name}_set")
     changed = {id(node): index for node, _ in tests}
     for statement, item in zip(appends, items, strict=True):
-        changed[id(statement)] = f"{name}.append({subject.code(item)}); {index}.add({subject.code(item)})"
+        changed[id(statement)] = f"{name}.append({subject.code(item)})\n{index}.add({subject.code(item)})"
     made = f"{subject.statements([start])}\n{index} = " + (f"set({name})" if getattr(first, "elts", None) else "set()")
     changed[id(start)] = made
     return _whole(subject, start, changed, kinds <= {"int", "str", "bool", "bytes"})

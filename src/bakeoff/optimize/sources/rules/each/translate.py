@@ -11,6 +11,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(
@@ -23,29 +24,20 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 
 def _translated(subject: Subject, inner: ast.ListComp | ast.GeneratorExp) -> str | None:
-    match inner:
-        case ast.ListComp(elt=elt, generators=[ast.comprehension(target=ast.Name(id=c), iter=text, ifs=ifs, is_async=0)]) | \
-             ast.GeneratorExp(elt=elt, generators=[ast.comprehension(target=ast.Name(id=c), iter=text, ifs=ifs, is_async=0)]):  # fmt: skip
+    match inner.generators:
+        case [ast.comprehension(target=ast.Name(id=c), iter=text, ifs=ifs, is_async=0)]:
             if subject.kind(text) != "str" or not subject.builtin("str"):
                 return None
-            match elt, ifs:
+            match inner.elt, ifs:
                 case ast.Name(id=same), [
-                    ast.Compare(left=ast.Name(id=tested), ops=[ast.NotIn()], comparators=[dropped])
+                    ast.Compare(ast.Name(id=tested), [ast.NotIn()], [ast.Constant(str()) as gone])
                 ]:
-                    if same == tested == c and _characters(subject, dropped):
-                        gone = subject.code(dropped)
-                        table = f"str.maketrans('', '', {gone})"
-                        return f"{subject.part(text)}.translate({table})"
-                case ast.Call(
-                    func=ast.Attribute(value=table, attr="get"), args=[ast.Name(id=one), ast.Name(id=two)]
-                ), []:
+                    if same == tested == c:
+                        return f"{subject.part(text)}.translate(str.maketrans('', '', {subject.code(gone)}))"
+                case ast.Call(ast.Attribute(value=table, attr="get"), [ast.Name(id=one), ast.Name(id=two)]), []:
                     if one == two == c and _single(table):
                         return f"{subject.part(text)}.translate(str.maketrans({subject.code(table)}))"
     return None
-
-
-def _characters(subject: Subject, node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _single(table: ast.expr) -> bool:

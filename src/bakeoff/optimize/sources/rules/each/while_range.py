@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.looking import assignment, calm, changed_in, is_number, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -11,8 +12,9 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
     for block in subject.blocks():
-        for start, loop in zip(block, block[1:], strict=False):
+        for start, loop in pairwise(block):
             made = assignment(start)
             if made is None or not isinstance(loop, ast.While) or loop.orelse or not subject.builtin("range"):
                 continue
@@ -39,7 +41,7 @@ def _counts(subject: Subject, loop: ast.While, name: str, first: ast.expr, bound
     whole = subject.kind(bound) == "int" or isinstance(bound, ast.Name)
     if isinstance(bound, ast.Name) and subject.kind(bound) not in ("int", None):
         return False
-    starts = isinstance(first, ast.Constant) and type(first.value) is int or subject.kind(first) == "int"
+    starts = (isinstance(first, ast.Constant) and type(first.value) is int) or subject.kind(first) == "int"
     if not whole or not starts or not calm(bound):
         return False
     return not any(changed_in(each, *body) for each in names_in(bound)) and not subject.read_outside([name], [loop])
