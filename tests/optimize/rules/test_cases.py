@@ -122,7 +122,7 @@ GONE = {
     "join-list": r"\(str\(x\) for",
     "join": r"s \+= ",
     "bind": r"append\(math\.sqrt",
-    "grouping": r"if k not in d",
+    "grouping": r"k not in d",
     "any-of": r" or ",
 }
 """What is slow here is one instruction whose work is in C: the evidence is that it is not there any more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.editing import apply_definition
@@ -46,9 +47,8 @@ def apply_rule(rule: Rule, version: Version, qualname: str, types: Mapping[str, 
 
 
 def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Sequence[str]]) -> Version | None:
-    definition = locate(version.source, qualname)
-    subject = Subject(definition, types)
-    if len(definition.text) > LARGEST or subject.opaque:
+    subject = _subject(version.source, qualname, tuple((name, tuple(seen)) for name, seen in types.items()))
+    if len(subject.definition.text) > LARGEST or subject.opaque:
         return None
     for rewrite in rule.find(subject):
         try:
@@ -60,6 +60,12 @@ def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Seque
             applied = version.applied if rule.name in version.applied else (*version.applied, rule.name)
             return Version(source, applied, tuple(dict.fromkeys([*version.assumes, *rewrite.assumes])))
     return None
+
+
+@lru_cache(maxsize=4)
+def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ...]], ...]) -> Subject:
+    """All rules look at the same tree, which none of them changes."""
+    return Subject(locate(source, qualname), dict(types))
 
 
 def _text(subject: Subject, rewrite: Rewrite) -> str:
