@@ -28,7 +28,7 @@ ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "early-exit": lambda n: ([1, 5, *_numbers(n)],),
     "extreme": lambda n: (_numbers(n),),
     "grouping": lambda n: ([(x % 20, x) for x in _numbers(n)],),
-    "heap": lambda n: (_numbers(n),),
+    "heap": lambda n: ({k: [(x % n, x % 7 + 1) for x in _numbers(10)] for k in range(n)}, 0),
     "index-join": lambda n: (
         [{"id": x, "name": str(x)} for x in range(n)],
         [{"user": x % n, "n": x % 3} for x in _numbers(n)],
@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "seen-set": lambda n: (_numbers(n),),
     "sort": lambda n: (_numbers(n // 2),),
     "sum": lambda n: (_numbers(n),),
+    "trial-division": lambda n: ({100: 97, 400: 397}.get(n, 1999),),
     "translate": lambda n: ("hello world " * (n // 10),),
 }
 

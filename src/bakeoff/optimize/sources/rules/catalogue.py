@@ -35,6 +35,7 @@ from bakeoff.optimize.sources.rules.each import (
     seen_set,
     total,
     translate,
+    trial_division,
     while_range,
 )
 from bakeoff.optimize.sources.rules.rule import Rule
@@ -42,9 +43,9 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, memo, list_concat, insert_front, heap, queue, index_join, prefix_sums, count_calls,
-        membership_view, seen_set, membership_set, modular_power, invariant, while_range, pairs, range_length,
-        early_exit, search, extreme, counting, grouping, running, join, comprehension, total, copying, translate,
+        manual_sort, trial_division, memo, search, list_concat, insert_front, heap, queue, index_join, prefix_sums,
+        count_calls, membership_view, seen_set, membership_set, modular_power, invariant, while_range, pairs,
+        range_length, early_exit, extreme, counting, grouping, running, join, comprehension, total, copying, translate,
         join_list, any_of, bind,
     )
 )  # fmt: skip

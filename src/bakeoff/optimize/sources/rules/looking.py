@@ -181,10 +181,10 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
             return False
         inner, parent = parent, grand
     match parent:
-        case ast.Call(func=ast.Name(id=called)):
+        case ast.Call(func=ast.Name(id=called)) if inner is node:
             return called not in READS
         case ast.Call():
-            return True
+            return inner is node  # an item that is handed on does not change the list that holds it
         case ast.Assign(value=value) | ast.AnnAssign(value=value):
             return value is node
         case ast.AugAssign(target=target):

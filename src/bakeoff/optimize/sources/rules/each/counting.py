@@ -24,7 +24,11 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             found = _loop(loop, made[0], default)
             if not (empty or default) or found is None or not usable(subject, loop, found):
                 continue
-            if not calm(found.values[0]) or not subject.builtin("dict", "int"):
+            if (
+                not calm(found.values[0])
+                or (found.inline and not calm(found.inline[1]))
+                or not subject.builtin("dict", "int")
+            ):
                 continue
             line, name = subject.imported("collections", "Counter")
             identity = len(found.parts) == 1 and same_name(found.values[0], loop.target)
@@ -45,10 +49,16 @@ def same_name(one: ast.expr, other: ast.expr) -> bool:
 def _loop(loop: ast.For, name: str, default: bool) -> Collecting | None:
     parts: list[ast.For | ast.expr | tuple[ast.expr]] = []
     body: list[ast.stmt] = [loop]
+    inline: tuple[str, ast.expr] | None = None
     while True:
         key = _counted(body, name, default)
-        if key is not None and parts:
-            return Collecting(name, "count", (key,), tuple(parts))
+        if key is not None and parts and (inline is None or ast.unparse(key) == inline[0]):
+            return Collecting(name, "count", (key,), tuple(parts), inline)
+        if inline is None and len(body) > 1 and (inline := assignment(body[0])):
+            body = body[1:]
+            continue
+        if inline is not None:
+            return None
         match body:
             case [ast.For(orelse=[]) as inner]:
                 parts.append(inner)

@@ -66,15 +66,9 @@ def _take(one: ast.stmt, two: ast.stmt, name: str) -> str | None:
     """The variable that gets the smallest item, which is taken out."""
     match one, two:
         case ast.Expr(), _ if (call := method_call(one, "sort")) and call == (name, []):
-            made = assignment(two)
-            if (
-                made
-                and (pop := method_call(made[1], "pop"))
-                and pop[0] == name
-                and len(pop[1]) == 1
-                and is_number(pop[1][0], 0)
-            ):
-                return made[0]
+            if isinstance(two, ast.Assign) and len(two.targets) == 1 and (pop := method_call(two.value, "pop")):
+                first = pop[0] == name and len(pop[1]) == 1 and is_number(pop[1][0], 0)
+                return ast.unparse(two.targets[0]).removeprefix("(").removesuffix(")") if first else None
         case _, ast.Expr() if (made := assignment(one)) and ast.unparse(made[1]) == f"min({name})":
             removed = method_call(two, "remove")
             if removed and removed[0] == name and ast.unparse(removed[1][0]) == made[0]:

@@ -60,16 +60,9 @@ def _rewrite(
     filled = f"{unpack}    {index}.setdefault({subject.code(theirs)}, []).append({item})"
     made = f"{index} = {{}}\nfor {item} in {items}:\n{filled}"
     yield rewrite(
-        ([outer], f"{made}\n{subject.statements([outer], {id(inner): _at(subject, inner, text)})}"),
+        ([outer], f"{made}\n{subject.statements([outer], {id(inner): text})}"),
         assumes=["hashable"],
     )
-
-
-def _at(subject: Subject, statement: ast.stmt, text: str) -> str:
-    """A text of several lines, indented as the statement is whose place it takes."""
-    line = subject.file.lines[statement.lineno - 1]
-    indentation = line[: len(line) - len(line.lstrip())]
-    return subject.indented(text, indentation)[len(indentation) :]
 
 
 def _keys(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:

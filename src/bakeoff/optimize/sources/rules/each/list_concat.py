@@ -32,7 +32,7 @@ def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str
     match op, right:
         case ast.Add(), ast.List(elts=[item]) if not isinstance(item, ast.Starred):
             return f"{name}.append({subject.code(item)})"
-        case ast.Add(), _ if base(subject.kind(right)) == "list":
+        case ast.Add(), _ if base(subject.kind(right)) in ("list", None):  # a list takes nothing else
             return f"{name}.extend({subject.code(right)})"
         case ast.BitOr(), ast.Set(elts=[item]) if not isinstance(item, ast.Starred):
             return f"{name}.add({subject.code(item)})"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
-from bakeoff.optimize.sources.rules.looking import assignment, changed_in, stored
+from bakeoff.optimize.sources.rules.looking import assignment, calm, changed_in, method_call, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -23,6 +23,8 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name) as right]):
                 if name in subject.local and not in_text(subject, node):
                     yield from _variable(subject, node, left, right)
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=ast.Name()) as right]):
+                yield from _attribute(subject, node, right)
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.List() | ast.Tuple() as right]):
                 yield from _constant(subject, node, right)
 
@@ -39,6 +41,31 @@ def _constant(subject: Subject, node: ast.Compare, right: ast.List | ast.Tuple) 
     text = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
     changed = subject.statements([statement], {id(right): text})
     yield rewrite(([statement], changed), assumes=() if kind else ("hashable",))
+
+
+def _attribute(subject: Subject, node: ast.Compare, right: ast.Attribute) -> Iterator[Rewrite]:
+    """A list of an object, in a loop that only fills lists of its own."""
+    loops = loops_around(subject, node)
+    item = base(subject.kind(node.left))
+    if not loops or in_text(subject, node) or item in UNHASHABLE | {"float"}:
+        return
+    loop = loops[-1]
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
+            return
+        if isinstance(each, ast.Call) and not calm(each):
+            own = method_call(each, "append", "add", "extend")
+            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
+                return
+    index = subject.fresh(f"{right.attr}_set")
+    same_list = [each for each in ast.walk(loop) if isinstance(each, ast.Compare) and len(each.ops) == 1]
+    changed = {
+        id(each.comparators[0]): index
+        for each in same_list
+        if isinstance(each.ops[0], ast.In | ast.NotIn) and ast.dump(each.comparators[0]) == ast.dump(right)
+    }
+    # It may be a dict or a set already: then the copy is measured, and loses.
+    yield rewrite(before(subject, loop, f"{index} = set({subject.code(right)})", changed), assumes=("hashable",))
 
 
 def _variable(subject: Subject, node: ast.Compare, left: ast.expr, right: ast.Name) -> Iterator[Rewrite]:

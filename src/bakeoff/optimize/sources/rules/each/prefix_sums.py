@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, statement_of
 from bakeoff.optimize.sources.rules.kinds import base, element
-from bakeoff.optimize.sources.rules.looking import changed_in, is_number, length_of, range_of
+from bakeoff.optimize.sources.rules.looking import calls, changed_in, is_number, length_of, range_of
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -21,19 +21,29 @@ ACCUMULATE = {
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    for node in ast.walk(subject.node):
-        match node:
-            case ast.Call(
-                func=ast.Name(id="sum" | "max" | "min" as name),
-                args=[
-                    ast.Subscript(value=ast.Name(id=xs) as whole, slice=ast.Slice(lower=None, upper=upper, step=None))
-                ],
-                keywords=[],
-            ) if upper is not None and subject.builtin(name) and not in_text(subject, node):
-                kind = subject.kind(whole)
-                inexact = element(kind) == "float" and sys.version_info >= (3, 12) and name == "sum"
-                if base(kind) in ("list", "tuple", None) and not inexact:
-                    yield from _rewrite(subject, node, name, xs, upper)
+    for node in calls(subject.node):
+        summed = _summed(subject, node)
+        if summed is None or node.keywords or not isinstance(node.func, ast.Name) or in_text(subject, node):
+            continue
+        name, (xs, upper) = node.func.id, summed
+        if name in ACCUMULATE and subject.builtin(name):
+            kind = subject.kind(ast.Name(xs, ast.Load()))
+            inexact = element(kind) == "float" and sys.version_info >= (3, 12) and name == "sum"
+            if base(kind) in ("list", "tuple", None) and not inexact:
+                yield from _rewrite(subject, node, name, xs, upper)
+
+
+def _summed(subject: Subject, node: ast.Call) -> tuple[str, ast.expr] | None:
+    """The list and the end in `sum(xs[:end])`, also where the beginning is written as a comprehension."""
+    match node.args:
+        case [ast.Subscript(value=ast.Name(id=xs), slice=ast.Slice(lower=None, upper=ast.expr() as upper, step=None))]:
+            return xs, upper
+        case [ast.ListComp(elt=ast.Subscript(value=ast.Name(id=xs), slice=ast.Name(id=j)), generators=[one])]:
+            bounds = range_of(one.iter)
+            if bounds and not one.ifs and isinstance(one.target, ast.Name) and one.target.id == j:
+                if len(bounds) == 1 or (len(bounds) == 2 and is_number(bounds[0], 0)):
+                    return xs, bounds[-1]
+    return None
 
 
 def _rewrite(subject: Subject, node: ast.Call, name: str, xs: str, upper: ast.expr) -> Iterator[Rewrite]:
