@@ -39,10 +39,10 @@ def _summed(subject: Subject, node: ast.Call) -> tuple[str, ast.expr] | None:
         case [ast.Subscript(value=ast.Name(id=xs), slice=ast.Slice(lower=None, upper=ast.expr() as upper, step=None))]:
             return xs, upper
         case [ast.ListComp(elt=ast.Subscript(value=ast.Name(id=xs), slice=ast.Name(id=j)), generators=[one])]:
-            bounds = range_of(one.iter)
-            if bounds and not one.ifs and isinstance(one.target, ast.Name) and one.target.id == j:
-                if len(bounds) == 1 or (len(bounds) == 2 and is_number(bounds[0], 0)):
-                    return xs, bounds[-1]
+            bounds = range_of(one.iter) or []
+            from_first = len(bounds) == 1 or (len(bounds) == 2 and is_number(bounds[0], 0))
+            if from_first and not one.ifs and ast.unparse(one.target) == j:
+                return xs, bounds[-1]
     return None
 
 
