@@ -140,3 +140,8 @@ def test_less_is_done(name: str) -> None:
     before = steps(case, case.before, copy.deepcopy(arguments))
     after = steps(case, case.after, copy.deepcopy(arguments))
     assert after < 0.97 * before, (before, after)
+
+
+def test_the_page_tells_of_every_rule_in_its_order() -> None:
+    page = (FOLDER.parents[3] / "docs" / "rules.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.M) == [rule.name for rule in RULES]

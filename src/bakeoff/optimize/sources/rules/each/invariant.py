@@ -96,8 +96,6 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
             bound |= stored(*(one.target for one in each.generators))
         if isinstance(each, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) and each is not subject.node:
             return None
-        if isinstance(each, ast.IfExp | ast.BoolOp) and inside_each is False and previous is not _first(each):
-            pass
         previous = each
     if bound & names:
         return None
@@ -109,17 +107,13 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
         if any(changed_in(name, loop) for name in roots) or (attributes and _stores(loop)):
             break
         found = loop
-    if isinstance(found, ast.For | ast.While) and not inside_each and not _every_round(subject, node, found):
+    if isinstance(found, ast.For | ast.While) and not inside_each and not _goes_on(found):
         return None
     return found
 
 
-def _first(node: ast.IfExp | ast.BoolOp) -> ast.expr:
-    return node.test if isinstance(node, ast.IfExp) else node.values[0]
-
-
-def _every_round(subject: Subject, node: ast.Call, loop: ast.stmt) -> bool:
-    """Whether it is cheap, or runs whenever the loop does something: then it cannot be dearer to do it once."""
+def _goes_on(loop: ast.stmt) -> bool:
+    """Whether it is no loop that ends in its first round, which would gain nothing."""
     return not isinstance(loop, ast.For) or not any(isinstance(each, ast.Break | ast.Return) for each in loop.body)
 
 
