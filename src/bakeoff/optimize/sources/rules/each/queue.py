@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
-from bakeoff.optimize.sources.rules.looking import assignment, is_number
+from bakeoff.optimize.sources.rules.looking import assignment, changed_in, is_number
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -66,7 +66,9 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
                 pass
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]), _ if right is node:
                 pass
-            case ((ast.For(iter=source) | ast.comprehension(iter=source)), _) if source is node:
+            case (ast.For(iter=source, body=body), _) if source is node and not changed_in(name, *body):
+                pass  # a deque that changes while it is gone through is an error
+            case (ast.comprehension(iter=source), _) if source is node:
                 pass
             case ((ast.Assign() | ast.AnnAssign()), _) if parent is start:
                 pass
