@@ -30,6 +30,7 @@ ROWS = (
     "codex",
     "codec",
     "timing",
+    "rules",
 )
 
 

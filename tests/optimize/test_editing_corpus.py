@@ -78,7 +78,7 @@ def test_library() -> None:
     """A sample; the whole library in the soak."""
     for path, raw in sources(modules(None if SOAK else 40)):
         names = [name for name, _, _ in definitions(PythonFile.read(raw).tree)]
-        for qualname in dict.fromkeys(names[:: max(1, len(names) // (20 if SOAK else 3))]):
+        for qualname in dict.fromkeys(names[:: max(1, len(names) // (6 if SOAK else 3))]):
             check(path, raw, qualname)
 
 

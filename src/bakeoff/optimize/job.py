@@ -203,9 +203,9 @@ class _Job:
         if self.options.candidates or self.options.refs:
             sources.append(Given(workspace, run.root.name, self.options.candidates, self.options.refs))
         if self.options.rules:
-            from bakeoff.optimize.sources.rules import Rules
+            from bakeoff.optimize.sources.rules import RulesSource
 
-            sources.append(Rules())
+            sources.append(RulesSource())
         return sources
 
     async def _keep(self, run: Run, workspace: Workspace, winner: Entrant) -> dict[str, Any]:

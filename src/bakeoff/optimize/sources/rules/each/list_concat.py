@@ -1,0 +1,80 @@
+"""`xs = xs + [x]` becomes `xs.append(x)` where nobody else holds the list."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import loops_around
+from bakeoff.optimize.sources.rules.kinds import base
+from bakeoff.optimize.sources.rules.looking import assignment, names_in
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    for block in subject.blocks():
+        for statement in block:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(ast.Name(id=left), op, right)):
+                    own = name == left and name not in subject.shared and name not in names_in(right)
+                case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() as op, value=ast.List(elts=[_]) as right):
+                    own = name not in subject.shared and name not in names_in(right)
+                case _:
+                    continue
+            text = _text(subject, name, op, right)
+            if own and text and loops_around(subject, statement) and _alone(subject, name):
+                yield rewrite(([statement], text))
+
+
+def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str | None:
+    match op, right:
+        case ast.Add(), ast.List(elts=[item]) if not isinstance(item, ast.Starred):
+            return f"{name}.append({subject.code(item)})"
+        case ast.Add(), _ if base(subject.kind(right)) in ("list", None):  # a list takes nothing else
+            return f"{name}.extend({subject.code(right)})"
+        case ast.BitOr(), ast.Set(elts=[item]) if not isinstance(item, ast.Starred):
+            return f"{name}.add({subject.code(item)})"
+    return None
+
+
+def _alone(subject: Subject, name: str) -> bool:
+    """Whether all that is ever bound to the name is new, and never handed on while it still grows."""
+    kinds = (ast.List, ast.ListComp, ast.Set, ast.SetComp)
+    made = False
+    if name in subject.parameters:
+        return False
+    for node in ast.walk(subject.node):
+        if isinstance(node, ast.Assign) and (found := assignment(node)) and found[0] == name:
+            own = isinstance(found[1], ast.BinOp) and isinstance(found[1].left, ast.Name) and found[1].left.id == name
+            new = isinstance(found[1], kinds) or ast.unparse(found[1]) in ("list()", "set()")
+            made = made or new
+            if not own and not new:
+                return False
+        elif isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            parent = subject.parents[id(node)]
+            match parent:
+                case (
+                    ast.BinOp() | ast.Compare() | ast.Subscript(ctx=ast.Load()) | ast.If() | ast.While() | ast.UnaryOp()
+                ):
+                    if isinstance(parent, ast.BinOp) and not isinstance(subject.parents[id(parent)], ast.Assign):
+                        return False
+                case ast.Call(func=ast.Name(id="len" | "sum" | "max" | "min" | "sorted" | "set" | "tuple" | "list")):
+                    pass
+                case ast.Attribute(attr="append" | "add" | "extend" | "join"):
+                    pass
+                case ast.Return():
+                    pass
+                case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join")):
+                    pass
+                case _:
+                    return False
+        elif isinstance(node, ast.Name) and node.id == name:
+            parent = subject.parents[id(node)]
+            if not isinstance(parent, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                return False
+    return made
+
+
+RULE = Rule("list-concat", "Appending changes the list; adding two lists copies both.", find)

@@ -1,0 +1,84 @@
+"""`for i in range(len(xs))` with `xs[i]` iterates over the items."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import in_text
+from bakeoff.optimize.sources.rules.kinds import base
+from bakeoff.optimize.sources.rules.looking import changed_in, length_of, range_of, stored
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    for node in ast.walk(subject.node):
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.target, ast.Name)
+            and subject.builtin("range", "len", "enumerate")
+        ):
+            bounds = range_of(node.iter)
+            xs = _whole(subject, bounds) if bounds else None
+            if xs is not None and not node.orelse:
+                yield from _rewrite(subject, node, node.target.id, xs)
+
+
+def _whole(subject: Subject, bounds: list[ast.expr]) -> str | None:
+    """The list over whose places a range runs."""
+    if len(bounds) == 2 and isinstance(bounds[0], ast.Constant) and bounds[0].value == 0:
+        bounds = bounds[1:]
+    if len(bounds) != 1:
+        return None
+    match bounds[0]:
+        case ast.Name(id=name) if name not in subject.parameters:
+            made = [n.value for n in ast.walk(subject.node) if isinstance(n, ast.Assign) and name in stored(*n.targets)]
+            others = [
+                n
+                for n in ast.walk(subject.node)
+                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+            ]
+            xs = length_of(made[0]) if len(made) == len(others) == 1 else None
+            if xs is None or changed_in(xs, *(n for n in subject.node.body)):
+                return None
+            return xs
+    return length_of(bounds[0])
+
+
+def _rewrite(subject: Subject, loop: ast.For, index: str, xs: str) -> Iterator[Rewrite]:
+    if changed_in(xs, *loop.body) or index in stored(*loop.body) or {xs, index} & subject.shared:
+        return
+    if xs not in subject.local or base(subject.kind(ast.Name(xs, ast.Load()))) in (
+        "dict",
+        "Counter",
+        "defaultdict",
+        "deque",
+    ):
+        return
+    reads, others = [], 0
+    for node in (each for top in loop.body for each in ast.walk(top)):
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Name(id=at), ctx=ast.Load()) if (owner, at) == (
+                xs,
+                index,
+            ):
+                reads.append(node)
+            case ast.Name(id=name) if name == index:
+                others += 1
+    others -= len(reads)
+    if not reads or any(in_text(subject, each) for each in reads) or subject.read_outside([index], [loop]):
+        return
+    item = subject.fresh(_singular(xs))
+    changed: dict[int, str] = {id(each): item for each in reads}
+    changed[id(loop.iter)] = f"enumerate({xs})" if others else xs
+    changed[id(loop.target)] = f"{index}, {item}" if others else item
+    yield rewrite(([loop], subject.statements([loop], changed)))
+
+
+def _singular(name: str) -> str:
+    return name[:-1] if name.endswith("s") and len(name) > 2 else f"{name}_item"
+
+
+RULE = Rule("iterate", "A loop over items takes no index, no bounds check and no second object for every item.", find)

@@ -1,0 +1,86 @@
+"""A list that grows and is searched by `in` gets a set beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import in_text
+from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
+from bakeoff.optimize.sources.rules.looking import assignment, method_call
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    for block in subject.blocks():
+        for statement in block:
+            made = assignment(statement)
+            if made is None or not isinstance(made[1], ast.List) or made[0] in subject.shared:
+                continue
+            found = _rewrite(subject, statement, *made)
+            if found and subject.builtin("set"):
+                yield found
+
+
+def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> Rewrite | None:
+    tests, appends = [], []
+    for node in ast.walk(subject.node):
+        if isinstance(node, ast.Name) and node.id == name:
+            parent = subject.parents[id(node)]
+            grand = subject.parents.get(id(parent))
+            outer = subject.parents.get(id(grand)) if grand else None
+            match parent:
+                case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]) if right is node:
+                    tests.append((node, parent.left))
+                case ast.Attribute(attr="append") if isinstance(grand, ast.Call) and isinstance(outer, ast.Expr):
+                    appends.append(outer)
+                case ast.Return() | ast.For() | ast.comprehension():
+                    pass
+                case ast.Assign() if parent is start:
+                    pass
+                case ast.Call(func=ast.Name(id="len" | "sorted" | "list" | "tuple" | "set" | "sum" | "min" | "max")):
+                    pass
+                case ast.Subscript(ctx=ast.Load()):
+                    pass
+                case _:
+                    return None
+    if not tests or not appends or any(in_text(subject, node) for node, _ in tests):
+        return None
+    items = [call[1][0] for each in appends if (call := method_call(each, "append")) and len(call[1]) == 1]
+    if len(items) != len(appends) or not all(
+        isinstance(each, ast.Name | ast.Constant | ast.Attribute) for each in items
+    ):
+        return None
+    kinds = {base(subject.kind(each)) for each in [*items, *(left for _, left in tests)]}
+    if kinds & (UNHASHABLE | {"float"}) or not any(_in_loop(subject, node) for node, _ in tests):
+        return None
+    index = subject.fresh(f"{name}_set")
+    changed = {id(node): index for node, _ in tests}
+    for statement, item in zip(appends, items, strict=True):
+        changed[id(statement)] = f"{name}.append({subject.code(item)})\n{index}.add({subject.code(item)})"
+    made = f"{subject.statements([start])}\n{index} = " + (f"set({name})" if getattr(first, "elts", None) else "set()")
+    changed[id(start)] = made
+    return _whole(subject, start, changed, kinds <= {"int", "str", "bool", "bytes"})
+
+
+def _whole(subject: Subject, start: ast.stmt, changed: dict[int, str], hashable: bool) -> Rewrite:
+    """Each statement of the block of `start` that holds a change, replaced."""
+    block = next(block for block in subject.blocks() if any(each is start for each in block))
+    replacements = []
+    for statement in block:
+        if statement is start:
+            replacements.append(([statement], changed[id(start)]))
+        elif any(id(node) in changed for node in ast.walk(statement)):
+            replacements.append(([statement], subject.statements([statement], changed)))
+    return rewrite(*replacements, assumes=() if hashable else ("hashable",))
+
+
+def _in_loop(subject: Subject, node: ast.AST) -> bool:
+    return any(
+        isinstance(each, ast.For | ast.While | ast.comprehension | ast.ListComp) for each in subject.around(node)
+    )
+
+
+RULE = Rule("seen-set", "A set is searched in constant time, a list from its front to its end.", find)

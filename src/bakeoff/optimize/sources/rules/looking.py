@@ -1,0 +1,194 @@
+"""Questions about pieces of syntax trees that many rules ask."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from bakeoff.optimize.target import Function
+
+CALM = {
+    "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
+    "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
+    "dict", "any", "all",
+}  # fmt: skip
+"""Built-in functions that change nothing, as long as what they are given is of built-in types."""
+
+CALM_METHODS = {
+    "lower", "upper", "strip", "lstrip", "rstrip", "split", "startswith", "endswith", "replace", "title", "casefold",
+    "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "count", "index", "find", "get", "keys", "values",
+    "items", "copy", "join", "format", "bit_length", "union", "intersection", "difference", "encode", "zfill",
+    "capitalize", "splitlines", "partition", "rpartition", "most_common", "total_seconds", "isoformat",
+    "weekday", "date",
+}  # fmt: skip
+"""Methods that change nothing where they are those of built-in types."""
+
+
+TEXTS_METHODS = {
+    "lower", "upper", "strip", "lstrip", "rstrip", "split", "title", "casefold", "replace", "splitlines", "encode",
+}  # fmt: skip
+"""Methods of `str` that take a while and always give the same."""
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """All names that occur."""
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def stored(*nodes: ast.AST) -> set[str]:
+    """All names that are bound or deleted, in whatever scope."""
+    found = set()
+    for node in nodes:
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+                found.add(each.id)
+            elif isinstance(each, Function | ast.ClassDef | ast.ExceptHandler) and each.name:
+                found.add(each.name)
+            elif isinstance(each, ast.alias):
+                found.add(each.asname or each.name)
+    return found
+
+
+def same(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two pieces say the same, besides where they stand."""
+    return ast.dump(one) == ast.dump(other)
+
+
+def has(node: ast.AST | Iterable[ast.AST], *kinds: type[ast.AST]) -> bool:
+    """Whether a piece holds a node of one of these kinds."""
+    nodes = [node] if isinstance(node, ast.AST) else node
+    return any(isinstance(each, kinds) for top in nodes for each in ast.walk(top))
+
+
+SCOPES = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def calm(*nodes: ast.AST, calls: Iterable[str] = ()) -> bool:
+    """Whether evaluating this changes nothing and always gives the same, as long as values are of ordinary types."""
+    for node in nodes:
+        for each in ast.walk(node):
+            if isinstance(each, (ast.NamedExpr | ast.Lambda | ast.Starred, SUSPENDS)):
+                return False
+            if isinstance(each, ast.Call):
+                match each.func:
+                    case ast.Name(id=name) if name in CALM or name in calls:
+                        pass
+                    case ast.Attribute(attr=attr) if attr in CALM_METHODS:
+                        pass
+                    case _:
+                        return False
+    return True
+
+
+def assignment(statement: ast.AST) -> tuple[str, ast.expr] | None:
+    """Name and value of `name = value`, also with an annotation."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return name, value
+    return None
+
+
+def method_call(node: ast.AST, *methods: str) -> tuple[str, list[ast.expr]] | None:
+    """Name and arguments of `name.method(arguments)`, as expression or statement."""
+    match node:
+        case ast.Expr(value=value):
+            return method_call(value, *methods)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr), args=args, keywords=[]) if (
+            attr in methods
+        ):
+            if not any(isinstance(each, ast.Starred) for each in args):
+                return name, args
+    return None
+
+
+def is_empty(node: ast.expr, kind: str) -> bool:
+    """Whether an expression is a new empty list, dict or set."""
+    match node:
+        case ast.List(elts=[]):
+            return kind == "list"
+        case ast.Dict(keys=[]):
+            return kind == "dict"
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
+            return kind == name
+    return False
+
+
+def is_number(node: ast.AST, value: int) -> bool:
+    """Whether this is a whole number written out; `True` is none."""
+    match node:
+        case ast.Constant(value=found):
+            return type(found) is int and found == value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=found)):
+            return type(found) is int and -found == value
+    return False
+
+
+def plain_for(statement: ast.AST) -> bool:
+    """Whether this is a `for` without `else`."""
+    return isinstance(statement, ast.For) and not statement.orelse
+
+
+def range_of(node: ast.expr) -> list[ast.expr] | None:
+    """The arguments of a call of `range`."""
+    match node:
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if 1 <= len(args) <= 3:
+            return args
+    return None
+
+
+def length_of(node: ast.expr) -> str | None:
+    """The name in `len(name)`."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
+            return name
+    return None
+
+
+def calls(node: ast.AST) -> Iterator[ast.Call]:
+    """All calls in a piece."""
+    return (each for each in ast.walk(node) if isinstance(each, ast.Call))
+
+
+READS = CALM | {"print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy"}
+
+
+def changed_in(name: str, *nodes: ast.AST) -> bool:
+    """Whether a piece may bind `name` again, or change what it holds: by a method, an item, or by handing it on."""
+    for top in nodes:
+        parents = {id(child): node for node in ast.walk(top) for child in ast.iter_child_nodes(node)}
+        for node in ast.walk(top):
+            match node:
+                case ast.Name(id=found) if found == name and (
+                    not isinstance(node.ctx, ast.Load) or _changes(node, parents)
+                ):
+                    return True
+    return name in stored(*nodes)
+
+
+def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
+    inner: ast.AST = node
+    parent = parents.get(id(node))
+    while isinstance(parent, ast.Subscript | ast.Attribute) and parent.value is inner:
+        if not isinstance(parent.ctx, ast.Load):
+            return True
+        grand = parents.get(id(parent))
+        if isinstance(grand, ast.Call) and grand.func is parent:
+            return isinstance(parent, ast.Attribute) and parent.attr not in CALM_METHODS
+        if isinstance(grand, ast.Assign | ast.Return) and grand.value is parent:
+            return False
+        inner, parent = parent, grand
+    match parent:
+        case ast.Call(func=ast.Name(id=called)) if inner is node:
+            return called not in READS
+        case ast.Call():
+            return inner is node  # an item that is handed on does not change the list that holds it
+        case ast.Assign(value=value) | ast.AnnAssign(value=value):
+            return value is node
+        case ast.AugAssign(target=target):
+            return target is inner
+        case ast.List() | ast.Tuple() | ast.Dict() | ast.Starred() | ast.Yield() | ast.keyword():
+            return inner is node
+    return False

@@ -1,0 +1,171 @@
+"""The rules as a source of candidates: each alone, all together, and those together that were found faster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.editing import apply_definition
+from bakeoff.optimize.errors import InvalidCandidateError
+from bakeoff.optimize.sources.rules.catalogue import RULES
+from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
+from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
+from bakeoff.optimize.target import locate
+
+LARGEST = 40_000
+"""Characters of a function beyond which no rule is tried: each looks at the whole of it many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The file after some rules.
+
+    Attributes:
+        source: its bytes.
+        applied: names of the rules, in the order in which they came.
+        assumes: what they could not see.
+    """
+
+    source: bytes
+    applied: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
+
+
+def apply_rule(rule: Rule, version: Version, qualname: str, types: Mapping[str, Sequence[str]]) -> Version | None:
+    """The version after one rule at every place where it fits; None where it fits nowhere."""
+    found: Version | None = None
+    for _ in range(8):  # one place can uncover or cover another: they are looked for again after each
+        after = _once(rule, found or version, qualname, types)
+        if after is None:
+            break
+        found = after
+    return found
+
+
+def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Sequence[str]]) -> Version | None:
+    subject = _subject(version.source, qualname, tuple((name, tuple(seen)) for name, seen in types.items()))
+    if len(subject.definition.text) > LARGEST or subject.opaque:
+        return None
+    for rewrite in rule.find(subject):
+        try:
+            text = _text(subject, rewrite)
+            source = apply_definition(version.source, qualname, text)
+        except (UnfitError, InvalidCandidateError):
+            continue
+        if source != version.source:
+            applied = version.applied if rule.name in version.applied else (*version.applied, rule.name)
+            return Version(source, applied, tuple(dict.fromkeys([*version.assumes, *rewrite.assumes])))
+    return None
+
+
+@lru_cache(maxsize=4)
+def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ...]], ...]) -> Subject:
+    """All rules look at the same tree, which none of them changes."""
+    return Subject(locate(source, qualname), dict(types))
+
+
+def _text(subject: Subject, rewrite: Rewrite) -> str:
+    text = rewritten(subject.text, subject.tree, rewrite.replacements)
+    return "\n".join([*rewrite.imports, *rewrite.helpers, text])
+
+
+def fixed_point(version: Version, qualname: str, types: Mapping[str, Sequence[str]], rules: Sequence[Rule]) -> Version:
+    """All rules in their order, again and again until none fits any more, at most four times."""
+    for _ in range(4):
+        before = version.source
+        for rule in rules:
+            version = apply_rule(rule, version, qualname, types) or version
+        if version.source == before:
+            break
+    return version
+
+
+class RulesSource:
+    """Proposes rewrites; needs no key, no network and no tests.
+
+    Args:
+        rules: which ones, in the order in which they are applied together.
+        most: most proposals for one function.
+    """
+
+    name = "rules"
+
+    def __init__(self, rules: Sequence[Rule] = RULES, most: int = 24) -> None:
+        self.rules = rules
+        self.most = most
+
+    async def propose(self, context: Context) -> AsyncIterator[Candidate]:
+        """Everything together first, then each rule alone. Passes on TargetError."""
+        for version in self.versions(context):
+            yield self._candidate(context, version)
+
+    async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
+        """Everything together without one of the rules that went into what failed."""
+        for failure in failures:
+            used = self._used(failure.candidate)
+            if len(used) < 2:
+                continue
+            for name in used:
+                rules = [rule for rule in self.rules if rule.name in used and rule.name != name]
+                version = fixed_point(Version(context.source), context.target.qualname, context.argument_types, rules)
+                if version.applied:
+                    yield self._candidate(context, version, failure.candidate.id)
+
+    async def refine(
+        self, context: Context, winners: Sequence[Candidate], profile: Sequence[ProfileLine]
+    ) -> AsyncIterator[Candidate]:
+        """The rules that won, together; and all rules on top of each winner, whoever proposed it."""
+        names = {name for winner in winners for name in self._used(winner)}
+        qualname, types = context.target.qualname, context.argument_types
+        if len(winners) > 1 and names:
+            rules = [rule for rule in self.rules if rule.name in names]
+            version = fixed_point(Version(context.source), qualname, types, rules)
+            if version.applied:
+                yield self._candidate(context, version, winners[0].id)
+        for winner in winners:
+            content = winner.files.get(str(context.target.path))
+            if content is not None:
+                start = Version(content, self._used(winner), winner.assumes)
+                version = fixed_point(start, qualname, types, self.rules)
+                if version.source != content:
+                    yield self._candidate(context, version, winner.id)
+
+    async def adapt(self, context: Context, lineage: Sequence[Candidate]) -> AsyncIterator[Candidate]:
+        """Nothing: a fixed point stays one."""
+        for _ in ():
+            yield lineage[-1]
+
+    def versions(self, context: Context) -> Iterator[Version]:
+        """What is proposed, without duplicates. Passes on TargetError."""
+        qualname, types = context.target.qualname, context.argument_types
+        start = Version(context.source)
+        seen = {context.source}
+        together = fixed_point(start, qualname, types, self.rules)
+        for version in self._each(start, qualname, types, together):
+            if version.source not in seen and len(seen) <= self.most:
+                seen.add(version.source)
+                yield version
+
+    def _each(
+        self, start: Version, qualname: str, types: Mapping[str, Sequence[str]], together: Version
+    ) -> Iterator[Version]:
+        if together.applied:
+            yield together
+        for rule in self.rules:
+            version = apply_rule(rule, start, qualname, types)
+            if version is not None:
+                yield version
+
+    def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
+        why = {rule.name: rule.why for rule in self.rules}
+        note = " ".join(f"{name}: {why.get(name, '')}" for name in version.applied)
+        origin = "rules/" + "+".join(version.applied)
+        return Candidate(origin, {str(context.target.path): version.source}, note, parent, version.assumes)
+
+    def _used(self, candidate: Candidate) -> tuple[str, ...]:
+        source, _, names = candidate.origin.partition("/")
+        return tuple(names.split("+")) if source == "rules" and names else ()

@@ -1,0 +1,253 @@
+"""The function that rules look at: its text and tree, its names, and what can be known of its values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from bakeoff.optimize.indenting import lines_in_strings, reindented
+from bakeoff.optimize.names import bound_by, module_names, table_of, tables
+from bakeoff.optimize.normalise import SEES_FRAMES, SEES_ITS_LOCALS
+from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.sources.rules.kinds import kind_of
+from bakeoff.optimize.sources.rules.looking import names_in, stored
+from bakeoff.optimize.target import Definition, Function, blocks
+
+
+@dataclass
+class Subject:
+    """One function as rules see it.
+
+    Attributes:
+        definition: where it stands.
+        text: its own text, not indented.
+        types: types that were seen for its parameters.
+    """
+
+    definition: Definition
+    types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """Its text, not indented, with plain newlines and one at the end."""
+        place = self.definition
+        whole = PythonFile(place.file.text.replace("\r\n", "\n").replace("\r", "\n"))
+        inside = lines_in_strings(whole.text)
+        text = place.text.replace("\r\n", "\n").replace("\r", "\n")
+        return reindented(text, place.indentation, "", inside, place.line) + "\n"
+
+    @cached_property
+    def file(self) -> PythonFile:
+        """The same with offsets."""
+        return PythonFile(self.text)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """A module that holds the function alone."""
+        return self.file.tree
+
+    @property
+    def node(self) -> Function:
+        """The function."""
+        found = self.tree.body[0]
+        assert isinstance(found, Function)
+        return found
+
+    @cached_property
+    def opaque(self) -> bool:
+        """Whether it looks at its own frame, so that nothing in it can be changed unseen."""
+        used = {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name)}
+        used |= {node.attr for node in ast.walk(self.node) if isinstance(node, ast.Attribute)}
+        return bool(used & (SEES_ITS_LOCALS | SEES_FRAMES | {"super"}))
+
+    @cached_property
+    def _names(self) -> tuple[set[str], set[str]]:
+        return module_names(self.definition.file.text)
+
+    @cached_property
+    def shared(self) -> set[str]:
+        """Names of the function that others see, too: of inner functions, `global` and `nonlocal` ones."""
+        found: set[str] = set()
+        for table in tables(table_of(self.text)):
+            if table.get_type() != "function" or table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr"):
+                continue
+            for symbol in table.get_symbols():
+                if symbol.is_declared_global() or symbol.is_nonlocal() or symbol.is_free():
+                    found.add(symbol.get_name())
+        return found
+
+    @cached_property
+    def local(self) -> set[str]:
+        """Names that it binds itself, parameters included."""
+        return bound_by(*self.node.body) | set(self.parameters)
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        arguments = self.node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        return [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each]
+
+    def builtin(self, *names: str) -> bool:
+        """Whether these names mean Python's own functions here."""
+        bound = self._names[0] | self.local
+        return all(hasattr(builtins, name) and name not in bound for name in names)
+
+    def imported(self, module: str, attribute: str) -> tuple[str, str]:
+        """An import, and the text to use what it gives, where the plain name is taken."""
+        taken = self._names[0] | self._names[1] | self.local
+        if attribute not in taken or self._imports(module, attribute):
+            return f"from {module} import {attribute}", attribute
+        return f"from {module} import {attribute} as _{attribute}", f"_{attribute}"
+
+    def _imports(self, module: str, attribute: str) -> bool:
+        return attribute not in self.local and any(
+            isinstance(each, ast.ImportFrom)
+            and each.module == module
+            and any(alias.name == attribute and not alias.asname for alias in each.names)
+            for each in self.definition.file.tree.body
+        )
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing here uses, like `name`."""
+        taken = self._names[0] | self._names[1] | {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name)}
+        taken |= self.local | set(dir(builtins))
+        number, found = 1, name
+        while found in taken:
+            number += 1
+            found = f"{name}_{number}"
+        return found
+
+    def code(self, node: ast.expr) -> str:
+        """The text of an expression, on one line if it was written on several."""
+        start, end = self.file.span(node)
+        text = self.text[start:end]
+        if "\n" not in text:
+            try:
+                if ast.dump(ast.parse(text, mode="eval").body) == ast.dump(node):
+                    return text
+            except SyntaxError:
+                pass
+        return ast.unparse(node)
+
+    def part(self, node: ast.expr) -> str:
+        """The text of an expression such that it can stand in any other."""
+        simple = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant | ast.List | ast.Dict | ast.Set
+        text = self.code(node)
+        negative = isinstance(node, ast.Constant) and isinstance(node.value, int | float | complex)
+        if isinstance(node, simple | ast.ListComp | ast.SetComp | ast.DictComp | ast.JoinedStr) and not negative:
+            return text
+        return text if text.isalnum() else f"({text})"
+
+    def statements(self, nodes: Sequence[ast.stmt], changed: Mapping[int, str] | None = None) -> str:
+        """The text of statements that follow each other, with expressions and statements in them replaced by id.
+
+        A new text may have several lines; an empty one takes away a statement, which must not be alone in its block.
+        """
+        start, end = self.file.span(nodes[0])[0], self.file.span(nodes[-1])[1]
+        text = self.text[start:end]
+        edits = [
+            self._edit(node, changed[id(node)])
+            for top in nodes
+            for node in ast.walk(top)
+            if changed and id(node) in changed and isinstance(node, ast.expr | ast.stmt)
+        ]
+        for one, two, new in sorted(edits, reverse=True):
+            text = text[: one - start] + new + text[two - start :]
+        line = self.file.lines[self.file.line_of(start) - 1]
+        indentation = line[: len(line) - len(line.lstrip(" \t\f"))]
+        inside = lines_in_strings(f"if 1:\n{indentation or ' '}{text}\n")
+        return reindented(text, indentation, "", {each - 1 for each in inside})
+
+    def _edit(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
+        start, end = self.file.span(node)
+        if isinstance(node, ast.stmt):
+            begin = self.file.line_start(node.lineno)
+            alone = not self.text[begin:start].strip(" \t\f")
+            if not new and alone and not self.text[end:].partition("\n")[0].strip():
+                return begin - 1, end, ""
+            new = new.replace("\n", "\n" + self.text[begin:start]) if alone else new.replace("\n", "; ")
+        return start, end, new or ("pass" if isinstance(node, ast.stmt) else "")
+
+    def indented(self, text: str, by: str = "    ") -> str:
+        """A text of several lines, moved to the right."""
+        inside = lines_in_strings(f"def f():\n {text}\n")
+        return by + reindented(text, "", by, {each - 1 for each in inside})
+
+    def code_of_parameters(self, names: Sequence[str]) -> str:
+        """Parameters with their defaults, without annotations."""
+        arguments = self.node.args
+        every = [*arguments.posonlyargs, *arguments.args]
+        defaults = dict(zip([each.arg for each in every][::-1], arguments.defaults[::-1], strict=False))
+        texts = [f"{name}={self.code(defaults[name])}" if name in defaults else name for name in names]
+        return ", ".join(texts)
+
+    def kind(self, node: ast.expr) -> str | None:
+        """What an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""
+        return kind_of(node, self)
+
+    @cached_property
+    def loads(self) -> dict[str, list[ast.Name]]:
+        """Where each name is read."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """The node around each node, by id."""
+        return {id(child): node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)}
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, innermost first."""
+        while id(node) in self.parents:
+            node = self.parents[id(node)]
+            yield node
+
+    def blocks(self) -> Iterator[list[ast.stmt]]:
+        """Every block of its own frame, innermost first."""
+        yield from _blocks(self.node.body)
+
+    def own_blocks(self, loop: ast.stmt) -> Iterator[list[ast.stmt]]:
+        """The blocks inside a statement."""
+        for block in blocks(loop):
+            yield from _blocks(block)
+
+    def read_outside(self, names: Iterable[str], nodes: Sequence[ast.AST]) -> bool:
+        """Whether any of the names is read elsewhere than in `nodes`, before something else binds it there."""
+        inside = {id(each) for node in nodes for each in ast.walk(node)}
+        for name in names:
+            if name in self.shared:
+                return True
+            for load in self.loads.get(name, []):
+                if id(load) not in inside and not self._rebound(load, nodes):
+                    return True
+        return False
+
+    def _rebound(self, load: ast.Name, nodes: Sequence[ast.AST]) -> bool:
+        """Whether a loop or comprehension that binds the name itself stands around a read of it."""
+        previous: ast.AST = load
+        for node in self.around(load):
+            if any(each is node for each in nodes):
+                return False
+            looped = isinstance(node, ast.For) and previous in node.body
+            if looped and load.id in stored(node.target):  # type: ignore[attr-defined]
+                return True
+            comprehension = isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
+            if comprehension and any(load.id in names_in(each.target) for each in node.generators):  # type: ignore[attr-defined]
+                return True
+            previous = node
+        return False
+
+
+def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    for statement in body:
+        if not isinstance(statement, Function | ast.ClassDef):
+            for block in blocks(statement):
+                yield from _blocks(block)
+    yield body

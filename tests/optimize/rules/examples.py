@@ -1,0 +1,74 @@
+"""For each rule the arguments on which its own first case takes long: for counting steps, and for measuring."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from tests.optimize.rules.cases import FOLDER, Case, read
+
+SIZE = 400
+
+
+def _numbers(n: int) -> list[int]:
+    return random.Random(n).choices(range(10 * n), k=n)
+
+
+ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
+    "accumulate": lambda n: (_numbers(n),),
+    "any-of": lambda n: (5, "zebra"),
+    "bind": lambda n: (_numbers(n),),
+    "comprehension": lambda n: (_numbers(n), 3),
+    "copy": lambda n: (_numbers(n),),
+    "count-calls": lambda n: (_numbers(n),),
+    "count-range": lambda n: (_numbers(n),),
+    "counter": lambda n: ([x % 50 for x in _numbers(n)],),
+    "deque": lambda n: ({0: list(range(1, 20 * n))}, 0),
+    "early-exit": lambda n: ([1, 5, *_numbers(n)],),
+    "extreme": lambda n: (_numbers(n),),
+    "grouping": lambda n: ([(x % 20, x) for x in _numbers(n)],),
+    "heap": lambda n: ({k: [(x % n, x % 7 + 1) for x in _numbers(10)] for k in range(n)}, 0),
+    "index-join": lambda n: (
+        [{"id": x, "name": str(x)} for x in range(n)],
+        [{"user": x % n, "n": x % 3} for x in _numbers(n)],
+    ),
+    "insert-front": lambda n: (10 ** (n // 4),),
+    "invariant": lambda n: ([x + 1 for x in _numbers(n)],),
+    "iterate": lambda n: (_numbers(n),),
+    "join": lambda n: (_numbers(n),),
+    "join-list": lambda n: (_numbers(n),),
+    "list-concat": lambda n: (_numbers(n),),
+    "membership-set": lambda n: (_numbers(n), _numbers(n)),
+    "membership-view": lambda n: (dict.fromkeys(range(n)), n // 2),
+    "memo": lambda n: (min(n // 8, 18),),
+    "modular-power": lambda n: (3, 10 * n, 10**9 + 7),
+    "pairs": lambda n: (_numbers(n // 2),),
+    "prefix-sums": lambda n: (_numbers(n),),
+    "search": lambda n: (_numbers(n), -1),
+    "seen-set": lambda n: (_numbers(n),),
+    "sort": lambda n: (_numbers(n // 2),),
+    "sum": lambda n: (_numbers(n),),
+    "trial-division": lambda n: ({100: 97, 400: 397}.get(n, 1999),),
+    "translate": lambda n: ("hello world " * (n // 10),),
+}
+
+IN_C = {
+    "copy": "one call in place of three comprehensions",
+    "any-of": "one instruction in place of three comparisons",
+    "count-range": "the loop's test and increment are gone",
+}
+
+
+def example(rule: str) -> Case:
+    """The first case of a rule that has an after."""
+    return next(case for case in read(FOLDER / f"{rule}.cases") if case.after)
+
+
+def function(case: Case, text: str) -> Callable[..., Any]:
+    """The function that a text of a case defines."""
+    space: dict[str, Any] = {"__name__": "case"}
+    exec(compile(text, f"<{case.rule}>", "exec"), space)
+    if "class A:" in text:
+        return space["A"]().f  # type: ignore[no-any-return]
+    return space["f"]  # type: ignore[no-any-return]

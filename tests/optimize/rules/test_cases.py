@@ -1,0 +1,147 @@
+"""Every rule: what it makes of its cases, what it leaves alone, and that both versions answer alike."""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+from tests.optimize.rules.cases import FOLDER, Case, every
+from tests.optimize.rules.examples import ARGUMENTS, SIZE, example, function
+
+from bakeoff.optimize.sources.rules.catalogue import RULES
+from bakeoff.optimize.sources.rules.source import Version, apply_rule
+
+CASES = every()
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+def test_every_rule_has_cases_and_says_why() -> None:
+    assert {path.stem for path in FOLDER.glob("*.cases")} == set(BY_NAME) == set(ARGUMENTS)
+    assert len(RULES) >= 18
+    for name, rule in BY_NAME.items():
+        mine = [case for case in CASES if case.rule == name]
+        assert any(case.after and case.calls for case in mine), name
+        assert any(case.after is None for case in mine), name
+        assert rule.why.endswith(".")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    version = apply_rule(BY_NAME[case.rule], Version(case.before.encode()), case.qualname, case.types)
+    if case.after is None:
+        assert version is None, version.source.decode()
+        return
+    assert version is not None
+    assert version.source.decode() == case.after
+    for call in case.calls:
+        assert outcome(case, case.before, call) == outcome(case, case.after, call)
+
+
+def outcome(case: Case, text: str, call: str) -> Any:
+    """What a call gives, with types, and what it leaves of its arguments."""
+    arguments = eval(f"[{call}]")
+    try:
+        result = typed(function(case, text)(*arguments))
+    except Exception as failure:
+        result = type(failure).__name__
+    return result, typed(arguments)
+
+
+def typed(value: Any) -> Any:
+    """A value such that equal things of different types are different."""
+    name = type(value).__name__
+    if isinstance(value, list | tuple):
+        return name, [typed(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return name, sorted(map(repr, map(typed, value)))
+    if isinstance(value, dict):
+        return name, [(typed(key), typed(each)) for key, each in value.items()]
+    return name, repr(value)
+
+
+class Counted(int):
+    """A number whose comparisons are Python, so that those made inside C are counted, too."""
+
+    def __eq__(self, other: object) -> bool:
+        return int(self) == other
+
+    def __lt__(self, other: int) -> bool:
+        return int(self) < other
+
+    def __gt__(self, other: int) -> bool:
+        return int(self) > other
+
+    def __add__(self, other: int) -> int:
+        return int(self) + other
+
+    def __radd__(self, other: int) -> int:
+        return other + int(self)
+
+    __hash__ = int.__hash__
+
+
+def counted(value: Any) -> Any:
+    """The same with numbers that count."""
+    if type(value) is int:
+        return Counted(value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(counted, value))
+    return {counted(key): counted(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def steps(case: Case, text: str, arguments: Any) -> int:
+    """How many instructions of Python a call takes, those of its numbers included."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    work = function(case, text)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work(*arguments)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+GONE = {
+    "deque": r"\.pop\(0\)",
+    "insert-front": r"\.insert\(0",
+    "list-concat": r"out \+ \[",
+    "membership-view": r"\.keys\(\)",
+    "modular-power": r"\*\*",
+    "join-list": r"\(str\(x\) for",
+    "join": r"s \+= ",
+    "bind": r"append\(math\.sqrt",
+    "grouping": r"k not in d",
+    "any-of": r" or ",
+}
+"""What is slow here is one instruction whose work is in C: the evidence is that it is not there any more."""
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+def test_less_is_done(name: str) -> None:
+    case = example(name)
+    assert case.after is not None
+    if name in GONE:
+        assert re.search(GONE[name], case.before)
+        assert not re.search(GONE[name], case.after)
+        return
+    arguments = counted(ARGUMENTS[name](SIZE // 4))
+    before = steps(case, case.before, copy.deepcopy(arguments))
+    after = steps(case, case.after, copy.deepcopy(arguments))
+    assert after < 0.97 * before, (before, after)
+
+
+def test_the_page_tells_of_every_rule_in_its_order() -> None:
+    page = (FOLDER.parents[3] / "docs" / "rules.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.M) == [rule.name for rule in RULES]
