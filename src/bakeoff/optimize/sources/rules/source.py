@@ -93,6 +93,7 @@ class RulesSource:
     """
 
     name = "rules"
+    reads_profile = False
 
     def __init__(self, rules: Sequence[Rule] = RULES, most: int = 24) -> None:
         self.rules = rules
