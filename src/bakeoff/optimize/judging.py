@@ -86,6 +86,7 @@ class SlotJudge:
                 _folders(baseline, slot),
                 self.is_async,
                 self.checker.preload,
+                baseline.unseen,
             )
             raced = await race(
                 place(command),
