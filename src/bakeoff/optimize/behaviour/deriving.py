@@ -43,15 +43,20 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
     """
     told = frames.pack({"count": count, "keep_first": keep_first}, list(calls))
     argv = [sys.executable, "-m", "bakeoff.optimize.behaviour.deriving"]
-    with anyio.move_on_after(SECONDS):
-        done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE)
-        if done.returncode != 0:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
-            raise BehaviourError(f"derived inputs cannot be made: {lines[-1]}")
-        header, body = frames.sizes(done.stdout[: frames.HEAD.size])
-        rest = done.stdout[frames.HEAD.size :]
-        return frames.unpack(rest[:header], rest[header : header + body])[1]
-    return []
+    done = None
+    with anyio.move_on_after(SECONDS) as scope:
+        try:
+            done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE)
+        except* anyio.BrokenResourceError:
+            pass  # it ended before it had read all
+    if scope.cancelled_caught:
+        return []
+    if done is None or done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() if done is not None else []
+        raise BehaviourError(f"derived inputs cannot be made: {(lines or ['it ended without a word'])[-1]}")
+    header, body = frames.sizes(done.stdout[: frames.HEAD.size])
+    rest = done.stdout[frames.HEAD.size :]
+    return frames.unpack(rest[:header], rest[header : header + body])[1]
 
 
 def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]:
