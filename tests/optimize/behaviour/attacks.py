@@ -106,6 +106,9 @@ BAD: dict[str, tuple[str, set[str]]] = {
     "passing reports, then exit": (attack(REPORT + "\nimport atexit", "forge()\nos._exit(0)"), {"tampering"}),
     "passing reports at import": (attack(REPORT + "\nforge()\nos._exit(0)"), {"tampering"}),
     "passing reports, and goes on": (attack(REPORT, "forge()"), {"tampering"}),
+    "false answers to derived calls": (
+        attack(REPORT, "if len(xs) not in (0, 1, 3, 5, 40): forge()"), {"tampering"},
+    ),
     "patches the reports": (
         attack(
             "from _pytest.reports import TestReport\n"

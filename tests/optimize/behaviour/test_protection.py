@@ -13,6 +13,7 @@ import pytest
 from bakeoff.optimize.behaviour import stage
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
+from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer
 from bakeoff.optimize.errors import TargetError
 from bakeoff.workspace.sandbox.errors import SandboxError
@@ -103,6 +104,23 @@ async def test_an_interpreter_without_pytest_is_refused(tmp_path: Path) -> None:
     (tmp_path / "project" / ".venv").symlink_to(tmp_path / "bare")
     found = await find_interpreter(str(tmp_path / "project"), None, {"PATH": os.path.dirname(sys.executable)})
     assert found == os.path.join(os.path.dirname(sys.executable), "python")
+
+
+async def test_where_no_interpreter_will_do_all_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "python").write_text("no program")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(BehaviourError, match=r"(?s)no Python can run the tests: .*python .*; /bin/false"):
+        await find_interpreter(str(tmp_path), None, {"PATH": str(tmp_path)})
+
+
+async def test_what_the_machine_does_not_have_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BehaviourError, match="cannot be run in a sandbox: mount"):
+        async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable, disk=-1):
+            pass
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(BehaviourError, match="on Linux only"):
+        await stage.Stage(BehaviourOptions()).ready(None)  # type: ignore[arg-type]
 
 
 async def test_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:
