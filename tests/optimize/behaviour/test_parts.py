@@ -4,6 +4,7 @@ import ast
 import importlib
 import socket
 import sys
+import time
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,6 +64,22 @@ def test_a_frame_comes_as_it_went() -> None:
 def test_what_is_no_header_is_refused(data: bytes) -> None:
     with pytest.raises(frames.BrokenFrame):
         frames.unpack(data, b"")
+
+
+def test_a_frame_that_does_not_come_whole_is_the_end_or_late() -> None:
+    whole = frames.pack({"a": 1}, [b"x" * 50])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(whole[:-10])
+        with pytest.raises(frames.LateFrame):
+            frames.receive(theirs, time.monotonic() + 0.05)
+        ours.sendall(whole[:-10])
+        theirs.settimeout(None)
+        theirs.recv(1000)
+        ours.sendall(whole[:-10])
+        ours.close()
+        assert frames.receive(theirs, None) is None
+        assert frames.receive(theirs, None) is None
 
 
 def test_a_frame_that_is_too_large_is_refused() -> None:
@@ -275,7 +292,9 @@ def call(result: object, before: object = ((), {}), after: object = ((), {}), ki
         (call(1), call(1, kind="incomparable", message="more than 5 bytes at [0]"), "output-limit"),
         (call(1), call(1, kind="unfit", message="no class"), "incomparable"),
         (call(1), Call("t", 0, "return", b"", b"w", b"\0digest123", type="int"), "behaviour/return"),
-        (call(1, digest="a"), call(1, digest="b"), "behaviour/return"),
+        (Call("t", 200, "return", digest="a"), Call("t", 200, "return", digest="b"), "behaviour/return"),
+        (Call("t", 200, "return", type="int", digest="a"), Call("t", 200, "return", digest="b"), "behaviour/type"),
+        (Call("t", 200, "raise", digest="a"), Call("t", 200, "raise", digest="b"), "behaviour/exception"),
         (
             call(ValueError("x"), kind="raise"),
             Call("t", 0, "raise", b"", b"other class", after=encode(((), {})), type="ValueError"),
