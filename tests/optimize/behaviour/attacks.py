@@ -100,7 +100,7 @@ BAD: dict[str, tuple[str, set[str]]] = {
         {"differs-on-derived-input"},
     ),
     "random": (attack("import random", "if random.random() < 0.5: return []"), {"flaky"}),
-    "depends on its process": (attack("import os", "if os.getpid() % 2: return []"), {"flaky", "behaviour/return"}),
+    "depends on its process": (attack("import os", "if os.getpid() % 32: return []"), {"flaky", "behaviour/return"}),
     "hangs": (attack(before="while len(xs) == 5: pass"), {"timeout"}),
     "hangs at import": (attack("while True: pass"), {"timeout"}),
     "passing reports, then exit": (attack(REPORT + "\nimport atexit", "forge()\nos._exit(0)"), {"tampering"}),
