@@ -42,6 +42,8 @@ class Entry:
         joint: what stands between the parts of a command's name in the slash form.
         env: variables to set (None removes one) on top of the user's own.
         login_files: where its login lies. Seen to exist, never read, never copied.
+        own: further files and folders of its state and configuration; with the folders of its login files, these are
+            what it writes besides its work tree.
         login_variables: variables any of which is a login.
         home_variable: the CLI's own variable that moves its state, for callers that separate sessions.
         events: name of the reader of its standard output; see `readers`.
@@ -60,6 +62,7 @@ class Entry:
     joint: str = "."
     env: Mapping[str, str | None] = field(default_factory=dict)
     login_files: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
     login_variables: tuple[str, ...] = ()
     home_variable: str | None = None
     events: str = "text"

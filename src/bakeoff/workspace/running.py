@@ -1,22 +1,24 @@
-"""Running commands in a slot with whatever runs commands."""
+"""Running commands in a slot, in its sandbox, with whatever runs commands."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 
 from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.slot import Slot
+
+_KEPT = tuple(field.name for field in fields(Command) if field.name not in ("argv", "cwd", "env"))
 
 
 @dataclass(frozen=True, slots=True)
-class InSlot:
-    """Processes whose every command runs in a slot, at its top and with its variables below the command's own."""
+class InSandbox:
+    """Processes whose every command runs in a sandbox, at the slot's top, its variables below the command's own."""
 
-    slot: Slot
+    box: Sandbox[Slot]
     processes: Processes
 
     async def run(self, command: Command) -> Finished:
         """See `Processes`. Passes on SpawnError: it could not be started."""
-        slot = self.slot
-        argv = [*slot.argv_prefix, *command.argv]
-        return await self.processes.run(replace(command, argv=argv, cwd=slot.cwd, env={**slot.env, **command.env}))
+        kept = {name: getattr(command, name) for name in _KEPT}
+        return await self.processes.run(self.box.command(command.argv, env=command.env, **kept))

@@ -36,6 +36,9 @@ from bakeoff.sampling.attempt.strategy import AttemptStrategy
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.sandbox.machine import this_machine
+from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
+from bakeoff.workspace.sandbox.sandbox import granted
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
@@ -72,7 +75,9 @@ async def start(
     Passes on BakeoffError: the settings, the agent or the run id are wrong.
     """
     settings = load_settings(store.project)
+    options = options.settled(settings)
     job = _Job(store.project, options, settings, conditions)
+    await job.check_sandbox()
     folder = store.create(run_id or store.new_id())
     folder.logs.mkdir()
     meta = {
@@ -104,8 +109,10 @@ async def resume(
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
+    settings = load_settings(store.project)
     options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
-    job = _Job(store.project, options, load_settings(store.project), conditions, resumed=True)
+    job = _Job(store.project, options.settled(settings), settings, conditions, resumed=True)
+    await job.check_sandbox()
 
     async def prepare(run: Run) -> None:
         if inputs:
@@ -137,6 +144,8 @@ class _Job:
         if not options.refs:
             self.entry = find_entry(options.agent, settings)
             find_executable(self.entry, str(project), self.entry.env)
+        self.policy = check_policy(options.sandbox or settings.sandbox, settings)
+        self.agent_level = options.agent_sandbox or settings.agent_sandbox
         self.reserve = self._reserve()
         self.lanes = self._lanes()
 
@@ -174,6 +183,16 @@ class _Job:
 
     def _warn(self, text: str) -> None:
         self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
+    async def check_sandbox(self) -> None:
+        """See that this machine gives the protection asked for, before anything is spent.
+
+        Passes on SandboxError: it does not.
+        """
+        machine = await this_machine()
+        granted(self.policy, machine)
+        if self.entry is not None:
+            granted(agent_policy((), self.agent_level), machine)
 
     async def run(
         self,
@@ -246,7 +265,7 @@ class _Job:
     async def sample(self, run: Run, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> SamplingResult:
         """Make and judge."""
         options, grace = self.options, self.settings.grace
-        ground = Ground(workspace, spawner, folder.logs, grace)
+        ground = Ground(workspace, spawner, folder.logs, grace, self.policy)
         requirements: list[Any] = [
             CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
         ]
@@ -286,6 +305,7 @@ class _Job:
             grace=self.settings.grace,
             all_tokens=None if options.max_tokens is None else int(options.max_tokens) + 1,
             resumed=self.resumed,
+            level=self.agent_level,
         )
 
 

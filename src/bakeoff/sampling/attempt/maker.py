@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bakeoff.agent.boxing import agent_sandbox
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.process import Processes
@@ -19,8 +20,9 @@ from bakeoff.sampling.attempt.kept import keep
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.running import InSlot
+from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.salvage import salvage_name
+from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
@@ -72,6 +74,7 @@ class AgentMaker:
         timeout: seconds for one call.
         grace: seconds between TERM and KILL.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+        level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
     """
 
@@ -88,6 +91,7 @@ class AgentMaker:
     grace: float = 5.0
     all_tokens: int | None = None
     resumed: bool = False
+    level: str = "weak"
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -112,15 +116,16 @@ class AgentMaker:
         name = f"attempt-{ticket.id}"
         if self.resumed:
             await in_thread(self._put_aside, name)
+        box = await agent_sandbox(self.entry, slot, self.level)
         try:
-            result = await self._ask(slot, ticket)
+            result = await self._ask(box, ticket)
         finally:
             await slot.end_processes()
         made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
         usage = _usage(result, self.all_tokens)
-        facts = _facts(result) | (kept.facts() if made.changed else {})
+        facts = _facts(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
             facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
         if not result.ok:
@@ -144,20 +149,20 @@ class AgentMaker:
             if found == ref:
                 repository.set_ref(salvage_name(self.run, name), commit)
 
-    async def _ask(self, slot: Slot, ticket: Ticket) -> AgentResult:
+    async def _ask(self, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
         before = ticket.previous.receipt if ticket.previous is not None else {}
         if before:
-            await slot.check_out(before["commit"])
+            await box.slot.check_out(before["commit"])
             session = before.get("session_id") if self.entry.can_resume else None
             if session:
-                result = await self._call(slot, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
+                result = await self._call(box, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
                 if not _is_lost(result):
                     return result
         prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
-        return await self._call(slot, ticket, prompt, None)
+        return await self._call(box, ticket, prompt, None)
 
-    async def _call(self, slot: Slot, ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
+    async def _call(self, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
         name = f"attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
@@ -167,12 +172,13 @@ class AgentMaker:
         return await run_agent(
             self.entry,
             AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
-            InSlot(slot, self.processes),
-            cwd=slot.path,
+            InSandbox(box, self.processes),
+            cwd=box.slot.path,
             log=log,
             env={**_QUIET, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
+            temp=str(box.slot.temp),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.judge.protected import Protection
+from bakeoff.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class AttemptOptions:
         score: shell command that prints a number.
         base: a commit to start from; None for the work tree as it is.
         timeout: seconds for one call of the agent; `check_timeout`: for one check.
+        sandbox: what protects from the attempts' code, `agent_sandbox` from the agent: `full`, `weak` or `none`; None
+            for the setting, which a run keeps from its start on.
         max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
 
@@ -42,6 +45,8 @@ class AttemptOptions:
     timeout: float | None = None
     check_timeout: float | None = None
     mode: str = "deterministic"
+    sandbox: str | None = None
+    agent_sandbox: str | None = None
 
     def __post_init__(self) -> None:
         if not self.task.strip():
@@ -66,6 +71,14 @@ class AttemptOptions:
     def most_calls(self) -> int:
         """Calls of the agent at most."""
         return 0 if self.refs else self.attempts * (self.repair + 1)
+
+    def settled(self, settings: Settings) -> AttemptOptions:
+        """The same with what the settings say where nothing was asked for."""
+        return replace(
+            self,
+            sandbox=self.sandbox or settings.sandbox,
+            agent_sandbox=self.agent_sandbox or settings.agent_sandbox,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -19,8 +19,10 @@ from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.guard.facade import Facade, build
 from bakeoff.workspace.guard.interpreter import Interpreter, ask, find_python, outside
 from bakeoff.workspace.guard.names import import_names
+from bakeoff.workspace.sandbox.places import below
 from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
+from bakeoff.workspace.slot import Slot
 
 CANARY = Path(__file__).with_name("programs").joinpath("canary.py")
 TIMEOUT = 60.0
@@ -84,7 +86,7 @@ class GuardReport:
 class Guard:
     """Commands of one slot that are guarded; made by `guarded`."""
 
-    box: Sandbox
+    box: Sandbox[Slot]
     report: GuardReport
     interpreter: Interpreter | None = None
     facade: Facade | None = None
@@ -115,16 +117,22 @@ class Guard:
 
 @asynccontextmanager
 async def guarded(
-    box: Sandbox, argv: Sequence[str], processes: Processes, *, env: Mapping[str, str | None] | None = None
+    box: Sandbox[Slot],
+    argv: Sequence[str],
+    processes: Processes,
+    *,
+    env: Mapping[str, str | None] | None = None,
+    known: MutableMapping[str, Interpreter] | None = None,
 ) -> AsyncIterator[Guard]:
     """Guard commands like `argv` in the slot of `box`: looks before the block, and again after it.
 
     Run in it what `Guard.command` gives; read `Guard.report` afterwards, and before the first command if a wrong tree
-    should not be run at all. When the block is left by an exception, nothing more is looked at.
+    should not be run at all. When the block is left by an exception, nothing more is looked at. In `known` interpreters
+    are kept that no command in a slot can change.
 
     Passes on SpawnError: the interpreter cannot be started at all.
     """
-    guard = await _start(box, argv, processes, env or {})
+    guard = await _start(box, argv, processes, env or {}, known)
     try:
         await canary(guard, processes, "before", env)
         yield guard
@@ -135,16 +143,24 @@ async def guarded(
             shutil.rmtree(guard.facade.prefix, ignore_errors=True)
 
 
-async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: Mapping[str, str | None]) -> Guard:
+async def _start(
+    box: Sandbox[Slot],
+    argv: Sequence[str],
+    processes: Processes,
+    env: Mapping[str, str | None],
+    known: MutableMapping[str, Interpreter] | None,
+) -> Guard:
     """Find the interpreter, and make it a facade where the slot stands elsewhere than the project."""
     slot = box.slot
     variables = scrubbed(slot.env, box.policy.environment, env, str(slot.temp))
     python = await in_thread(find_python, slot, argv, variables)
     if python is None:
         return Guard(box, GuardReport("none"))
-    found = await ask(python, box, processes)
+    found = (known or {}).get(python) or await ask(python, box, processes)
     if isinstance(found, str):
         return Guard(box, GuardReport("none", python, problems=[Problem(found, "", "", "before")]))
+    if known is not None and _is_fixed(slot, found.executable):
+        known[python] = found
     names = await in_thread(import_names, slot)
     guard = Guard(box, GuardReport("mounted", found.executable, names), found)
     main = str(slot.base.project.root)
@@ -156,6 +172,12 @@ async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: M
         guard.report.kind = "facade"
         guard.report.interpreter = str(guard.facade.scripts / "python")
     return guard
+
+
+def _is_fixed(slot: Slot, path: str) -> bool:
+    """Whether no command in the slot can change what is at a path; what an overlay slot links to is mounted in it."""
+    links = [f"{slot.path}/{target}" for target in slot.place.links] if slot.kind == "overlay" else []
+    return below(path, links) or not below(path, slot.owned)
 
 
 async def canary(
