@@ -50,6 +50,7 @@ class Entry:
         reports_usage: whether it tells how many tokens it used.
         reports_cost: whether it tells what it cost, in USD.
         version: arguments that make it print its version.
+        inside: arguments that are replaced inside bakeoff's sandbox, where the CLI cannot make its own.
         artifact: name of a result file it is told to write, which the reader gets too.
         model: the model asked for where the caller names none.
     """
@@ -69,6 +70,7 @@ class Entry:
     reports_usage: bool = False
     reports_cost: bool = False
     version: tuple[str, ...] = ("--version",)
+    inside: Mapping[str, str] = field(default_factory=dict)
     artifact: str | None = None
     model: str | None = None
 

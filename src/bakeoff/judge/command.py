@@ -78,7 +78,7 @@ class CommandRequirement(Requirement):
             return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
         if finished is None or trial.invalid is not None:
             return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
-        result, reason, error = _judged(finished, tests, printed, finished.seconds)
+        result, reason, error = _judged(finished, tests, printed, self.seconds or round(finished.seconds))
         return ValidationResult(result, reason, error=error, receipt=receipt)
 
     def _tests(self, slot: Slot, report: str, printed: str) -> Tests | None:

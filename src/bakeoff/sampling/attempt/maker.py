@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.boxing import agent_sandbox
+from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.process import Processes
@@ -116,9 +116,9 @@ class AgentMaker:
         name = f"attempt-{ticket.id}"
         if self.resumed:
             await in_thread(self._put_aside, name)
-        box = await agent_sandbox(self.entry, slot, self.level)
+        entry, box = await boxed(self.entry, slot, self.level)
         try:
-            result = await self._ask(box, ticket)
+            result = await self._ask(entry, box, ticket)
         finally:
             await slot.end_processes()
         made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
@@ -149,20 +149,22 @@ class AgentMaker:
             if found == ref:
                 repository.set_ref(salvage_name(self.run, name), commit)
 
-    async def _ask(self, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
+    async def _ask(self, entry: Entry, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
         before = ticket.previous.receipt if ticket.previous is not None else {}
         if before:
             await box.slot.check_out(before["commit"])
-            session = before.get("session_id") if self.entry.can_resume else None
+            session = before.get("session_id") if entry.can_resume else None
             if session:
-                result = await self._call(box, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
+                result = await self._call(entry, box, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
                 if not _is_lost(result):
                     return result
         prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
-        return await self._call(box, ticket, prompt, None)
+        return await self._call(entry, box, ticket, prompt, None)
 
-    async def _call(self, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
+    async def _call(
+        self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
+    ) -> AgentResult:
         name = f"attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
@@ -170,7 +172,7 @@ class AgentMaker:
             number += 1
             log = str(self.logs / f"{name}.{number}")
         return await run_agent(
-            self.entry,
+            entry,
             AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
             InSandbox(box, self.processes),
             cwd=box.slot.path,
