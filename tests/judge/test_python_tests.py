@@ -61,7 +61,9 @@ async def judge(processes: Any, code: str, cases: Any = ADD, **options: Any) -> 
 
 async def test_good_code_passes_with_a_receipt(processes: Spawner) -> None:
     verdict = await judge(processes, GOOD)
-    assert verdict == ValidationResult(True, "", 1.0, receipt={"tests": 3, "passed": 3, "exit_code": 0})
+    assert verdict == ValidationResult(
+        True, "", 1.0, receipt={"tests": 3, "passed": 3, "exit_code": 0, "judged": "out-of-process"}
+    )
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
