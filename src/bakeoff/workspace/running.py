@@ -8,7 +8,7 @@ from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.slot import Slot
 
-_KEPT = tuple(field.name for field in fields(Command) if field.name not in ("argv", "cwd", "env"))
+_KEPT = tuple(field.name for field in fields(Command) if field.name not in ("argv", "cwd", "env", "fork"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
 from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, outermost, readable
-from bakeoff.workspace.sandbox.plan import Plan
+from bakeoff.workspace.sandbox.plan import FORK, Plan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
 from bakeoff.workspace.sandbox.variables import scrubbed
@@ -26,6 +26,9 @@ NOT_BUILT = FAILED
 """Exit status of a command that was not run because its sandbox could not be built; its standard error says why."""
 
 NETLINK = 16
+
+MARKS = ("BAKEOFF_RUN", "BAKEOFF_RUN_ID", "BAKEOFF_LEAF")
+"""Variables by which the engine knows its processes, and a command its run; the spawner adds them."""
 
 
 class Site(Protocol):
@@ -111,7 +114,7 @@ class Sandbox(Generic[Where]):
             places = self._reads(variables, reads)
             return Command(started(argv, places, self._writes(), policy.network), folder, changes, **more)
         plan = self._plan(variables, folder, reads)
-        return Command(plan.argv(argv), "/", changes, **more)
+        return Command(plan.argv(argv), "/", changes, fork=FORK, **more)
 
     def may_read(self, paths: Sequence[str]) -> bool:
         """Whether commands see all these places anyway; what they tell of others is not to be shown to them."""
@@ -146,7 +149,7 @@ class Sandbox(Generic[Where]):
             temp=str(self.slot.temp),
             writes=writes,
             reads=reads,
-            variables=sorted({*variables, "PWD"}),
+            variables=sorted({*variables, "PWD", *MARKS}),
             namespaces=apart,
             holder=self.slot.holder,
             network=policy.network,
