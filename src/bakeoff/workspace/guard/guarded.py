@@ -9,7 +9,7 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,7 @@ class Guard:
     report: GuardReport
     interpreter: Interpreter | None = None
     facade: Facade | None = None
+    link: tuple[Path, str] | None = None
 
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """As `Sandbox.command`, in the environment that stands for the user's."""
@@ -139,6 +140,8 @@ async def guarded(
         await canary(guard, processes, "after", env)
         await in_thread(_read_scans, guard)
     finally:
+        if guard.link is not None:
+            _relink(*guard.link)
         if guard.facade is not None:
             shutil.rmtree(guard.facade.prefix, ignore_errors=True)
 
@@ -168,10 +171,44 @@ async def _start(
         report = slot.temp / f"guard.{secrets.token_hex(4)}"
         report.mkdir()
         home = slot.home / f"facade.{secrets.token_hex(4)}"
-        guard.facade = await in_thread(build, home, found, main, slot.path, report, partial(outside, slot))
+        guard.facade = await in_thread(
+            build, home, _unlinked(slot, found), main, slot.path, report, partial(outside, slot)
+        )
+        guard.link = await in_thread(_point_at, slot, found.prefix, guard.facade.prefix)
         guard.report.kind = "facade"
         guard.report.interpreter = str(guard.facade.scripts / "python")
     return guard
+
+
+def _unlinked(slot: Slot, found: Interpreter) -> Interpreter:
+    """The interpreter with the real paths of its packages, where it is in an environment that the slot links to."""
+
+    def real(path: str) -> str:
+        for target, source in slot.place.links.items():
+            if below(path, [f"{slot.path}/{target}"]):
+                return str(source) + path[len(f"{slot.path}/{target}") :]
+        return path
+
+    if slot.kind == "overlay":
+        return found
+    return replace(found, sites=tuple(map(real, found.sites)))
+
+
+def _point_at(slot: Slot, prefix: str, facade: Path) -> tuple[Path, str] | None:
+    """Let the slot's link to the environment lead to the facade, for commands that name it; the link and its words."""
+    link = slot.outside / os.path.relpath(prefix, slot.path)
+    if slot.kind == "overlay" or not below(prefix, [slot.path]) or not link.is_symlink():
+        return None
+    words = os.readlink(link)
+    _relink(link, str(facade))
+    return link, words
+
+
+def _relink(link: Path, words: str) -> None:
+    """Replace what is at `link` if it still is a link."""
+    if link.is_symlink():
+        link.unlink()
+        link.symlink_to(words)
 
 
 def _is_fixed(slot: Slot, path: str) -> bool:

@@ -237,14 +237,29 @@ def _apart(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection
         network = Shield("full", gap="the policy allows the network")
     gap = None if machine.proc is None else f"no /proc inside: {machine.proc}"
     processes = Shield("full", ("process namespace", *by), gap)
-    by_user = (
-        "RLIMIT_NPROC" if os.geteuid() else "a watch on the number of processes (the kernel limits none of root's)"
-    )
-    limits = Shield("full", ("RLIMIT_DATA", "a watch on the memory of all", by_user, "RLIMIT_CPU", "RLIMIT_FSIZE"))
+    limits = Shield("full", (*_limits(policy), *_watches(policy)))
     if machine.proc is not None:
-        limits = Shield("weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), "nobody watches all processes together")
+        limits = Shield("weak", _limits(policy), "nobody watches all processes together")
+    if not _limits(policy):
+        limits = Shield(None, gap="the policy has none")
     unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
     return Protection(policy.level, files, network, processes, limits, unseen)
+
+
+def _limits(policy: SandboxPolicy) -> tuple[str, ...]:
+    """The kernel's limits for each process."""
+    limits = policy.limits
+    known = (("RLIMIT_DATA", limits.memory), ("RLIMIT_CPU", limits.cpu), ("RLIMIT_FSIZE", limits.file))
+    return tuple(name for name, amount in known if amount is not None)
+
+
+def _watches(policy: SandboxPolicy) -> tuple[str, ...]:
+    """What limits all processes together."""
+    found = ["a watch on the memory of all"] if policy.limits.memory is not None else []
+    if policy.limits.processes is not None:
+        watch = "a watch on the number of processes (the kernel limits none of root's)"
+        found.append("RLIMIT_NPROC" if os.geteuid() else watch)
+    return tuple(found)
 
 
 def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
@@ -262,8 +277,8 @@ def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
     counted = (
         "processes are counted with all others of this user" if os.geteuid() else "root's processes are not limited"
     )
-    limits = Shield(
-        "weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), f"memory is limited for each process; {counted}"
-    )
+    limits = Shield("weak", _limits(policy), f"memory is limited for each process; {counted}")
+    if not _limits(policy):
+        limits = Shield(None, gap="the policy has none")
     unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
     return Protection(policy.level, files, network, processes, limits, unseen)
