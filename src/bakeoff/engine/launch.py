@@ -85,7 +85,7 @@ def _be_child(
     arguments: list[bytes],
     env: dict[bytes, bytes],
     streams: tuple[int, int, int],
-) -> NoReturn:
+) -> NoReturn:  # pragma: no cover - nothing can measure what ends by _exit
     """What `posix_spawn` would do, and then the function."""
     try:
         signal.set_wakeup_fd(-1)

@@ -236,7 +236,7 @@ async def canary(
         "names": list(guard.report.names),
         "slot": slot.path,
         "main": str(slot.base.project.root),
-        "allowed": [interpreter.prefix, interpreter.base_prefix],
+        "allowed": [interpreter.prefix, interpreter.base_prefix, *slot.environments],
         "sentinel": sentinel,
         "code": code,
     }
