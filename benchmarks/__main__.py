@@ -27,6 +27,7 @@ ROWS = (
     "slots",
     "sandbox",
     "stubs",
+    "codex",
 )
 
 

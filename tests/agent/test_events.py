@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bakeoff.agent import events
 from bakeoff.agent.events import EventStream, Reading
-from bakeoff.agent.failures import KINDS, kind_of, one_line
+from bakeoff.agent.failures import KINDS, kind_of, one_line, pause_of
 from bakeoff.agent.readers import READERS, family
 from bakeoff.agent.readers.aider import read_text
 
@@ -345,6 +345,25 @@ def test_aider_text():
 def test_kinds(text, kind):
     assert kind_of(text) == kind
     assert kind is None or kind in KINDS
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 11.054s. Visit", 11.054),
+        ("retry after 12 seconds", 12),
+        ("Retry-After: 20", 20),
+        ('{"retry_after": 3}', 3),
+        ("try again in 1m30s", 90),
+        ("try again in 2 h 5 min", 7500),
+        ("please wait 500ms", 0.5),
+        ("try again at 3:15 PM", None),
+        ("retry 2 of 5", None),
+        ("exceeded retry limit, last status: 429 Too Many Requests", None),
+    ],
+)
+def test_pauses_that_are_asked_for(text, seconds):
+    assert pause_of(text) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_one_line():

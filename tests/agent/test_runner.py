@@ -82,6 +82,14 @@ async def test_nothing_is_a_success_by_default(fake_cli, spawner, tmp_path, body
     assert result.outcome().status is Status.FAILED
 
 
+async def test_the_pause_that_a_limited_model_asks_for_is_told(fake_cli, spawner, tmp_path):
+    said = "Error: 429, please try again in 7 seconds"
+    async with spawner:
+        result = await ask(fake_cli("claude", f"echo '{said}' >&2; exit 1"), spawner, tmp_path)
+    assert (result.kind, result.retry_after) == ("rate-limit", 7)
+    assert result.outcome().facts["retry_after"] == 7
+
+
 @pytest.mark.parametrize(
     ("body", "ok", "kind"),
     [

@@ -108,6 +108,8 @@ def test_environment_goes_last(tmp_path):
         ("agents = {claude = {excutable = 'x'}}", ["agents.claude.excutable", "did you mean executable?"]),
         ("agents = {claude = {like = 'codex'}}", ["agents.claude.like"]),
         ("agents = {x = {like = 'codx'}}", ["agents.x.like", "did you mean codex?"]),
+        ("agents = {codex = {price_in = 1}}", ["agents.codex", "price_in and price_out go together"]),
+        ("agents = {codex = {price_in = -1, price_out = 1}}", ["agents.codex.price_in", "a number from 0"]),
         ("agents = {x = {argv = []}}", ["agents.x.argv", "first item is the program"]),
         ("agents = {x = {argv = ['a', 1]}}", ["agents.x.argv", "list of texts"]),
         ("agents = {x = {argv = ['a', [1]]}}", ["agents.x.argv", "list of texts"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bakeoff.engine.errors import JournalError
@@ -69,6 +69,22 @@ def test_large_output_stands_in_its_file_and_the_run_may_move(tmp_path: Path) ->
     assert str(back.output["stdout"]) == "[1, 2]"
     assert back.output["more"] == outside
     assert back.output["code"] == 0
+
+
+@given(JSON)
+@example(float("nan"))
+@example({2: "a", None: "b", True: "c", 1.5: "d"})
+@example("\ud800")
+def test_encoding_is_that_of_the_standard_library(value: Any) -> None:
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert encode(value) == (plain if "\ud800" not in plain else json.dumps(value, separators=(",", ":")))
+
+
+def test_a_value_that_holds_itself_is_refused_by_name() -> None:
+    value: list[Any] = []
+    value.append(value)
+    with pytest.raises(ValueError, match="Circular"):
+        encode(value)
 
 
 def test_what_is_no_json_is_encoded_as_plain_data(tmp_path: Path) -> None:

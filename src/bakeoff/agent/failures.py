@@ -20,6 +20,9 @@ KINDS = (
 )
 """Every kind an agent's failure can have; `agent` where nothing more is known."""
 
+LIMITED = ("rate-limit", "overload")
+"""Kinds that say that the model would have answered at another time."""
+
 _SIGNS = (
     ("rate-limit", r"\b429\b|rate.?limit|too many requests|resource.?exhausted|quota|usage limit"),
     ("overload", r"\b(?:502|503|504|529)\b|overloaded|service.?unavailable|high demand|at capacity|UNAVAILABLE"),
@@ -45,6 +48,25 @@ _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for kin
 def kind_of(text: str) -> str | None:
     """The sort of failure that `text` tells of, or None where it tells none."""
     return next((kind for kind, pattern in _PATTERNS if pattern.search(text)), None)
+
+
+_PAUSE = re.compile(
+    r"(?:try again|retry\w*|resets?|wait)\b[^0-9\n]{0,20}((?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)[a-z]*\s*)+)"
+    r"|retry.?after[\"']?\s*[:=]?\s*(\d+(?:\.\d+)?)(?!\s*[a-z\d.])",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def pause_of(text: str) -> float | None:
+    """Seconds after which `text` says that trying again may help, or None where it says nothing of it."""
+    match = _PAUSE.search(text)
+    if match is None:
+        return None
+    if match[2]:
+        return float(match[2])
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(match[1]))
 
 
 def one_line(text: str, limit: int = 400) -> str:

@@ -77,6 +77,7 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         install=custom.install or entry.install,
         model=custom.model or entry.model,
         own=(*entry.own, *custom.writes),
+        prices=(custom.price_in, custom.price_out),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.events import LINE_LIMIT, EventStream, Reading
-from bakeoff.agent.failures import kind_of, one_line
+from bakeoff.agent.failures import LIMITED, kind_of, one_line, pause_of
 from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import Family, family
 from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
@@ -65,6 +65,7 @@ class AgentResult:
         usd: cost in USD, None where unknown, never 0 for that.
         evidence: `final-event`, `exit-status` or `none` (not started, or no final event from a CLI that has one).
         error: one line for a person, and its `kind` (one of `failures.KINDS`), when not ok.
+        retry_after: seconds after which it says that trying again may help.
         capped: whether the CLI was given a ceiling of money.
         seconds: the time it took.
     """
@@ -84,6 +85,7 @@ class AgentResult:
     evidence: str = "none"
     error: str | None = None
     kind: str | None = None
+    retry_after: float | None = None
     capped: bool = False
     seconds: float = 0.0
     ended_by: str | None = None
@@ -101,6 +103,7 @@ class AgentResult:
             "session_id": self.session_id,
             "turns": self.turns,
             "argv": list(self.argv),
+            "retry_after": self.retry_after,
             **self.facts,
         }
         return Outcome(
@@ -237,6 +240,7 @@ def _judge(
         kin.read_text(_tail(printed), reading)
     text: str | Stored = reading.text if kin.has_final else printed
     error, kind = _failure(entry, kin, finished, reading, text, command.timeout)
+    told = [error or "", *reading.warnings[-1:], _tail(finished.stderr.value)] if kind in LIMITED else []
     if kin.has_final:
         evidence = "final-event" if reading.succeeded is not None else "none"
     else:
@@ -257,6 +261,7 @@ def _judge(
         evidence=evidence,
         error=error,
         kind=kind,
+        retry_after=next(filter(None, map(pause_of, told)), None),
         capped=capped,
         seconds=finished.seconds,
         ended_by=finished.ended_by,

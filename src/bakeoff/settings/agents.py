@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .checks import Check, SettingsError, checked, checked_value, close_to, one_of, table, text, texts, variables
+from .checks import (
+    Check,
+    SettingsError,
+    amount,
+    both_prices,
+    checked,
+    checked_value,
+    close_to,
+    one_of,
+    table,
+    text,
+    texts,
+    variables,
+)
 
 Argv = tuple["str | tuple[str, ...]", ...]
 
@@ -27,6 +40,8 @@ class AgentSettings:
         args: arguments added to every call.
         env: variables set for it.
         model: its model where a workflow names none.
+        price_in: USD for a million tokens of input, for a CLI that tells tokens and no cost.
+        price_out: USD for a million tokens of output.
         events: how its output is read: the name of a built-in agent's format, or `text`.
         slash: how a command is asked for, with `{command}`.
         install: what to tell a person who does not have it.
@@ -39,6 +54,8 @@ class AgentSettings:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
+    price_in: float | None = None
+    price_out: float | None = None
     events: str | None = None
     slash: str | None = None
     install: str | None = None
@@ -76,6 +93,8 @@ _AGENT: Mapping[str, Check] = {
     "args": texts,
     "env": variables,
     "model": text,
+    "price_in": amount,
+    "price_out": amount,
     "events": one_of(EVENTS),
     "slash": text,
     "install": text,
@@ -90,6 +109,7 @@ def agent_settings(name: str, body: Any, where: str) -> AgentSettings:
         SettingsError: it is wrong.
     """
     agent = AgentSettings(**checked(checked_value(table, body, where), _AGENT, f"{where}."))
+    both_prices(agent.price_in, agent.price_out, where)
     if name not in BUILT_IN and agent.argv is None and agent.like is None:
         raise SettingsError(
             f"{where} is no agent that bakeoff knows{close_to(name, BUILT_IN)}: give it an argv with "

@@ -156,6 +156,16 @@ def checked_value(check: Callable[[Any], Value], value: Any, where: str) -> Valu
         raise SettingsError(f"{where} must be {failure}, not {value!r}") from None
 
 
+def both_prices(price_in: float | None, price_out: float | None, where: str) -> None:
+    """Refuse one price without the other.
+
+    Raises:
+        SettingsError: just one of them is set.
+    """
+    if (price_in is None) != (price_out is None):
+        raise SettingsError(f"{where}: price_in and price_out go together; a price that is half known is not known")
+
+
 def close_to(name: Any, known: tuple[str, ...]) -> str:
     """`" (did you mean ...?)"` where a known name is near, else nothing."""
     from difflib import get_close_matches

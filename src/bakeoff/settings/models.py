@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import Check, SettingsError, above, amount, checked, checked_value, one_of, table, text, url, whole
+from .checks import (
+    Check,
+    SettingsError,
+    above,
+    amount,
+    both_prices,
+    checked,
+    checked_value,
+    one_of,
+    table,
+    text,
+    url,
+    whole,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,5 @@ def model_settings(name: str, body: Any, where: str) -> ModelSettings:
     model = ModelSettings(**checked(checked_value(table, body, where), _MODEL, f"{where}."))
     if name == "local":
         raise SettingsError(f"{where}: `local` is the built-in local model; give yours another name")
-    if (model.price_in is None) != (model.price_out is None):
-        raise SettingsError(f"{where}: price_in and price_out go together; a price that is half known is not known")
+    both_prices(model.price_in, model.price_out, where)
     return model
