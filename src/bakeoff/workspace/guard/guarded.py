@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any
 
 from bakeoff.engine.process import Command, Processes
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.files import read_small
 from bakeoff.workspace.guard.facade import Facade, build
 from bakeoff.workspace.guard.interpreter import Interpreter, ask, find_python, outside
 from bakeoff.workspace.guard.names import import_names
@@ -197,7 +198,7 @@ def _unlinked(slot: Slot, found: Interpreter) -> Interpreter:
 def _point_at(slot: Slot, prefix: str, facade: Path) -> tuple[Path, str] | None:
     """Let the slot's link to the environment lead to the facade, for commands that name it; the link and its words."""
     link = slot.outside / os.path.relpath(prefix, slot.path)
-    if slot.kind == "overlay" or not below(prefix, [slot.path]) or not link.is_symlink():
+    if slot.kind == "overlay" or not below(prefix, [slot.path]) or not _is_link(link):
         return None
     words = os.readlink(link)
     _relink(link, str(facade))
@@ -206,9 +207,14 @@ def _point_at(slot: Slot, prefix: str, facade: Path) -> tuple[Path, str] | None:
 
 def _relink(link: Path, words: str) -> None:
     """Replace what is at `link` if it still is a link."""
-    if link.is_symlink():
+    if _is_link(link):
         link.unlink()
         link.symlink_to(words)
+
+
+def _is_link(path: Path) -> bool:
+    """Whether there is a link, and the way to it leads through none: an attempt may have put one there."""
+    return path.is_symlink() and os.path.realpath(path.parent) == str(path.parent)
 
 
 def _is_fixed(slot: Slot, path: str) -> bool:
@@ -266,13 +272,8 @@ def _put(path: str, text: str) -> None:
 def _read_scans(guard: Guard) -> None:
     """What the processes of the facade noted when they ended; written by code that nobody has read."""
     report = guard.report
-    for path in sorted(guard.facade.report.iterdir())[:10_000] if guard.facade is not None else ():
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
-        with open(descriptor, "rb") as file:
-            lines = file.read(1 << 20).decode(errors="replace").splitlines()
+    for content in _scans(guard.facade.report) if guard.facade is not None else ():
+        lines = content.decode(errors="replace").splitlines()
         report.scanned += 1
         for line in lines:
             try:
@@ -282,3 +283,20 @@ def _read_scans(guard: Guard) -> None:
             report.problems.append(
                 Problem(f"module {name} was loaded from the user's checkout", str(place), "", "loaded")
             )
+
+
+def _scans(folder: Path) -> Iterator[bytes]:
+    """The files right in a folder, as far as they are regular."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+    finally:
+        os.close(place)
+    for name in names[:10_000]:
+        content = read_small(folder, os.fsencode(name))
+        if content is not None:
+            yield content
