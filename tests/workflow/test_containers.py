@@ -56,7 +56,7 @@ steps:
 
 
 async def test_an_unknown_lane_is_named(project: Project) -> None:
-    with pytest.raises(BakeoffError, match="no lane `nowhere`; there are agents, bench, leaves, tests"):
+    with pytest.raises(BakeoffError, match="no lane `nowhere`; there are agents, apply, bench, leaves, slots, tests"):
         await project.start('steps: [{id: a, type: shell, run: "true", lane: nowhere}]')
     (project.folder / "bakeoff.toml").write_text("lanes = {nowhere = 1}")
     ending = await project.start('steps: [{id: a, type: shell, run: "true", lane: nowhere}]')

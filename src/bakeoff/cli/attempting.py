@@ -93,10 +93,11 @@ def exit_status(found: Standing, ending: Ending) -> int:
 def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if found.chosen is None or not (landing.apply or landing.branch):
         return None, None
-    from bakeoff.sampling.attempt.landing import land
+    from bakeoff.sampling.attempt.landing import Work, land
 
     try:
-        return land(store.project, run, found, found.chosen, landing.branch, landing.with_tests), None
+        work = Work.of(run, found, found.chosen)
+        return land(store.project, work, landing.branch, landing.with_tests), None
     except BakeoffError as failure:
         return None, failure
 
@@ -155,16 +156,17 @@ def _print_ending(
 def _print_winner(
     store: RunStore, run: str, found: Standing, winner: AttemptView, landing: Landing, out: Callable[[str], None]
 ) -> None:
-    from bakeoff.sampling.attempt.landing import diff_of, stat_of
+    from bakeoff.sampling.attempt.landing import Work, diff_of, stat_of
 
+    work = Work.of(run, found, winner)
     changed = winner.facts.get("tests_changed")
     marked = " (tests changed)" if changed else ""
     out(f"run {run}: attempt {winner.id} wins{marked}")
     if changed:
         out(f"  it changed {', '.join(changed)}; judged without that, and landed without it but for --with-tests")
-    for line in stat_of(store.project, found, winner, landing.with_tests):
+    for line in stat_of(store.project, work, landing.with_tests):
         out(f"  {line}")
-    text = diff_of(store.project, found, winner, landing.with_tests).decode("utf-8", "replace")
+    text = diff_of(store.project, work, landing.with_tests).decode("utf-8", "replace")
     if landing.diff or text.count("\n") <= SHORT:
         out(text.rstrip("\n"))
     else:

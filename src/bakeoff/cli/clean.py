@@ -168,8 +168,8 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
-            if run.job == "attempt":
-                _forget_attempts(run)
+            if run.job == "attempt" or _has_results(run):
+                _forget_results(run)
             run.folder.delete()
         except OSError as failure:
             chosen.stay.append((run.folder.id, f"{failure.filename or run.folder.root}: {failure.strerror}"))
@@ -179,7 +179,23 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
         yield run, size
 
 
-def _forget_attempts(run: Overview) -> None:
+def _has_results(run: Overview) -> bool:
+    """Whether bakeoff's repository may hold results of a workflow's steps."""
+    import sqlite3
+    from contextlib import closing
+
+    from bakeoff.engine.errors import JournalError
+    from bakeoff.engine.journal import open_to_read
+
+    try:
+        with closing(open_to_read(run.folder.journal)) as db:
+            query = "SELECT 1 FROM entry WHERE kind = 'decide' AND path = '#workspaces' LIMIT 1"
+            return db.execute(query).fetchone() is not None
+    except (JournalError, sqlite3.DatabaseError):
+        return False
+
+
+def _forget_results(run: Overview) -> None:
     from bakeoff.sampling.attempt.forgetting import forget
 
     forget(run.folder.root.parents[2], run.folder.id)

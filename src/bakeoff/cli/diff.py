@@ -12,39 +12,42 @@ from bakeoff.cli.completing import RUN
 
 @click.command("diff")
 @click.argument("run", type=RUN)
-@click.argument("attempt", required=False, type=int)
+@click.argument("where", nargs=-1, metavar="[STEP] [ATTEMPT]")
 @WITH_TESTS
 @click.option("--stat", is_flag=True, help="Only which files, and how much.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(run: str, attempt: int | None, with_tests: bool, stat: bool, as_json: bool) -> None:
-    """Print what ATTEMPT of RUN changes, or its winner, as a patch that `git apply` takes."""
-    from bakeoff.cli.attempt_runs import open_attempts
+def command(run: str, where: tuple[str, ...], with_tests: bool, stat: bool, as_json: bool) -> None:
+    """Print what ATTEMPT of RUN changes, or its winner, as a patch that `git apply` takes.
+
+    Of a workflow's run it is an attempt of STEP, or what STEP made in its slot.
+    """
+    from bakeoff.cli.attempt_runs import open_work
     from bakeoff.cli.say import print_json, tell
     from bakeoff.report.escape import visible
-    from bakeoff.sampling.attempt.landing import changed_by, chosen, diff_of, stat_of
+    from bakeoff.sampling.attempt.landing import changed_by, diff_of, stat_of
 
-    project, folder, found, _ = open_attempts(run)
-    view = chosen(found, folder.id, attempt)
+    project, folder, work = open_work(run, where)
     if as_json:
         shown = {
             "run_id": folder.id,
-            "attempt": view.id,
-            "status": view.status,
-            "commit": view.facts["commit" if with_tests else "judged"],
-            "tests_changed": view.facts.get("tests_changed", []),
+            "attempt": work.attempt,
+            "step": work.step,
+            "status": work.status,
+            "commit": work.facts["commit" if with_tests else "judged"],
+            "tests_changed": work.facts.get("tests_changed", []),
             "changed": [
                 {"path": change.path, "status": change.status, "added": change.added, "deleted": change.deleted}
-                for change in changed_by(project, found, view, with_tests)
+                for change in changed_by(project, work, with_tests)
             ],
         }
         if not stat:
-            shown["diff"] = diff_of(project, found, view, with_tests).decode("utf-8", "backslashreplace")
+            shown["diff"] = diff_of(project, work, with_tests).decode("utf-8", "backslashreplace")
         print_json(shown, indent=2)
     elif stat:
-        for line in stat_of(project, found, view, with_tests):
+        for line in stat_of(project, work, with_tests):
             tell(visible(line))
     else:
-        data = diff_of(project, found, view, with_tests)
+        data = diff_of(project, work, with_tests)
         if sys.stdout.isatty():
             for line in data.decode("utf-8", "replace").splitlines():
                 tell(visible(line))

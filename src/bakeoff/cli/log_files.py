@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -59,9 +59,31 @@ def pieces_of(folder: RunFolder, record: Record, retries: list[str]) -> Iterator
                 yield from _file(raw, record.path, record.attempts, stream)
             else:
                 yield Piece(record.path, record.attempts, stream, value.encode("utf-8", "replace"))
+    yield from _of_attempt(folder, record)
     if record.error:
         attempt = 1 if record.type == "gate" else record.attempts  # being asked again is no other try
         yield Piece(record.path, attempt, "error", record.error.encode("utf-8", "replace"))
+
+
+def _of_attempt(folder: RunFolder, record: Record) -> Iterator[Piece]:
+    """What an agent or a check of an attempt printed: the file that its record names, else the words on record."""
+    facts = record.facts or {}
+    verdict = record.output.get("verdict") if record.type == "check" else None
+    if record.type == "generate":
+        name, words = facts.get("transcript"), facts.get("text")
+    elif isinstance(verdict, Mapping):
+        name, words = (verdict.get("receipt") or {}).get("log"), None
+    else:
+        return
+    if name:
+        file = folder.logs / str(name)
+        yield from _file(file, record.path, record.attempts, "stdout")
+        yield from _file(file.with_suffix(".err"), record.path, record.attempts, "stderr")
+    elif isinstance(words, str) and words:
+        yield Piece(record.path, record.attempts, "stdout", words.encode("utf-8", "replace"))
+    if isinstance(verdict, Mapping) and not verdict.get("result"):
+        said = str(verdict.get("reason") or verdict.get("error") or "not met")
+        yield Piece(record.path, record.attempts, "error", said.encode("utf-8", "replace"))
 
 
 def _files(folder: RunFolder, path: str, attempt: int) -> Iterator[Piece]:

@@ -25,7 +25,7 @@ def command(as_json: bool) -> None:
     rows = [
         [
             run.folder.id,
-            one_line(run.workflow_id or "-", 40),
+            one_line(run.workflow_id or run.name or run.job or "-", 40),
             str(run.status or "unreadable"),
             moment(run.created_at),
             duration(run.updated_at - run.created_at if run.created_at else None),

@@ -57,6 +57,7 @@ class Ground:
         logs: folder for what they print; None to keep it in memory.
         grace: seconds between TERM and KILL.
         policy: what their commands may do.
+        label: what the names of its log files begin with.
     """
 
     workspace: Workspace
@@ -64,6 +65,7 @@ class Ground:
     logs: Path | None = None
     grace: float = 5.0
     policy: SandboxPolicy = field(default_factory=SandboxPolicy)
+    label: str = ""
     _numbers: dict[str, int] = field(default_factory=dict)
     _pythons: MutableMapping[str, Interpreter] = field(default_factory=dict)
 
@@ -107,6 +109,7 @@ class Ground:
         """A path prefix for log files that is not taken."""
         if self.logs is None:
             return None
+        name = f"{self.label}{name}"
         while True:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
             log = str(self.logs / f"{name}.{number}")

@@ -56,19 +56,28 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
+def _is_numbered(parts: list[str]) -> bool:
+    """Whether the last part of a path is an item's or a pass's: holder, id and number; a check ends with a digest."""
+    return len(parts) >= 3 and not (parts[0] == "check" and parts[1].isdecimal() and len(parts[2]) == _DIGEST)
+
+
+_DIGEST = 12
+"""Characters of what tells the checks of one attempt apart."""
+
+
 def parent_of(path: str) -> str | None:
     """The path of the node that holds the one at `path`; None at the top."""
     before, slash, last = path.rpartition("/")
     parts = last.split(":")
-    if len(parts) >= 3:
+    if _is_numbered(parts):
         return f"{before}{slash}{':'.join(parts[:-2])}"
     return before if slash else None
 
 
 def name_of(path: str) -> str:
-    """What a node is called among its siblings: its id, with the number of the item or pass."""
-    last = path.rpartition("/")[2].split(":")
-    return ":".join(last[-2:]) if len(last) >= 3 else last[0]
+    """What a node is called among its siblings: its id, with the number of the item, pass, attempt or check."""
+    parts = path.rpartition("/")[2].split(":")
+    return ":".join(parts[-2:] if _is_numbered(parts) else parts[:2])
 
 
 def outline(history: History, status: RunStatus) -> list[Node]:
@@ -90,15 +99,38 @@ def outline(history: History, status: RunStatus) -> list[Node]:
         node.status, node.error, node.attempts, node.record = standing, cut_off, start.attempt, None
     if live:
         _wake(nodes, history)
-    return _grown(nodes, standing)
+    known = set(nodes)
+    tops = _grown(nodes, standing)
+    over = not live and status not in (RunStatus.PAUSED, RunStatus.CREATED, RunStatus.CANCELLED)
+    for node in tops:
+        _conclude(node, known, over)
+    return tops
+
+
+def _conclude(node: Node, known: set[str], over: bool) -> None:
+    """What has no record of its own, such as an attempt, ends with what holds it, as its parts did."""
+    over = over or node.record is not None
+    for child in node.children:
+        _conclude(child, known, over)
+    if over and node.path not in known:
+        statuses = {child.status for child in node.children}
+        for status in (Status.PENDING, Status.FAILED, Status.COMPLETED):
+            if status.value in statuses:
+                node.status = status.value
+                return
 
 
 def _fill(node: Node, record: Record, history: History) -> None:
     node.type, node.status, node.record = record.type, record.status.value, record
     if halted(record, history.records):
         node.status = HALTED
+    verdict = record.output.get("verdict") if record.type == "check" else None
     node.seconds = record.ended_at - record.started_at
     node.attempts, node.error = record.attempts, record.error
+    if isinstance(verdict, Mapping) and not verdict.get("result") and node.error is None:
+        node.status = Status.FAILED.value
+        said = str(verdict.get("reason") or verdict.get("error") or "")
+        node.error = said.partition("\n")[0] or None
     node.retries = history.retries.get(record.path, [])
 
 
@@ -121,7 +153,9 @@ def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
             _span(node)
     tops.sort(key=lambda node: node.started_at)
     for node in nodes.values():
-        node.children.sort(key=_place)
+        numbers = [_number(child) for child in node.children]
+        by_number = all(number is not None for number in numbers)
+        node.children.sort(key=lambda child: (_number(child) if by_number else 0, child.started_at))
     return tops
 
 
@@ -144,10 +178,10 @@ def _span(node: Node) -> None:
     node.started_at = min(node.started_at, first)
 
 
-def _place(node: Node) -> tuple[int, float]:
-    """Items and passes stand in the order of their numbers, other nodes in the order in which they began."""
+def _number(node: Node) -> int | None:
+    """The number of an item or pass: where all siblings have one, they stand in its order, else as they began."""
     number = node.name.rpartition(":")[2]
-    return int(number) if ":" in node.name and number.isdecimal() else 0, node.started_at
+    return int(number) if ":" in node.name and number.isdecimal() else None
 
 
 def walk(tops: list[Node]) -> Iterator[tuple[int, Node]]:

@@ -23,7 +23,8 @@ class Overview:
         status: its status; None when its journal cannot be read.
         error: why, when it is not completed; or why it cannot be read.
         facts: what its last ending said besides (`outputs`, `gate`, ...).
-        job: what made it: `workflow`, or `python` for a program.
+        job: what made it: `workflow`, `attempt`, or `python` for a program.
+        name: what it is called, for people: of attempts the first line of their task.
     """
 
     folder: RunFolder
@@ -34,6 +35,7 @@ class Overview:
     updated_at: float
     facts: dict[str, Any]
     job: str | None = None
+    name: str | None = None
 
     @property
     def resumable(self) -> bool:
@@ -45,6 +47,8 @@ class Overview:
         return {
             "run_id": self.folder.id,
             "workflow_id": self.workflow_id,
+            "job": self.job,
+            "name": self.name,
             "status": self.status.value if self.status else None,
             "error": self.error,
             "created_at": self.created_at or None,
@@ -65,7 +69,9 @@ def overview(folder: RunFolder) -> Overview:
     created = history.meta.get("created_at", 0.0)
     facts = history.ending if status is history.status else {}
     workflow_id, job = history.meta.get("workflow_id"), history.meta.get("job")
-    return Overview(folder, workflow_id, status, error, created, history.updated_at, facts, job)
+    return Overview(
+        folder, workflow_id, status, error, created, history.updated_at, facts, job, history.meta.get("name")
+    )
 
 
 def overviews(store: RunStore) -> list[Overview]:

@@ -10,7 +10,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
-    "doctor",
+    "doctor", "attempt", "compare", "diff", "apply",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
 
@@ -21,6 +21,7 @@ _FLAG = {"type": "boolean"}
 _ANY: dict[str, Any] = {}
 _RUN_STATUS = {"enum": [status.value for status in RunStatus]}
 _STATUS = {"enum": [status.value for status in Status]}
+_VERDICT = {"enum": ["passed", "failed", "error", "invalid", "undecided", "skipped"]}
 
 
 def output_schema(name: str) -> dict[str, Any]:
@@ -92,6 +93,8 @@ def _show() -> dict[str, Any]:
             "retries": _list(_TEXT),
         },
     )
+    attempts = {name: _attempt()["properties"][name] for name in ("job", "reason", "winner", "closest", "snapshot")}
+    attempts["attempts"] = _attempt()["properties"]["attempts"]
     return _object(
         {
             "run_id": _TEXT,
@@ -108,7 +111,8 @@ def _show() -> dict[str, Any]:
             "outputs": _or_null(_map(_ANY)),
             "damaged": _list(_WHOLE),
             "steps": _map(step),
-        }
+        },
+        attempts,
     )
 
 
@@ -117,6 +121,8 @@ def _runs() -> dict[str, Any]:
         {
             "run_id": _TEXT,
             "workflow_id": _or_null(_TEXT),
+            "job": _or_null(_TEXT),
+            "name": _or_null(_TEXT),
             "status": _or_null(_RUN_STATUS),
             "error": _or_null(_TEXT),
             "created_at": _or_null(_NUMBER),
@@ -231,6 +237,91 @@ def _doctor() -> dict[str, Any]:
     return _object({"ok": _FLAG, "checks": _list(check), "agents": _list(agent)})
 
 
+def _attempt() -> dict[str, Any]:
+    check = _object(
+        {"check": _TEXT, "verdict": _VERDICT},
+        {
+            "reason": _TEXT,
+            "score": _or_null(_NUMBER),
+            "error": _or_null(_TEXT),
+            "receipt": _or_null(_map(_ANY)),
+        },
+    )
+    attempt = _object(
+        {
+            "id": _WHOLE,
+            "lane": _WHOLE,
+            "round": _WHOLE,
+            "status": {"enum": ["passed", "failed", "error", "running", "unfinished"]},
+            "error": _or_null(_TEXT),
+            "kind": _or_null(_TEXT),
+            "seconds": _NUMBER,
+            "score": _or_null(_NUMBER),
+            "usage": _map(_ANY),
+            "checks": _list(check),
+            "receipt": _map(_ANY),
+        }
+    )
+    return _object(
+        {
+            "run_id": _TEXT,
+            "job": {"const": "attempt"},
+            "status": _RUN_STATUS,
+            "error": _or_null(_TEXT),
+            "reason": _or_null(_TEXT),
+            "winner": _or_null(_WHOLE),
+            "closest": _or_null(_WHOLE),
+            "snapshot": _or_null(_TEXT),
+            "usage": _map(_NUMBER),
+            "attempts": _list(attempt),
+            "landed": _or_null(_landed()),
+        }
+    )
+
+
+def _landed() -> dict[str, Any]:
+    return _object(
+        {
+            "attempt": _or_null(_WHOLE),
+            "step": _or_null(_TEXT),
+            "commit": _TEXT,
+            "branch": _or_null(_TEXT),
+            "made": _or_null(_TEXT),
+            "before": _or_null(_TEXT),
+            "merged": _FLAG,
+            "changed": _list(_TEXT),
+        }
+    )
+
+
+def _apply() -> dict[str, Any]:
+    landed = _landed()
+    return _object({"run_id": _TEXT, **landed["properties"]})
+
+
+def _diff() -> dict[str, Any]:
+    changed = _object(
+        {
+            "path": _TEXT,
+            "status": {"enum": ["A", "M", "D", "T"]},
+            "added": _or_null(_WHOLE),
+            "deleted": _or_null(_WHOLE),
+        }
+    )
+    return _object(
+        {
+            "run_id": _TEXT,
+            "attempt": _or_null(_WHOLE),
+            "step": _or_null(_TEXT),
+            "status": _TEXT,
+            "commit": _TEXT,
+            "tests_changed": _list(_TEXT),
+            "changed": _list(changed),
+        },
+        {"diff": _TEXT},
+    )
+
+
 _SCHEMAS = {
     "run": _run,
     "plan": _plan,
@@ -245,4 +336,8 @@ _SCHEMAS = {
     "slots": _slots,
     "clean": _clean,
     "doctor": _doctor,
+    "attempt": _attempt,
+    "compare": _attempt,
+    "diff": _diff,
+    "apply": _apply,
 }

@@ -27,6 +27,7 @@ class Options:
     reserve: Mapping[str, float] | None = None
     name: str | None = None
     version: str = ""
+    prefix: str | None = None
     hooks: Iterable[Hook] = ()
     retry: Retry = ONCE
     attempt_timeout: float | None = None
@@ -57,7 +58,7 @@ class Options:
                 raise TypeError(f"a hook is an async function, not {hook!r}; plain ones may consume `events`")
         if isinstance(self.lanes, (str, Mapping)):
             raise TypeError(f"lanes is a list of names, not {self.lanes!r}")
-        for name in ("name", "version"):
+        for name in ("name", "version", "prefix"):
             if not isinstance(getattr(self, name) or "", str):
                 raise TypeError(f"{name} is a text, not {getattr(self, name)!r}")
         return replace(

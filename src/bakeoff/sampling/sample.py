@@ -70,6 +70,8 @@ async def sample(
             `hooks`: async functions of an event, awaited where it happens.
             `name`, `version`: what a durable run finds its results by, besides action and strategy.
             `lanes`: lanes of an open run that each generation holds.
+            `prefix`: path in an open run that the attempts stand under; whoever gives it sees to it that the same
+            path means the same action, strategy and requirements.
 
     Cancelled, no attempt begins any more, and the running ones have ended before this returns.
 
@@ -140,6 +142,7 @@ class _Call:
         self.sampling_id = os.urandom(8).hex()
         self.durable = False
         self.prefix = ""
+        self.identity = ""
         self.announcer: Announcer | None = None
         self.sampler: Sampler | None = None
 
@@ -159,11 +162,12 @@ class _Call:
                              "give `name=`")  # fmt: skip
         self.durable = durable
 
-    def _prefix(self) -> str:
-        """Of the paths of all leaves."""
+    def _find_place(self) -> None:
+        """The path that all leaves stand under, and what results are found by after an edit."""
         name = self.options.name or self.action.title
         if not self.durable:
-            return f"{name}~{next(_numbers)}/"
+            self.prefix = f"{name}~{next(_numbers)}/"
+            return
         whole = hashlib.blake2b(digest_size=12)
         strategy = self.strategy
         parts = [self.action.identity(name), strategy.identity, self.options.version]
@@ -171,7 +175,9 @@ class _Call:
             parts += [str(self.loop_budget), *(str(getattr(one, "identity", one)) for one in self.requirements)]
         for part in parts:
             whole.update(f"{len(part)}\0{part}\0".encode("utf-8", "surrogatepass"))
-        return f"{name}:{whole.hexdigest()}/"
+        self.identity = whole.hexdigest()
+        place = self.options.prefix
+        self.prefix = f"{name}:{self.identity}/" if place is None else f"{place}/"
 
     async def told(self, events: Events, carry_out: Any) -> SamplingResult:
         """Carry it out between one start and one end that everybody hears of."""
@@ -187,7 +193,7 @@ class _Call:
             await announcer.tell(started)
             self.loop_budget = check_budget("loop_budget", started.loop_budget)
             self.concurrency_budget = check_budget("concurrency_budget", started.concurrency_budget)
-            self.prefix = self._prefix()
+            self._find_place()
             async with isolating():
                 result = await carry_out()
             return result
@@ -231,6 +237,7 @@ class _Call:
             run=run,
             home=home,
             prefix=self.prefix,
+            identity=self.identity,
             durable=self.durable,
             action=self.action,
             requirements=self.requirements,

@@ -37,6 +37,7 @@ class Sampler:
         run: where attempts are leaves.
         home: the run that leaves of user code belong to; `run` itself unless that is a view with another budget.
         prefix: of the leaves' paths.
+        identity: what all generations depend on; empty where results are not found again.
         durable: whether results are found again.
         action: what an attempt does.
         requirements: what it must satisfy.
@@ -60,6 +61,7 @@ class Sampler:
         run: Run,
         home: Run,
         prefix: str,
+        identity: str,
         durable: bool,
         action: Ask | Call,
         requirements: Sequence[Any],
@@ -70,6 +72,7 @@ class Sampler:
         concurrency_budget: int,
     ) -> None:
         self.run, self.home, self.prefix, self.durable = run, home, prefix, durable
+        self.identity = identity
         self.action = action
         self.requirements = requirements
         self.options = options
@@ -193,6 +196,7 @@ class Sampler:
             f"{self.prefix}attempt:{attempt.id}/generate",
             "generate",
             work,
+            key=f"{self.identity}:{attempt.id}" if self.durable else "",
             lanes=self.lanes,
             retry=self.options.retry,
             timeout=self.options.attempt_timeout,

@@ -15,7 +15,6 @@ from bakeoff.workflow.expressions import ExpressionError
 from bakeoff.workflow.interpreter import where
 from bakeoff.workflow.problems import Path, suggestion
 from bakeoff.workflow.scope import Scope
-from bakeoff.workflow.step_models import UNTRUSTED
 from bakeoff.workflow.tree import Entry, Tree
 
 
@@ -85,14 +84,15 @@ class AgentCheck:
         own = own if isinstance(own, str) and own else None
         default_said = False
         for entry in file.tree.entries:
-            written = entry.raw.get("integration")
+            key = entry.model.agent_key if entry.model is not None else None
+            written = entry.raw.get(key) if key is not None else None
             if entry.type_name == "workflow" and entry in file.callees:
                 yield from self._called(entry, file.callees[entry], own or inherited)
-            elif entry.type_name not in UNTRUSTED:
+            elif key is None:
                 continue
             elif isinstance(written, str) and written:
                 if "{{" not in written and written not in self.known.names:
-                    yield (*entry.path, "integration"), unknown_agent(written, self.known)
+                    yield (*entry.path, key), unknown_agent(written, self.known)
             elif not default_said:
                 default_said = True
                 yield from self._default(entry, own, inherited)
@@ -128,9 +128,9 @@ def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agen
     """What to warn of in steps that take their agent from the inputs, once those have their values."""
     names = Scope(None, {"inputs": inputs})
     for step in all_steps(workflow.steps):
-        if step.type not in UNTRUSTED or step.integration is None:
+        if step.agent_key is None or getattr(step, step.agent_key) is None:
             continue
-        template = step.template("integration")
+        template = step.template(step.agent_key)
         if template.is_literal or not all(name.startswith("inputs.") for name in template.references):
             continue
         try:

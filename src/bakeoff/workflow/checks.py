@@ -12,13 +12,13 @@ from bakeoff.workflow.inputs import coerce
 from bakeoff.workflow.messages import shown
 from bakeoff.workflow.models import FAILURE_KINDS, InputDeclaration
 from bakeoff.workflow.problems import Path, suggestion
-from bakeoff.workflow.step_models import BUILT_IN
+from bakeoff.workflow.step_models import BUILT_IN, HOLDING
 from bakeoff.workflow.tree import Entry, Tree
 from bakeoff.workflow.values import concurrency
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUTPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-BUILT_IN_LANES = frozenset({"agents", "tests", "bench", LEAVES})
+BUILT_IN_LANES = frozenset({"agents", "tests", "bench", "slots", "apply", LEAVES})
 """Lanes that every run has."""
 
 _RESERVED_OUTPUTS = frozenset({"workflow", "status", "error", "aborted", "integration", "model", "options", "input"})
@@ -94,6 +94,28 @@ def check_steps(tree: Tree, lanes: Collection[str] = BUILT_IN_LANES) -> None:
         check = _BY_TYPE.get(entry.type_name)
         if check is not None and entry.model is not None:
             check(tree, entry)
+        if entry.model is not None and entry.type_name not in BUILT_IN:
+            _check_custom(tree, entry)
+        if entry.raw.get("workspace") is not None and _is_holder(tree, entry):
+            message = f"a `{entry.type_name}` step has no slot of its own; put `workspace` on the steps that work"
+            tree.error((*entry.path, "workspace"), message, key=True)
+
+
+_NO_WORK = frozenset({"gate", "fan-in", "slot"})
+
+
+def _is_holder(tree: Tree, entry: Entry) -> bool:
+    """Whether a step does no work of its own in the project."""
+    if entry.model is None:
+        return False
+    return entry.type_name in _NO_WORK | HOLDING or tree.types.container(entry.type_name) is not None
+
+
+def _check_custom(tree: Tree, entry: Entry) -> None:
+    check = getattr(tree.types.custom(entry.type_name), "check", None)
+    for key, message in check(entry.raw) if callable(check) else ():
+        inner = () if key is None else key if isinstance(key, tuple) else (key,)
+        tree.error((*entry.path, *inner), message)
 
 
 def _check_lanes(tree: Tree, entry: Entry, lanes: Collection[str]) -> None:

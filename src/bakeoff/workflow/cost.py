@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,45 +26,63 @@ class Calls:
         most: how many there are at most, leaving aside what is open.
         each: how many more for each item of fan-outs whose items are not known yet, by their ids from inside out.
         unseen: steps that call a workflow whose name is only known during the run.
+        models: whether there are calls of models among them, and not of agents alone.
+        uncounted: steps of which expressions say how many attempts they make.
     """
 
     most: int = 0
     each: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
+    models: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.most or self.each)
+        return bool(self.most or self.each or self.uncounted)
 
     def __add__(self, other: Calls) -> Calls:
         each = {fans: self.each.get(fans, 0) + other.each.get(fans, 0) for fans in (*self.each, *other.each)}
-        return Calls(self.most + other.most, each, self.unseen + other.unseen)
+        return Calls(
+            self.most + other.most,
+            each,
+            self.unseen + other.unseen,
+            self.uncounted + other.uncounted,
+            self.models or other.models,
+        )
 
     def __or__(self, other: Calls) -> Calls:
         """The larger of two, of which one happens."""
         each = {fans: max(self.each.get(fans, 0), other.each.get(fans, 0)) for fans in (*self.each, *other.each)}
-        return Calls(max(self.most, other.most), each, self.unseen + other.unseen)
+        most = max(self.most, other.most)
+        return Calls(
+            most, each, self.unseen + other.unseen, self.uncounted + other.uncounted, self.models or other.models
+        )
 
     def times(self, factor: int) -> Calls:
         """The same, so many times."""
-        return Calls(self.most * factor, {fans: count * factor for fans, count in self.each.items()}, self.unseen)
+        each = {fans: count * factor for fans, count in self.each.items()}
+        return replace(self, most=self.most * factor, each=each)
 
     def for_each(self, fan: str) -> Calls:
         """The same for each item of a fan-out."""
         each = {(*fans, fan): count for fans, count in self.each.items()}
-        return Calls(0, {(fan,): self.most, **each} if self.most else each, self.unseen)
+        return replace(self, most=0, each={(fan,): self.most, **each} if self.most else each)
 
     def inside(self, call: str) -> Calls:
         """The same with ids as they are outside the step that calls the workflow; what is too much to name is cut."""
         each = {tuple(f"{call}/{fan}" for fan in fans): count for fans, count in list(self.each.items())[:TERMS]}
-        return Calls(self.most, each, tuple(f"{call}/{step}" for step in self.unseen[:TERMS]))
+        unseen, uncounted = (tuple(f"{call}/{step}" for step in ids[:TERMS]) for ids in (self.unseen, self.uncounted))
+        return Calls(self.most, each, unseen, uncounted, self.models)
 
     def __str__(self) -> str:
         terms = [(count, "".join(f" for each item of {fan}" for fan in fans)) for fans, count in self.each.items()]
         if self.most or not terms:
             terms.insert(0, (self.most, ""))
         count, whose = terms[0]
-        words = [f"at most {count} agent call{'' if count == 1 else 's'}{whose}"]
+        plural = "" if count == 1 else "s"
+        what = f"call{plural} of agents and models" if self.models else f"agent call{plural}"
+        words = [f"at most {count} {what}{whose}"]
         words += [f"{count}{whose}" for count, whose in terms[1:TERMS]]
+        words += [f"those of step {step}, whose expressions say how many" for step in self.uncounted[:TERMS]]
         words += [f"those of the workflow that step {step} chooses" for step in self.unseen[:TERMS]]
         return ", and ".join(words)
 
@@ -81,7 +99,12 @@ class _Counter:
         return sum((self.step(step, file) for step in steps), Calls())
 
     def step(self, step: Any, file: Path | None) -> Calls:
-        once = Calls(1) if step.type in AGENT_STEPS else self.held(step, file)
+        if hasattr(step, "most_calls"):
+            models = step.agent_key is None
+            most = step.most_calls
+            once = Calls(uncounted=(step.id,), models=models) if most is None else Calls(most, models=models)
+        else:
+            once = Calls(1) if step.type in AGENT_STEPS else self.held(step, file)
         return once.times(step.retry.attempts if step.retry else 1)
 
     def held(self, step: Any, file: Path | None) -> Calls:

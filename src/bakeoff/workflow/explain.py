@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from bakeoff.engine.history import History
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Record, Status
@@ -21,7 +23,8 @@ from bakeoff.workflow.job import Conditions, input_values, load, resumable, step
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.secrets import present, secrets_of
-from bakeoff.workflow.steps import CONTAINERS
+from bakeoff.workflow.step_models import BUILT_IN
+from bakeoff.workflow.steps import container_of
 from bakeoff.workflow.steps.branch import case_of, cases
 from bakeoff.workflow.steps.call import choose, copies
 from bakeoff.workflow.steps.fan_out import too_few_items
@@ -131,7 +134,7 @@ class _Plan:
             self, "_" + step.type.replace("-", "_"), self.leaf
         )
         before = place.scope.chain
-        if step.independent and step.type in CONTAINERS:
+        if step.independent and container_of(place) is not None:
             place.scope.chain = digest("independent")
             earlier = self.running.pop(id(place.scope), None)
             unknown = plan(place, unknown)
@@ -155,8 +158,7 @@ class _Plan:
         waits = _waits(_templates(step), unknown) if found is None else None
         key, given = f"? {place.path}", None
         if found is None and waits is None and (place.run.history.pool or self.before is not None):
-            given = prepare(place).input
-            key = place.key(given)
+            given, key = _key(place)
             found = place.run.find(place.path, key)
         if found is None:
             reason = _why(place) if self.before is None else self.why_after_edit(place, self.before, key, given)
@@ -334,6 +336,23 @@ class _Plan:
         return unknown | {place.step.id}
 
 
+def _key(place: Place) -> tuple[Mapping[str, Any] | None, str]:
+    """What a step that is no container of ours is given, and the key that it would have now.
+
+    Where it works on a snapshot, one is taken: in bakeoff's repository, nothing of the user's is touched.
+    """
+    container = place.setting.step_types.container(place.step.type) if place.step.type not in BUILT_IN else None
+    if container is not None:
+        key_now = getattr(container, "key_now", None)
+        return None, f"? {place.path}" if key_now is None else key_now(place)
+    leaf = prepare(place)
+    if place.step.workspace is None:
+        return leaf.input, place.key(leaf.input)
+    from bakeoff.workflow.steps.in_slot import base_of, key_in_slot, tree_now
+
+    return leaf.input, key_in_slot(place, leaf, tree_now(place.setting, base_of(place)))
+
+
 def _called(place: Place) -> Workflow:
     chosen = place.run.history.decisions.get(f"{place.path}#workflow")
     found = chosen or choose(place)
@@ -361,8 +380,19 @@ def _templates(step: Any, only: set[str] | None = None) -> Iterator[Template]:
     for name in names:
         if only is None or name in only:
             value = getattr(step, name)
-            parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
-            yield from (compile_template(part) for part in parts)
+            yield from (compile_template(part) for part in _parts(value))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value, or all that stands in it."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inner is None:
+        yield value
+    else:
+        for part in inner:
+            yield from _parts(part)
 
 
 def _waits(templates: Iterable[Template], unknown: frozenset[str]) -> str | None:

@@ -16,9 +16,16 @@ from bakeoff.workflow.expressions import ExpressionError, truth
 from bakeoff.workflow.scope import Naming, Scope, digest
 
 if TYPE_CHECKING:
+    from bakeoff.engine.sharing import Shared
+    from bakeoff.model.protocol import Model
     from bakeoff.settings import Settings
     from bakeoff.workflow.models import StepModel
     from bakeoff.workflow.step_type import StepTypes
+    from bakeoff.workspace.workspace import Workspace
+
+
+WORKSPACES = "#workspaces"
+"""The decision in the journal of a run that bakeoff's repository may hold results of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,8 @@ class Setting:
         secrets: the variables whose values are masked in this run.
         announcement: how many calls of agents there may be, to be said before the first; None where none is known.
         said: what was warned of already and is not to be said again.
+        shared: what steps share besides, by name; made by the first who needs it.
+        places: keeps open the workspaces that steps share; None where nothing is run. `models` likewise.
     """
 
     run: Run
@@ -91,12 +100,19 @@ class Setting:
     secrets: frozenset[str] = frozenset()
     announcement: str | None = None
     said: set[Any] = field(default_factory=set)
+    shared: dict[str, Any] = field(default_factory=dict)
+    places: Shared[Workspace] | None = None
+    models: Shared[Model] | None = None
+
+    def warn(self, text: str, path: str | None = None) -> None:
+        """Say something to whoever watches the run."""
+        self.run.events.emit(Warned(self.run.clock.wall(), text, path))
 
     def announce(self) -> None:
         """Say how many calls there may be, once in a session."""
         if self.announcement is not None and "calls" not in self.said:
             self.said.add("calls")
-            self.run.events.emit(Warned(self.run.clock.wall(), self.announcement))
+            self.warn(self.announcement)
 
 
 @dataclass(slots=True)
@@ -183,14 +199,14 @@ async def run_step(place: Place) -> Halt | None:
 
     Passes on JournalError: the journal cannot be written.
     """
-    from bakeoff.workflow.steps import CONTAINERS, run_leaf
+    from bakeoff.workflow.steps import container_of, run_leaf
     from bakeoff.workflow.steps.container import run_container
 
     step = place.step
     try:
         if step.when is not None and not await _wanted(place):
             return None
-        container = CONTAINERS.get(step.type)
+        container = container_of(place)
         if container is None:
             return await run_leaf(place)
         return await run_container(place, container)

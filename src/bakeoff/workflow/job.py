@@ -20,6 +20,7 @@ from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.sharing import Shared, sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
@@ -29,7 +30,7 @@ from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
-from bakeoff.workflow.interpreter import Asker, Halt, Place, Setting, run_step
+from bakeoff.workflow.interpreter import WORKSPACES, Asker, Halt, Place, Setting, run_step
 from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.secrets import called_texts, present, secrets_of
@@ -43,6 +44,9 @@ AGENT_MEMORY = 1 << 30
 """Bytes that one coding agent is reckoned to need; the `agents` lane shrinks where there is less."""
 
 AGENTS = 4
+
+MODELS = 16
+"""Models that nobody asks at the moment and that are kept ready."""
 
 
 @dataclass(slots=True)
@@ -300,8 +304,8 @@ class _Job:
         )
 
         async def job(run: Run) -> Ending:
-            async with spawner:
-                return await self.interpret(run, spawner)
+            async with spawner, sharing(idle=1) as places, sharing(idle=MODELS) as models:
+                return await self.interpret(run, spawner, places, models)
 
         return await run_session(self.folder, job, terms, meta=meta, prepare=prepare)
 
@@ -316,7 +320,7 @@ class _Job:
 
     def lanes(self) -> dict[str, int]:
         """The capacities in force; an `agents` lane that memory makes smaller is said."""
-        agents = AGENTS
+        agents, leaves = AGENTS, self.conditions.max_parallel or self.settings.max_parallel
         memory = memory_available()
         if memory is not None and memory < AGENTS * AGENT_MEMORY:
             agents = max(1, memory // AGENT_MEMORY)
@@ -326,16 +330,23 @@ class _Job:
             "agents": agents,
             "tests": cpu_allowance(),
             "bench": 1,
+            "slots": leaves,
+            "apply": 1,
             **self.settings.lanes,
             **self.workflow.lanes,
-            LEAVES: self.conditions.max_parallel or self.settings.max_parallel,
+            LEAVES: leaves,
         }
 
-    async def interpret(self, run: Run, spawner: Spawner) -> Ending:
+    async def interpret(self, run: Run, spawner: Spawner, places: Shared[Any], models: Shared[Any]) -> Ending:
         workflow = self.workflow
         folder = self.workflow_dir
         setting = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
         setting.processes, setting.asker = spawner, self.conditions.asker
+        setting.places, setting.models = places, models
+        if WORKSPACES in run.history.decisions:  # a resumed run may need none any more
+            from bakeoff.workspace.shared import sweep_dead
+
+            await sweep_dead(self.project)
         setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
         find = find_copy(run.history.called, self.project, setting.step_types)
         setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -22,7 +22,20 @@ from bakeoff.workflow.expressions import Template, compile_template
 
 FAILURE_KINDS = (
     *("exit", "timeout", "spawn", "empty", "output", "output-limit", "rate-limit", "overload", "auth", "refusal"),
-    *("cut-stream", "budget", "turns", "agent", "missing", "quorum", "items", "workflow", "error"),
+    *(
+        "cut-stream",
+        "budget",
+        "turns",
+        "agent",
+        "missing",
+        "quorum",
+        "items",
+        "workflow",
+        "error",
+        "no-winner",
+        "workspace",
+        "conflict",
+    ),
 )
 """What `retry: {on: ...}` may name: the kinds of failure that built-in steps have. Custom steps may have their own."""
 
@@ -33,6 +46,21 @@ class Interpolated:
 
 class Condition(Interpolated):
     """Marks an interpolated field that is a condition."""
+
+
+class ShellText(Interpolated):
+    """Marks an interpolated field whose text, or each of whose texts, is a command for a shell."""
+
+
+class Deep(Interpolated):
+    """Marks a field in which `{{ }}` is evaluated however deep a text stands.
+
+    Args:
+        shell: keys whose text is a command for a shell.
+    """
+
+    def __init__(self, *shell: str) -> None:
+        self.shell = shell
 
 
 class Nested(Enum):
@@ -82,6 +110,32 @@ Share = Annotated[
     Field(ge=0, le=1),
     WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
 ]
+
+
+def _expression_or(least: int, whole: bool) -> Any:
+    """A check of a number that may be given as an expression."""
+    wanted = f"a {'whole ' if whole else ''}number of at least {least}, or an expression"
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and "{{" in value:
+            return value
+        number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not number or value < least or not math.isfinite(value):
+            from bakeoff.workflow.messages import shown
+
+            raise ValueError(f"must be {wanted}, not {shown(value)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _number_schema(least: int, kind: str) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": kind, "minimum": least}, {"type": "string", "pattern": r"\{\{"}]})
+
+
+Count = Annotated[Any, Interpolated(), _expression_or(1, True), _number_schema(1, "integer")]
+Whole = Annotated[Any, Interpolated(), _expression_or(0, True), _number_schema(0, "integer")]
+Amount = Annotated[Any, Interpolated(), _expression_or(0, False), _number_schema(0, "number")]
 Text = Annotated[str, Interpolated()]
 Environment = Annotated[dict[str, str | int | float | bool | None], Interpolated()]
 Mapping = Annotated[dict[str, Any], Interpolated()]
@@ -91,6 +145,32 @@ class Strict(BaseModel):
     """A part of the file: no conversions, no unknown keys, built when first used."""
 
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True, populate_by_name=False)
+
+
+class InSlot(Strict):
+    """The place that a step works in, where that is not the project itself."""
+
+    base: str | None = Field(None, description="A commit to start from instead of the files as they are.")
+
+
+def _in_slot(value: Any) -> Any:
+    if value is None or isinstance(value, dict | InSlot):
+        return value
+    if value != "slot":
+        from bakeoff.workflow.messages import shown
+
+        raise ValueError(f"must be `slot`, or a mapping with `base`, not {shown(value)}")
+    return {}
+
+
+_IN_SLOT_SCHEMA = WithJsonSchema(
+    {
+        "anyOf": [
+            {"enum": ["slot", None]},
+            {"type": "object", "properties": {"base": {"type": "string"}}, "additionalProperties": False},
+        ]
+    }
+)
 
 
 class Retry(Strict):
@@ -134,10 +214,16 @@ class StepModel(Strict):
         None, description="Condition; the step is skipped when it is false."
     )
     lane: str | list[str] | None = Field(None, description="Lanes (named capacities) the step takes a place in.")
+    workspace: Annotated[InSlot | None, BeforeValidator(_in_slot), Deep(), _IN_SLOT_SCHEMA] = Field(
+        None, description="`slot`: the step works in a work tree of its own; what it makes is kept as a commit."
+    )
     independent: bool = Field(
         False,
         description="The step does not depend on earlier ones: `resume --edit` keeps its result whatever they did.",
     )
+
+    agent_key: ClassVar[str | None] = None
+    """The field that names a coding agent, where the type has one."""
 
     _position: tuple[int, int] = PrivateAttr((0, 0))
     _raw: dict[str, Any] = PrivateAttr(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.workflow.expression_nodes import Path as NamePath
 from bakeoff.workflow.expression_nodes import paths
 from bakeoff.workflow.expressions import ExpressionError, Template, compile_template
-from bakeoff.workflow.models import Condition, Interpolated, marked
+from bakeoff.workflow.models import Condition, Deep, Interpolated, ShellText, marked
 from bakeoff.workflow.problems import Path, suggestion
 from bakeoff.workflow.tree import Entry, Tree
 
@@ -38,6 +38,7 @@ class Use:
         template: the text, parsed.
         entry: the step it belongs to; None at the top level.
         condition: whether it is a condition.
+        shell: whether it is a command for a shell, besides the `run` of a shell step.
     """
 
     field: str
@@ -45,6 +46,7 @@ class Use:
     template: Template
     entry: Entry | None
     condition: bool = False
+    shell: bool = False
 
 
 def uses(tree: Tree) -> list[Use]:
@@ -53,13 +55,15 @@ def uses(tree: Tree) -> list[Use]:
     for entry in tree.entries:
         for _, key, mark in marked(entry.model, Interpolated) if entry.model else ():
             value = entry.raw.get(key)
-            for path, text in _texts((*entry.path, key), value):
+            found_texts = _deep_texts if isinstance(mark, Deep) else _texts
+            for path, text in found_texts((*entry.path, key), value):
                 condition = isinstance(mark, Condition)
                 if condition and not _check_condition(tree, path, text):
                     continue
                 template = _compiled(tree, path, text)
                 if template is not None:
-                    found.append(Use(key, path, template, entry, condition))
+                    shell = isinstance(mark, ShellText) or (isinstance(mark, Deep) and path[-1] in mark.shell)
+                    found.append(Use(key, path, template, entry, condition, shell))
     for path, text in _top_texts(tree):
         template = _compiled(tree, path, text)
         if template is not None:
@@ -76,6 +80,15 @@ def _texts(path: Path, value: Any) -> Iterator[tuple[Path, str]]:
         # A list for `items` is data and not evaluated.
         if isinstance(part, str) and path[-1] != "items":
             yield (*path, key), part
+
+
+def _deep_texts(path: Path, value: Any) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+        return
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from _deep_texts((*path, key), part)
 
 
 def _top_texts(tree: Tree) -> Iterator[tuple[Path, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
@@ -38,6 +38,8 @@ class Shell(StepModel):
 
 class Agent(StepModel):
     """What the steps that drive a coding agent have in common."""
+
+    agent_key: ClassVar[str | None] = "integration"
 
     integration: Text | None = Field(None, description="Which agent; the workflow's own if left out.")
     model: Text | None = Field(None, description="Which model; the workflow's own if left out.")
@@ -164,6 +166,9 @@ BUILT_IN: dict[str, type[StepModel]] = {
     "parallel": Parallel,
 }
 """The model of each built-in step type."""
+
+HOLDING = frozenset({"if", "switch", "while", "do-while", "fan-out", "workflow", "parallel"})
+"""Built-in step types that hold other steps."""
 
 UNTRUSTED = frozenset({"command", "prompt"})
 """Built-in step types whose output is text that nobody has read."""

@@ -28,6 +28,10 @@ _FIXED_OUTPUT: dict[str, frozenset[str]] = {
     "switch": frozenset({"matched_case"}),
     "gate": frozenset({"choice", "on_reject", "options", "aborted"}),
     "workflow": frozenset({"status", "aborted"}),
+    "attempt": frozenset(
+        {"winner", "closest", "commit", "whole", "ref", "tree", "diff", "snapshot", "reason", "score", "usage"}
+    ),
+    "sample": frozenset({"success", "index", "reason", "score", "usage"}),
 }
 # Their outputs are booleans and counts, whatever they were asked.
 _NEVER = frozenset({"if", "while", "do-while", "parallel", "slot"})
@@ -242,6 +246,8 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
     """
     found = _in_variables(tree, uses, taint) if taint is not None else []
     for use in uses:
+        if use.shell:
+            found += [(use.path, message) for message in _in_shell_text(use, taint)]
         if use.entry is None or use.entry.type_name != "shell" or use.field not in {"run", "argv"}:
             continue
         program = _executor(use) if use.field == "argv" else None

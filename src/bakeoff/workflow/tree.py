@@ -232,6 +232,8 @@ def _without(data: Any, unknown: list[tuple[Any, ...]]) -> Any:
     for path in unknown:
         if len(path) > 1:
             deeper.setdefault(path[0], []).append(path[1:])
+    if isinstance(data, list):
+        return [_without(part, deeper[place]) if place in deeper else part for place, part in enumerate(data)]
     return {
         key: _without(part, deeper[key]) if key in deeper else part for key, part in data.items() if key not in here
     }

@@ -93,3 +93,23 @@ def concurrency(value: Any) -> int | None:
     except (ValueError, OverflowError):
         return None
     return number if number >= 1 else None
+
+
+def number(value: Any, *, whole: bool = False) -> int | float | None:
+    """The number that a value is, or that its text reads as; None for null and empty text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    value = plain(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{value!r} is no number")
+    try:
+        found = float(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is no number") from None
+    if not math.isfinite(found) or (whole and not found.is_integer()):
+        raise ValueError(f"{value!r} is no {'whole ' if whole else ''}number")
+    return int(found) if whole else found

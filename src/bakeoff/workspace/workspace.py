@@ -28,7 +28,7 @@ from bakeoff.workspace.locks import FileLock
 from bakeoff.workspace.mounts import Mounts, try_overlay
 from bakeoff.workspace.place import Made
 from bakeoff.workspace.pool import SlotPool
-from bakeoff.workspace.project import find_project
+from bakeoff.workspace.project import Project, find_project
 from bakeoff.workspace.repository import Repository, open_repository
 from bakeoff.workspace.setup_step import setup_digest, setup_layer
 from bakeoff.workspace.slot import Slot, SlotMaker
@@ -197,6 +197,24 @@ async def open_workspace(
             await in_thread(opening.close)
 
 
+def snapshot_now(path: Path, settings: Settings, base: str | None = None) -> Snapshot:
+    """A snapshot as `open_workspace` takes it. To be called in a thread.
+
+    Passes on ProjectError and GitError: there is nothing to snapshot.
+    """
+    project = find_project(path)
+    repository = open_repository(ProjectCache.of(project.common_dir), project.object_format)
+    return _snapshot(project, repository, settings.slots, base, _dirty(settings.slots))
+
+
+def _snapshot(
+    project: Project, repository: Repository, settings: SlotSettings, base: str | None, dirty: Dirty
+) -> Snapshot:
+    usual = [name for name in LINKED if (project.root / name).is_dir()]
+    given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
+    return take_snapshot(project, repository, dirty=dirty, base=base, without=given)
+
+
 def _dirty(settings: SlotSettings) -> Dirty:
     return settings.dirty  # type: ignore[return-value]
 
@@ -224,9 +242,7 @@ class _Found:
         repository = open_repository(cache, project.object_format)
         swept = sweep(cache)
         if snapshot is None:
-            usual = [name for name in LINKED if (project.root / name).is_dir()]
-            given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
-            snapshot = take_snapshot(project, repository, dirty=dirty, base=base, without=given)
+            snapshot = _snapshot(project, repository, settings, base, dirty)
         delete_later(cache.dead())
         return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
 

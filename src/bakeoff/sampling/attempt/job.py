@@ -12,7 +12,6 @@ from bakeoff.agent.entry import Entry
 from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.durable import DurableRun
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.lanes import LEAVES, Lanes
@@ -24,17 +23,10 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
-from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.ground import Ground
-from bakeoff.judge.score import ScoreRequirement
-from bakeoff.sampling.action import Maker
-from bakeoff.sampling.attempt.given import GivenMaker
-from bakeoff.sampling.attempt.maker import AgentMaker
+from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import JOB
-from bakeoff.sampling.attempt.strategy import AttemptStrategy
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
@@ -42,7 +34,6 @@ from bakeoff.workspace.sandbox.sandbox import granted
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
-AGENTS = "agents"
 AT_ONCE = 4
 """Agents at once where the settings say nothing."""
 
@@ -146,30 +137,8 @@ class _Job:
             find_executable(self.entry, str(project), self.entry.env)
         self.policy = check_policy(options.sandbox or settings.sandbox, settings)
         self.agent_level = options.agent_sandbox or settings.agent_sandbox
-        self.reserve = self._reserve()
+        self.attempts = Attempts(options, settings, self.entry, reserve_for(options, settings, self.entry))
         self.lanes = self._lanes()
-
-    def _reserve(self) -> dict[str, float]:
-        """What one call of the agent may use of the budget, as far as it can be said before.
-
-        Raises:
-            BakeoffError: what this agent uses cannot be known.
-        """
-        options, entry = self.options, self.entry
-        if entry is None:
-            return {}
-        reserve = {"calls": 1.0}
-        if options.max_tokens is not None:
-            if not entry.reports_usage:
-                raise BakeoffError(f"--max-tokens: {entry.name} does not report how many it used; use --max-calls")
-            reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
-        if options.max_cost is not None:
-            if not entry.reports_cost:
-                raise BakeoffError(
-                    f"--max-cost: {entry.name} does not report what it costs; use --max-tokens or --max-calls"
-                )
-            reserve["usd"] = min(self.settings.max_usd or options.max_cost / options.attempts, options.max_cost)
-        return reserve
 
     def _lanes(self) -> dict[str, int]:
         agents = AT_ONCE
@@ -222,7 +191,8 @@ class _Job:
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Make the attempts and say how it ended."""
-        self._announce()
+        if self.entry is not None:
+            self._warn(self.attempts.announcement())
         taken = run.history.decisions.get("snapshot")
         options = self.options
         async with open_workspace(
@@ -238,7 +208,7 @@ class _Job:
         ) as workspace:
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
             try:
-                result = await self.sample(run, folder, spawner, workspace)
+                result = await self.attempts.make(run, workspace, spawner, resumed=self.resumed)
             except SamplingError as failure:
                 return Ending(RunStatus.FAILED, str(failure), _facts(failure.result, workspace))
             finally:
@@ -247,66 +217,6 @@ class _Job:
             if result.reason is Reason.CAP:
                 return Ending(RunStatus.BUDGET_SPENT, _spent(result), _facts(result, workspace))
             return Ending(RunStatus.COMPLETED, None, _facts(result, workspace))
-
-    def _announce(self) -> None:
-        """Say how many calls there may be, and how far the budget can be overshot, before the first one."""
-        options, entry = self.options, self.entry
-        if entry is None:
-            return
-        calls = f"at most {options.most_calls} call{'' if options.most_calls == 1 else 's'} of {entry.name}"
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
-        over = ""
-        if options.max_cost is not None and not entry.can_cap_cost:
-            over = f"; {entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
-        elif options.max_tokens is not None:
-            over = "; tokens are counted when a call has ended, so calls under way may go over"
-        self._warn(f"{calls}; budget: {budget}{over}")
-
-    async def sample(self, run: Run, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> SamplingResult:
-        """Make and judge."""
-        options, grace = self.options, self.settings.grace
-        ground = Ground(workspace, spawner, folder.logs, grace, self.policy)
-        requirements: list[Any] = [
-            CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
-        ]
-        if options.score is not None:
-            requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))
-        strategy = AttemptStrategy(
-            loop_budget=options.repair + 1,
-            concurrency_budget=options.attempts,
-            mode="fastest" if options.mode == "fastest" else "deterministic",
-            compare=options.score is not None or bool(options.refs),
-        )
-        return await sample(
-            self._maker(folder, spawner, workspace),
-            requirements,
-            strategy=strategy,
-            run=DurableRun(run),
-            name=JOB,
-            reserve=self.reserve,
-            lanes=() if self.entry is None else (AGENTS,),
-        )
-
-    def _maker(self, folder: RunFolder, spawner: Spawner, workspace: Workspace) -> Maker:
-        options = self.options
-        if self.entry is None:
-            return GivenMaker(options.refs, workspace, options.protection, folder.id)
-        return AgentMaker(
-            self.entry,
-            options.task,
-            workspace,
-            spawner,
-            options.protection,
-            folder.id,
-            folder.logs,
-            model=options.model or self.settings.model,
-            max_usd=self.reserve.get("usd", self.settings.max_usd),
-            timeout=options.timeout,
-            grace=self.settings.grace,
-            all_tokens=None if options.max_tokens is None else int(options.max_tokens) + 1,
-            resumed=self.resumed,
-            level=self.agent_level,
-        )
 
 
 def _spent(result: SamplingResult) -> str:

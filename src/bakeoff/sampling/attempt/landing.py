@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ class Landed:
     """What was done with an attempt.
 
     Attributes:
-        attempt: its id.
+        attempt: its id; None for a step's result that is no attempt's.
+        step: the workflow's step that made it.
         commit: the commit of bakeoff's repository that was landed.
         changed: the files that were written or deleted.
         branch: the branch, and `made` its commit in the user's repository.
@@ -27,91 +29,145 @@ class Landed:
         merged: whether the files had changed since the run's snapshot.
     """
 
-    attempt: int
+    attempt: int | None
     commit: str
     changed: tuple[Changed, ...] = ()
     branch: str | None = None
     made: str | None = None
     before: str | None = None
     merged: bool = False
+    step: str | None = None
+
+    @property
+    def what(self) -> str:
+        """Its name, for people."""
+        whose = "" if self.step is None else f" of step {self.step}"
+        return f"the result{whose}" if self.attempt is None else f"attempt {self.attempt}{whose}"
 
     @property
     def said(self) -> str:
         """In words."""
         if self.branch is not None:
-            return f"attempt {self.attempt} is on the branch {self.branch} ({str(self.made)[:12]})"
+            return f"{self.what} is on the branch {self.branch} ({str(self.made)[:12]})"
         if not self.changed:
-            return f"attempt {self.attempt}: your files have all of it already"
+            return f"{self.what}: your files have all of it already"
         files = f"{len(self.changed)} file{'' if len(self.changed) == 1 else 's'}"
         merged = ", merged with what you changed since" if self.merged else ""
-        return f"attempt {self.attempt} applied: {files} written{merged}; as it was is kept as {self.before}"
+        return f"{self.what} applied: {files} written{merged}; as it was is kept as {self.before}"
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        names = ("attempt", "commit", "branch", "made", "before", "merged")
+        names = ("attempt", "step", "commit", "branch", "made", "before", "merged")
         return {name: getattr(self, name) for name in names} | {"changed": [change.path for change in self.changed]}
 
 
-def chosen(found: Standing, run: str, number: int | None) -> AttemptView:
-    """The attempt of that id, or the winner.
+def chosen(found: Standing, whose: str, number: int | None) -> AttemptView:
+    """The attempt of that id, or the winner; `whose` says where, for people.
 
     Raises:
         BakeoffError: there is none, or it made nothing.
     """
     if number is None and found.winner is None:
         hint = f"; name one, for example {found.closest}" if found.closest is not None else ""
-        raise BakeoffError(f"run {run} has no winner{hint}")
+        raise BakeoffError(f"{whose} has no winner{hint}")
     view = found.attempts.get(found.winner if number is None else number)  # type: ignore[arg-type]
     if view is None:
         known = ", ".join(map(str, found.attempts)) or "none"
-        raise BakeoffError(f"run {run} has no attempt {number}; there are: {known}")
+        raise BakeoffError(f"{whose} has no attempt {number}; there are: {known}")
     if "judged" not in view.facts:
-        raise BakeoffError(f"attempt {view.id} of run {run} made nothing: {view.error or 'it did not end'}")
+        raise BakeoffError(f"attempt {view.id} of {whose} made nothing: {view.error or 'it did not end'}")
     return view
 
 
-def diff_of(project: Path, found: Standing, view: AttemptView, with_tests: bool) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something that was made and can be shown and landed.
+
+    Attributes:
+        run: the run that made it.
+        status: how it was judged.
+        facts: names its commits.
+        title: a line for a commit message.
+        attempt: its number; None for a step's result that is no attempt's.
+        step: the workflow's step that made it.
+    """
+
+    run: str
+    status: str
+    facts: Mapping[str, Any]
+    title: str
+    attempt: int | None = None
+    step: str | None = None
+
+    @classmethod
+    def of(cls, run: str, found: Standing, view: AttemptView, step: str | None = None) -> Work:
+        """What an attempt made."""
+        return cls(run, view.status, view.facts, title_of(found.options.task), view.id, step)
+
+
+def title_of(task: str) -> str:
+    """A task as one line."""
+    return task.strip().splitlines()[0][:72]
+
+
+def diff_of(project: Path, work: Work, with_tests: bool) -> bytes:
     """Its diff, as `git apply` takes it."""
     _, repository = open_project(project)
-    commit = kept_commit(view.facts, with_tests)
+    commit = kept_commit(work.facts, with_tests)
     return diff(repository, f"{commit}^1", commit)
 
 
-def changed_by(project: Path, found: Standing, view: AttemptView, with_tests: bool) -> tuple[Changed, ...]:
+def changed_by(project: Path, work: Work, with_tests: bool) -> tuple[Changed, ...]:
     """The paths that it changes."""
     _, repository = open_project(project)
-    commit = kept_commit(view.facts, with_tests)
+    commit = kept_commit(work.facts, with_tests)
     return changed_between(repository, f"{commit}^1", commit)
 
 
-def stat_of(project: Path, found: Standing, view: AttemptView, with_tests: bool) -> list[str]:
+def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
     """The same as lines for a person."""
     lines = []
-    for change in changed_by(project, found, view, with_tests):
+    for change in changed_by(project, work, with_tests):
         size = "binary" if change.added is None else f"+{change.added} -{change.deleted}"
         lines.append(f"{change.status} {change.path}  {size}")
     return lines
 
 
-def land(
-    project: Path, run: str, found: Standing, view: AttemptView, name: str | None = None, with_tests: bool = False
-) -> Landed:
-    """Write an attempt's changes into the user's files, or make the branch `name` of them.
+def land(project: Path, work: Work, name: str | None = None, with_tests: bool = False) -> Landed:
+    """Write what was made into the user's files, or make the branch `name` of it.
 
-    Passes on ApplyError: they do not fit, and nothing was changed.
+    Passes on ApplyError: it does not fit, and nothing was changed.
 
     Raises:
         BakeoffError: the work is not there any more.
     """
     theirs, repository = open_project(project)
-    commit = kept_commit(view.facts, with_tests)
+    commit = kept_commit(work.facts, with_tests)
+    landed = Landed(work.attempt, commit, step=work.step)
     try:
         repository.tree_of(commit)
     except GitError:
-        raise BakeoffError(f"attempt {view.id} of run {run} is not in {repository.path} any more") from None
+        raise BakeoffError(f"{landed.what} of run {work.run} is not in {repository.path} any more") from None
     if name is not None:
-        task = found.options.task.strip().splitlines()[0][:72]
-        made = branch(theirs, repository, commit, name, f"{task}\n\nbakeoff run {run}, attempt {view.id}")
-        return Landed(view.id, commit, branch=name, made=made)
+        made = branch(theirs, repository, commit, name, message_of(work, landed))
+        return replace(landed, branch=name, made=made)
     done = apply(theirs, repository, commit)
-    return Landed(view.id, commit, done.changed, before=done.before, merged=done.merged)
+    return replace(landed, changed=done.changed, before=done.before, merged=done.merged)
+
+
+def landed_before(project: Path, work: Work, name: str | None, with_tests: bool = False) -> Landed | None:
+    """That the branch `name` is of this work already, where whoever made it could not say so any more."""
+    if name is None:
+        return None
+    theirs, _ = open_project(project)
+    commit = kept_commit(work.facts, with_tests)
+    landed = Landed(work.attempt, commit, branch=name, step=work.step)
+    asked = ("log", "-1", "--format=%H%n%B", f"refs/heads/{name}", "--")
+    said = theirs.git().run(*asked, statuses=(0, 128)).decode("utf-8", "replace")
+    made, _, message = said.partition("\n")
+    return replace(landed, made=made) if made and message.strip() == message_of(work, landed) else None
+
+
+def message_of(work: Work, landed: Landed) -> str:
+    """The message of the commit that a branch is made of; by it a branch is known to be this work's."""
+    return f"{work.title}\n\nbakeoff run {work.run}, {landed.what}"

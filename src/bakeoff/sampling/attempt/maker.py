@@ -76,6 +76,7 @@ class AgentMaker:
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
+        label: what the names of its results and log files begin with.
     """
 
     entry: Entry
@@ -92,6 +93,7 @@ class AgentMaker:
     all_tokens: int | None = None
     resumed: bool = False
     level: str = "weak"
+    label: str = ""
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -113,7 +115,7 @@ class AgentMaker:
         return list(self.workspace.salvaged)
 
     async def _work(self, slot: Slot, ticket: Ticket) -> Generation:
-        name = f"attempt-{ticket.id}"
+        name = f"{self.label}attempt-{ticket.id}"
         if self.resumed:
             await in_thread(self._put_aside, name)
         entry, box = await boxed(self.entry, slot, self.level)
@@ -121,7 +123,7 @@ class AgentMaker:
             result = await self._ask(entry, box, ticket)
         finally:
             await slot.end_processes()
-        made = await slot.commit(name, f"attempt {ticket.id} by {self.entry.name}, run {self.run}")
+        made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
         usage = _usage(result, self.all_tokens)
@@ -165,7 +167,7 @@ class AgentMaker:
     async def _call(
         self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
     ) -> AgentResult:
-        name = f"attempt-{ticket.id}"
+        name = f"{self.label}attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
         while os.path.exists(f"{log}.out"):

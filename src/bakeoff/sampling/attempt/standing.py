@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bakeoff.engine.history import History
@@ -15,7 +15,8 @@ from bakeoff.sampling.sampler import UNMADE
 
 JOB = "attempt"
 
-_PATH = re.compile(r".*/attempt:(\d+)/(?:(generate)|check:(\d+).*)")
+_INSIDE = r"attempt:(\d+)/(?:(generate)|check:(\d+).*)"
+_PATH = re.compile(f".*/{_INSIDE}")
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class AttemptView:
 
 @dataclass(slots=True)
 class Standing:
-    """A run of attempts.
+    """The attempts of a run, or of a workflow's step.
 
     Attributes:
         options: what was asked for.
@@ -104,15 +105,69 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     options = AttemptOptions.from_json(history.meta["options"])
-    found = Standing(options, {}, status)
-    found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
+    snapshot = history.decisions.get("snapshot") or {}
     ending = history.ending if history.status is status else {}
+    return _read(history, Standing(options, {}, status, snapshot=snapshot.get("commit")), ending, _PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a step's attempts were asked for, as it was decided before the first.
+
+    Attributes:
+        options: what was asked for.
+        snapshot: what they start from.
+        prefix: the path that they stand under.
+        version: what they depend on.
+    """
+
+    options: AttemptOptions
+    snapshot: Mapping[str, Any]
+    prefix: str
+    version: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As the run keeps it."""
+        return {**asdict(self), "options": self.options.to_json(), "snapshot": dict(self.snapshot)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Asked:
+        """What `to_json` gave."""
+        return cls(**{**kept, "options": AttemptOptions.from_json(kept["options"])})
+
+
+def asked_name(path: str, number: int) -> str:
+    """What the decision is called by which the step at `path` begins for the nth time."""
+    return f"{path}#attempts" if number == 1 else f"{path}#attempts.{number}"
+
+
+def asked_of(history: History, path: str) -> Asked | None:
+    """What the attempts of the step at `path` were asked for last; None where it has made none."""
+    found, number = None, 1
+    while (kept := history.decisions.get(asked_name(path, number))) is not None:
+        found, number = kept, number + 1
+    return None if found is None else Asked.from_json(found)
+
+
+def step_standing(history: History, status: RunStatus, path: str) -> Standing | None:
+    """How the attempts of a workflow's step stand; None where it has made none."""
+    asked = asked_of(history, path)
+    if asked is None:
+        return None
+    record = history.records.get(path)
+    ending = (record.facts or {}) if record is not None else {}
+    found = Standing(asked.options, {}, RunStatus.COMPLETED if record else status, snapshot=asked.snapshot["commit"])
+    return _read(history, found, ending, re.compile(f"{re.escape(asked.prefix)}/{_INSIDE}"))
+
+
+def _read(history: History, found: Standing, ending: Mapping[str, Any], inside: re.Pattern[str]) -> Standing:
+    options, status = found.options, found.status
     found.winner, found.closest = ending.get("winner"), ending.get("closest")
     found.reason = ending.get("reason")
     by_tree: dict[str, dict[int, ValidationResult]] = {}
     checks: dict[int, dict[int, Record]] = {}
     for path, record in history.records.items():
-        match = _PATH.fullmatch(path)
+        match = inside.fullmatch(path)
         if match is None:
             continue
         view = _view(found, int(match[1]), options)
@@ -126,7 +181,7 @@ def standing(history: History, status: RunStatus) -> Standing:
         view.verdicts = {rank: _verdict(record) for rank, record in sorted(records.items())}
         by_tree.setdefault(str(view.facts.get("tree")), {}).update(view.verdicts)
     for path, start in history.starts.items():
-        match = _PATH.fullmatch(path)
+        match = inside.fullmatch(path)
         if match is not None:
             view = _view(found, int(match[1]), options)
             if path in history.open and status is RunStatus.RUNNING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from bakeoff.workflow.interpreter import Halt, Place
+from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps import branch, call, fan_out, loop, parallel
 from bakeoff.workflow.steps.leaf import run_leaf
 
-__all__ = ["CONTAINERS", "Container", "run_leaf"]
+__all__ = ["CONTAINERS", "Container", "container_of", "run_leaf"]
 
 Container = Callable[[Place], Awaitable[Halt | None]]
 
@@ -21,4 +22,21 @@ CONTAINERS: dict[str, Container] = {
     "parallel": parallel.run_parallel,
     "workflow": call.run_call,
 }
-"""The step types that hold others."""
+"""The built-in step types that hold others."""
+
+
+def container_of(place: Place) -> Container | None:
+    """How a step that holds others is run; None for a leaf."""
+    step = place.step
+    built_in = CONTAINERS.get(step.type)
+    if built_in is not None or step.type in BUILT_IN:
+        return built_in
+    custom = place.setting.step_types.container(step.type)
+    if custom is None:
+        return None
+
+    async def run(place: Place) -> Halt | None:
+        halt: Halt | None = await custom.run(place.step, place)
+        return halt
+
+    return run

@@ -11,6 +11,7 @@ from bakeoff.engine.events import NodeRetried
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.workflow.interpreter import Halt, Place
 from bakeoff.workflow.scope import digest
+from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import lanes_of, retry_of
 from bakeoff.workflow.steps.shell import environment_given, working_directory
 
@@ -27,7 +28,8 @@ async def run_container(place: Place, container: Callable[[Place], Awaitable[Hal
         return None
     _inherit(place)
     before = place.scope.chain
-    delays = retry_of(step.retry).delays(run.random)
+    own = getattr(place.setting.step_types.custom(step.type), "retries", False) if step.type not in BUILT_IN else False
+    delays = retry_of(None if own else step.retry).delays(run.random)
     attempt = 1
     while True:
         place.scope.chain = digest("independent") if step.independent else before

@@ -46,13 +46,22 @@ async def run_leaf(place: Place) -> Halt | None:
 
 
 async def _do(place: Place) -> Record:
-    step = place.step
+    if place.step.workspace is not None:
+        from bakeoff.workflow.steps.in_slot import in_slot
+
+        return await in_slot(place)
     leaf = prepare(place)
+    return await do_leaf(place, leaf, place.key(leaf.input))
+
+
+async def do_leaf(place: Place, leaf: Leaf, key: str) -> Record:
+    """Do a leaf's work as the node that stands here; what its lanes, retries and budget mean is the engine's."""
+    step = place.step
     return await place.run.leaf(
         place.path,
         step.type,
         leaf.work,
-        key=place.key(leaf.input),
+        key=key,
         lanes=None if leaf.lanes is None else (*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,

@@ -1,0 +1,163 @@
+"""The attempts at one task: what makes them, what judges them, and what one call of the agent may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.agent.entry import Entry
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.process import Processes
+from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.engine.run import Run
+from bakeoff.judge.command import CommandRequirement
+from bakeoff.judge.ground import Ground
+from bakeoff.judge.score import ScoreRequirement
+from bakeoff.sampling.action import Maker
+from bakeoff.sampling.attempt.given import GivenMaker
+from bakeoff.sampling.attempt.maker import AgentMaker
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.standing import JOB
+from bakeoff.sampling.attempt.strategy import AttemptStrategy
+from bakeoff.sampling.result import SamplingResult
+from bakeoff.sampling.sample import sample
+from bakeoff.settings import Settings
+from bakeoff.workspace.sandbox.policy import check_policy
+from bakeoff.workspace.workspace import Workspace
+
+AGENTS = "agents"
+"""The lane that every call of an agent holds."""
+
+
+def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None) -> dict[str, float]:
+    """What one call of the agent may use of the budget that the options set, as far as it can be said before.
+
+    Raises:
+        BakeoffError: what this agent uses cannot be known.
+    """
+    if entry is None:
+        return {}
+    reserve = {"calls": 1.0}
+    if options.max_tokens is not None:
+        if not entry.reports_usage:
+            raise BakeoffError(f"a ceiling on tokens: {entry.name} does not report how many it used; set one on calls")
+        reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
+    if options.max_cost is not None:
+        if not entry.reports_cost:
+            raise BakeoffError(
+                f"a ceiling on money: {entry.name} does not report what it costs; set one on tokens or calls"
+            )
+        reserve["usd"] = min(settings.max_usd or options.max_cost / options.attempts, options.max_cost)
+    return reserve
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The attempts at one task, ready to be made in a run.
+
+    Attributes:
+        options: what was asked for.
+        entry: the agent; None where commits and patches are judged that exist.
+        reserve: what one call may use at most, by kind.
+        prefix: the path that their nodes stand under, where a run holds more than these.
+        version: what results depend on besides, where the same run holds others.
+        label: what the names of results and log files begin with.
+        lanes: lanes that every leaf holds besides.
+        retry: which failures of a call or a check are tried again.
+        budget: whether the options' ceilings hold for these attempts alone, and not for the whole run.
+        all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+    """
+
+    options: AttemptOptions
+    settings: Settings
+    entry: Entry | None
+    reserve: dict[str, float]
+    prefix: str | None = None
+    version: str = ""
+    label: str = ""
+    lanes: tuple[str, ...] = ()
+    retry: Retry = ONCE
+    budget: bool = False
+    all_tokens: int | None = None
+
+    def announcement(self) -> str:
+        """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
+        options, entry = self.options, self.entry
+        assert entry is not None
+        calls = f"at most {options.most_calls} call{'' if options.most_calls == 1 else 's'} of {entry.name}"
+        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
+        over = ""
+        if options.max_cost is not None and not entry.can_cap_cost:
+            over = f"; {entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
+        elif options.max_tokens is not None:
+            over = "; tokens are counted when a call has ended, so calls under way may go over"
+        return f"{calls}; budget: {budget}{over}"
+
+    async def make(
+        self, run: Run, workspace: Workspace, processes: Processes, *, resumed: bool = False
+    ) -> SamplingResult:
+        """Make and judge them.
+
+        Args:
+            run: where they are nodes.
+            workspace: where they work.
+            processes: runs agents and checks.
+            resumed: an earlier session may have left results that no record names.
+
+        Passes on SamplingError: an error that no attempt can avoid.
+        """
+        options, logs = self.options, run.root / "logs"
+        policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
+        ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label)
+        requirements: list[Any] = [
+            CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
+        ]
+        if options.score is not None:
+            requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))
+        for requirement in requirements:
+            requirement.lanes = (*requirement.lanes, *self.lanes)
+        strategy = AttemptStrategy(
+            loop_budget=options.repair + 1,
+            concurrency_budget=options.attempts,
+            mode="fastest" if options.mode == "fastest" else "deterministic",
+            compare=options.score is not None or bool(options.refs),
+        )
+        return await sample(
+            self._maker(run, workspace, processes, resumed),
+            requirements,
+            strategy=strategy,
+            run=DurableRun(run),
+            name=JOB,
+            prefix=self.prefix,
+            version=self.version,
+            reserve=self.reserve,
+            budget=options.ceilings if self.budget else None,
+            retry=self.retry,
+            lanes=self.lanes if self.entry is None else (AGENTS, *self.lanes),
+        )
+
+    def _maker(self, run: Run, workspace: Workspace, processes: Processes, resumed: bool) -> Maker:
+        options, settings, run_id = self.options, self.settings, run.root.name
+        if self.entry is None:
+            return GivenMaker(options.refs, workspace, options.protection, run_id)
+        all_tokens = self.all_tokens
+        if options.max_tokens is not None:
+            all_tokens = max(all_tokens or 0, int(options.max_tokens) + 1)
+        return AgentMaker(
+            self.entry,
+            options.task,
+            workspace,
+            processes,
+            options.protection,
+            run_id,
+            run.root / "logs",
+            model=options.model or settings.model,
+            max_usd=self.reserve.get("usd", settings.max_usd),
+            timeout=options.timeout,
+            grace=settings.grace,
+            all_tokens=all_tokens,
+            resumed=resumed,
+            level=options.agent_sandbox or settings.agent_sandbox,
+            label=self.label,
+        )

@@ -1,0 +1,318 @@
+"""`attempt`: coding agents try a task in slots of their own, commands judge what they made, the best is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bakeoff.agent.entry import Entry
+from bakeoff.agent.override import find_executable
+from bakeoff.agent.registry import find_entry
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.standing import Asked, asked_name
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.models import Amount, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.scope import digest
+from bakeoff.workflow.steps.agent import reservation
+from bakeoff.workflow.steps.holding import (
+    Beginning,
+    RefusedError,
+    amount,
+    count,
+    ended,
+    refuse_spent,
+    retry_for,
+    text,
+    texts,
+    verdicts_of,
+)
+from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
+from bakeoff.workflow.steps.landing import land_winner
+from bakeoff.workflow.steps.shell import step_environment
+from bakeoff.workflow.values import as_text
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace
+
+Commands = Annotated[str | list[str], ShellText()]
+Globs = Annotated[str | list[str], Interpolated()]
+
+
+class Attempt(StepModel):
+    """Has a coding agent attempt a task several times, each in a place of its own, and keeps what passes the checks."""
+
+    agent_key: ClassVar[str | None] = "agent"
+
+    task: Text = Field(description="What the agent is to do.", min_length=1)
+    agent: Text | None = Field(None, description="Which agent; the workflow's own if left out.")
+    model: Text | None = Field(None, description="The agent's model; its own default if left out.")
+    attempts: Count = Field(1, description="Independent attempts.")
+    repair: Whole = Field(0, description="Repairs of each that fails.")
+    concurrency_budget: Count = Field(1, description="The same as `attempts`.")
+    loop_budget: Count = Field(
+        1, description="Rounds of each lane: an attempt and its repairs, so one more than `repair`."
+    )
+    check: Commands | None = Field(None, description="Commands that must end with exit status 0.")
+    score: Annotated[str | None, ShellText()] = Field(
+        None, description="A command that prints a number, the last one counts: the highest wins."
+    )
+    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
+    may_edit: Globs | None = Field(None, description="Tests or test configuration that attempts may change.")
+    protect: Globs | None = Field(None, description="Further files that attempts may not change.")
+    max_cost: Amount = Field(None, description="Ceiling on the money of these attempts, in US dollars.")
+    max_tokens: Amount = Field(None, description="Ceiling on their tokens.")
+    max_calls: Amount = Field(None, description="Ceiling on calls of the agent.")
+    agent_timeout: Positive | None = Field(None, description="Seconds for one call of the agent.")
+    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
+    mode: Literal["deterministic", "fastest"] = Field(
+        "deterministic", description="The first attempt that passes, or whichever passes first."
+    )
+    apply: Annotated[bool | str | None, Interpolated()] = Field(
+        None, description="true: write the winner's changes into the files; a text: make a branch of that name."
+    )
+    with_tests: bool = Field(False, description="Apply the winner with its own changes to tests.")
+
+    @property
+    def most_calls(self) -> int | None:
+        """Calls of the agent at most; None where expressions say how many attempts there are."""
+        counts = (self.attempts, self.concurrency_budget, self.repair, self.loop_budget)
+        if any(isinstance(count, str) for count in counts):
+            return None
+        return int(max(self.attempts, self.concurrency_budget) * max(self.repair + 1, self.loop_budget))
+
+
+@dataclass(frozen=True, slots=True)
+class _WithEnvironment:
+    """Processes that have a step's variables, below their own."""
+
+    processes: Processes
+    env: Mapping[str, str | None]
+
+    async def run(self, command: Command) -> Finished:
+        return await self.processes.run(replace(command, env={**self.env, **command.env}))
+
+
+class AttemptStep:
+    """The step type. Its calls and checks are leaves below it; it holds no place while they wait for theirs."""
+
+    name = "attempt"
+    model = Attempt
+    untrusted = True
+    container = True
+    retries = True
+
+    def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+        """What is wrong with a step besides its fields."""
+        if raw.get("check") in (None, "", []) and not raw.get("score"):
+            yield None, "there is nothing to judge by: give `check`, as in `check: pytest -q`"
+        for name, other in (("concurrency_budget", "attempts"), ("loop_budget", "repair")):
+            if name in raw and other in raw:
+                yield name, f"`{name}` and `{other}` say the same; take one out"
+        if raw.get("cwd") is not None:
+            yield "cwd", "`cwd` has no effect here: agents and checks start at the top of their work tree"
+        if raw.get("with_tests") and raw.get("apply") in (None, False):
+            yield "with_tests", "`with_tests` means nothing without `apply`"
+
+    async def run(self, step: Attempt, place: Place) -> Halt | None:
+        """Make the attempts, unless the step has ended already."""
+        record = await place.run.kept(place.path) or await _Step(place).carry_out()
+        place.scope.follow(record.key)
+        place.add(record)
+        return halted_by(place, record)
+
+    def key_now(self, place: Place) -> str:
+        """The step's key, were it to begin now. It blocks.
+
+        Passes on ExpressionError and RefusedError: a field cannot be used.
+        """
+        options = options_of(place)
+        return _key(place, options, tree_now(place.setting, options.base))
+
+
+def options_of(place: Place) -> AttemptOptions:
+    """What a step asks for, evaluated.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+
+    Raises:
+        RefusedError: a value cannot be used.
+    """
+    given: dict[str, Any] = {
+        "task": as_text(place.value("task")),
+        "agent": text(place, "agent") or place.setting.defaults.get("integration"),
+        "model": text(place, "model") or place.setting.defaults.get("model"),
+        "attempts": max(count(place, "attempts"), count(place, "concurrency_budget")),
+        "repair": max(count(place, "repair", 0), count(place, "loop_budget") - 1),
+        "checks": texts(place, "check"),
+        "score": text(place, "score"),
+        "base": text(place, "base"),
+        "may_edit": texts(place, "may_edit"),
+        "protect": texts(place, "protect"),
+        "max_cost": amount(place, "max_cost"),
+        "max_tokens": amount(place, "max_tokens"),
+        "max_calls": amount(place, "max_calls"),
+        "timeout": place.step.agent_timeout,
+        "check_timeout": place.step.check_timeout,
+        "mode": place.step.mode,
+    }
+    try:
+        return AttemptOptions(**given)
+    except BakeoffError as failure:
+        raise RefusedError(str(failure)) from failure
+
+
+_CEILINGS = ("max_cost", "max_tokens", "max_calls")
+
+
+def _meaning(options: AttemptOptions) -> dict[str, Any]:
+    """What the step's result depends on."""
+    return {name: value for name, value in options.to_json().items() if name not in _CEILINGS}
+
+
+def _key(place: Place, options: AttemptOptions, tree: str) -> str:
+    return place.key(_meaning(options), place.step.apply, {"tree": tree})
+
+
+class _Step:
+    """One beginning of one step."""
+
+    def __init__(self, place: Place) -> None:
+        self.place, self.run = place, place.run
+        self.begun = Beginning.of(place)
+
+    async def carry_out(self) -> Record:
+        """The step's record, committed.
+
+        Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
+        """
+        place, begun = self.place, self.begun
+        try:
+            kept = self._kept(begun.number)
+            options = options_of(place) if kept is None else kept.options
+            snapshot = None if kept is None else Snapshot(**{**kept.snapshot, "left_out": ()})
+            async with (await workspaces(place.setting)).using(options.base, snapshot) as workspace:
+                asked = await self._decide(options, workspace)
+                begun.key = _key(place, asked.options, workspace.snapshot.tree)
+                adopted = await self.run.kept(place.path, begun.key)
+                if adopted is not None:
+                    return adopted
+                outcome = await self._attempts(asked, workspace)
+        except (RefusedError, WorkspaceError) as failure:
+            kind = failure.kind if isinstance(failure, RefusedError) else "workspace"
+            outcome = Outcome(Status.FAILED, {}, str(failure), kind)
+        return await begun.end(outcome)
+
+    # What was asked for is decided once, so that a resumed run goes on with the same attempts.
+
+    def _kept(self, number: int) -> Asked | None:
+        kept = self.run.history.decisions.get(asked_name(self.place.path, number))
+        return None if kept is None else Asked.from_json(kept)
+
+    async def _decide(self, options: AttemptOptions, workspace: Workspace) -> Asked:
+        """What is asked for; attempts that are there stay when more are asked for."""
+        number = self.begun.number
+        meaning = {name: value for name, value in _meaning(options).items() if name not in ("attempts", "mode")}
+        version = digest("attempt", meaning, workspace.snapshot.tree)
+        before = next((kept for kept in map(self._kept, range(number - 1, 0, -1)) if kept is not None), None)
+        prefix = self.begun.prefix(version, None if before is None else before.to_json())
+        snapshot = {**asdict(workspace.snapshot), "left_out": []}
+        asked = Asked(options, snapshot, prefix, version)
+        return Asked.from_json(await self.run.decide(asked_name(self.place.path, number), asked.to_json))
+
+    async def _attempts(self, asked: Asked, workspace: Workspace) -> Outcome:
+        place, run, options = self.place, self.run, asked.options
+        setting = place.setting
+        entry, reserve = _agent(place, options)
+        tokens = run.budget.ceilings.get("tokens")
+        attempts = Attempts(
+            options,
+            setting.settings,
+            entry,
+            reserve,
+            prefix=asked.prefix,
+            version=asked.version,
+            label=self.begun.label(asked.prefix),
+            lanes=(SLOTS, *setting.lanes),
+            retry=retry_for(place),
+            budget=True,
+            all_tokens=None if tokens is None else int(tokens) + 1,
+        )
+        setting.announce()
+        if place.step.most_calls is None and place.step.position not in setting.said:
+            setting.said.add(place.step.position)
+            setting.warn(f"step {place.path}: {attempts.announcement()}")
+        processes = _WithEnvironment(setting.processes, step_environment(place))
+        try:
+            result = await attempts.make(run, workspace, processes, resumed=True)
+        except SamplingError as failure:
+            return ended(failure.result, _output(failure.result, asked), _given(options), failure)
+        if result.reason is Reason.CAP and not result.success:
+            refuse_spent(place, reserve)
+        outcome = ended(result, _output(result, asked), _given(options))
+        if result.success:
+            await land_winner(place, asked, outcome)
+        return outcome
+
+
+def _given(options: AttemptOptions) -> dict[str, Any]:
+    """What a step was given, for people."""
+    return {"task": options.task, "agent": options.agent, "checks": list(options.checks), "score": options.score}
+
+
+def _agent(place: Place, options: AttemptOptions) -> tuple[Entry, dict[str, float]]:
+    """The agent, and what one call of it may use of the budgets.
+
+    Raises:
+        RefusedError: there is none of that name, or what it uses cannot be known.
+    """
+    setting = place.setting
+    try:
+        entry = find_entry(options.agent, setting.settings)
+        find_executable(entry, setting.project, entry.env)
+        return entry, {**reservation(entry, setting), **reserve_for(options, setting.settings, entry)}
+    except BakeoffError as failure:
+        raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure
+
+
+def _output(result: SamplingResult, asked: Asked) -> dict[str, Any]:
+    """What later steps may use: of the winner, or of the best failure, all there is; of the others how they ended."""
+    best = result.winner
+    output: dict[str, Any] = {
+        "snapshot": asked.snapshot["commit"],
+        "attempts": [
+            {
+                "id": attempt.id,
+                "lane": attempt.lane,
+                "round": attempt.round,
+                "status": attempt.status,
+                "score": attempt.score,
+                "error": None if attempt.error is None else str(attempt.error),
+                "commit": attempt.receipt.get("judged"),
+            }
+            for attempt in result.attempts
+        ],
+    }
+    if best is None:
+        return output
+    facts = best.receipt
+    return output | {
+        "commit": facts.get("judged"),
+        "whole": facts.get("commit"),
+        "ref": facts.get("ref"),
+        "tree": facts.get("tree"),
+        "diff": facts.get("diff"),
+        "tests_changed": facts.get("tests_changed", []),
+        "score": best.score,
+        "text": facts.get("text", ""),
+        "session_id": facts.get("session_id"),
+        "agent": facts.get("agent"),
+        "verdicts": verdicts_of(result),
+    }

@@ -1,0 +1,203 @@
+"""What the steps whose attempts are nodes below them have in common: fields, beginnings, the record at the end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.steps.leaf import retry_of
+from bakeoff.workflow.steps.shell import log_prefix
+from bakeoff.workflow.values import as_text, number
+
+
+class RefusedError(BakeoffError):
+    """A step cannot be begun as it is; `kind` is that of the step's failure."""
+
+    def __init__(self, message: str, kind: str = "error") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def text(place: Place, name: str) -> str | None:
+    """A field's text; None where it is left out or empty. Passes on ExpressionError: it cannot be evaluated."""
+    return None if getattr(place.step, name) is None else as_text(place.value(name)) or None
+
+
+def texts(place: Place, name: str) -> tuple[str, ...]:
+    """The texts of a field that is one text or a list, without empty ones; as `text`."""
+    written = getattr(place.step, name)
+    values = place.values(name).values() if isinstance(written, list) else [place.value(name)]
+    return tuple(found for value in values if (found := as_text(value)).strip())
+
+
+def amount(place: Place, name: str, *, whole: bool = False) -> Any:
+    """A field's number; None where it is left out.
+
+    Passes on ExpressionError: it cannot be evaluated.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    try:
+        return number(place.value(name), whole=whole)
+    except ValueError as failure:
+        raise RefusedError(f"`{name}`: {failure}") from None
+
+
+def count(place: Place, name: str, least: int = 1) -> int:
+    """A field's whole number, `least` where it is left out.
+
+    Passes on ExpressionError: it cannot be evaluated.
+
+    Raises:
+        RefusedError: it is none, or less than that.
+    """
+    found = amount(place, name, whole=True)
+    if found is None:
+        return least
+    if found < least:
+        raise RefusedError(f"`{name}` must be at least {least}, not {found}")
+    return int(found)
+
+
+@dataclass(slots=True)
+class Beginning:
+    """One beginning of a step: the first, or another after it had ended without success.
+
+    Attributes:
+        place: the step.
+        number: which, from 1.
+        started_at: when, by the wall clock.
+        key: of the step, as far as it is known.
+    """
+
+    place: Place
+    number: int
+    started_at: float
+    key: str
+
+    @classmethod
+    def of(cls, place: Place) -> Beginning:
+        """The step's next beginning, or the one that was interrupted; announced."""
+        ended = place.run.history.records.get(place.path)
+        return cls(place, 1 if ended is None else ended.attempts + 1, place.started(), place.key())
+
+    def prefix(self, version: str, before: Mapping[str, Any] | None) -> str:
+        """The path for attempts of this version; they are not made again only because the step is begun again.
+
+        Args:
+            version: what the attempts depend on.
+            before: what was decided at the beginning before: `prefix` and `version`.
+        """
+        if before is not None and before["version"] == version:
+            return str(before["prefix"])
+        path = self.place.path
+        return path if self.number == 1 else f"{path}/again:{self.number}"
+
+    def label(self, prefix: str) -> str:
+        """What names of files and results begin with; no path of a step reads so."""
+        name = os.path.basename(log_prefix(self.place))
+        again = prefix.removeprefix(self.place.path).rpartition(":")[2]
+        return f"{name}:{again}:" if again else f"{name}:"
+
+    async def end(self, outcome: Outcome) -> Record:
+        """Commit the step's record."""
+        place, run = self.place, self.place.run
+        record = Record(
+            place.path,
+            place.step.type,
+            outcome.status,
+            outcome.output,
+            outcome.error,
+            outcome.kind,
+            outcome.input,
+            facts=outcome.facts,
+            key=self.key,
+            started_at=self.started_at,
+            ended_at=max(self.started_at, run.clock.wall()),
+            attempts=self.number,
+            absorbed=place.step.continue_on_error and outcome.status is Status.FAILED,
+        )
+        return await run.commit(record)
+
+
+def retry_for(place: Place) -> Retry:
+    """The policy for calls and checks below the step; the kinds by the names that they have in sampling."""
+    if place.step.retry is None:
+        return ONCE
+    wanted = retry_of(place.step.retry)
+    names = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
+    return replace(wanted, on=tuple(names.get(kind, kind) for kind in wanted.on))
+
+
+def refuse_spent(place: Place, reserve: Mapping[str, float]) -> None:
+    """Say so where it is the run's budget that is spent, and not the step's own.
+
+    Raises:
+        BudgetSpentError: it is.
+    """
+    budget = place.run.budget
+    for kind in reserve.keys() & budget.ceilings.keys():
+        if reserve[kind] > budget.left(kind) + 1e-9:
+            raise BudgetSpentError(
+                f"the budget is spent: {reserve[kind]:g} {kind} asked for by step {place.path}, "
+                f"{budget.left(kind):g} of {budget.ceilings[kind]:g} left"
+            )
+
+
+def ended(
+    result: SamplingResult, output: Mapping[str, Any], given: Mapping[str, Any], failure: SamplingError | None = None
+) -> Outcome:
+    """How sampling ended, as a step's outcome; without success it is a failure that says what was closest, and why."""
+    best = result.winner
+    facts: dict[str, Any] = {"winner": None, "closest": None, "reason": result.reason.value}
+    if best is not None:
+        facts["winner" if result.success else "closest"] = best.id
+    used = result.usage
+    usage = {name: getattr(used, name) for name in ("calls", "input_tokens", "output_tokens", "usd", "unknown")}
+    outcome = Outcome(output={**output, **facts, "usage": usage}, input=given, facts=facts)
+    if not result.success:
+        outcome.status = Status.FAILED
+        outcome.error, outcome.kind = (str(failure), failure.kind) if failure is not None else _why(result)
+    return outcome
+
+
+def _why(result: SamplingResult) -> tuple[str, str]:
+    """Why nothing passed, in words and as a kind."""
+    count, best = len(result.attempts), result.winner
+    said = f"none of {count} attempts passed" if count != 1 else "the attempt did not pass"
+    if result.reason is Reason.CAP:
+        spent = [error.message for error in result.errors.values() if error.kind == "budget"]
+        said = f"{spent[-1] if spent else 'the budget is spent'}; {said}"
+    if best is not None:
+        verdicts = result.result_validations
+        said += f"; closest is attempt {best.id}, which meets {best.met} of {len(verdicts)}"
+        failed = [f"`{one.description}`: {_first_line(verdict)}" for one, verdict in verdicts if not verdict.result]
+        said = "; ".join([said, *failed[:1]])
+    else:
+        said = "; ".join([said, *(f"attempt {number}: {error}" for number, error in list(result.errors.items())[:3])])
+    kinds = {error.kind for error in result.errors.values()}
+    if result.reason is Reason.CAP:
+        return said, "budget"
+    return said, kinds.pop() if best is None and len(kinds) == 1 else "no-winner"
+
+
+def _first_line(verdict: Any) -> str:
+    said = str(verdict.reason or verdict.error or verdict.verdict).strip()
+    return said.partition("\n")[0] or verdict.verdict
+
+
+def verdicts_of(result: SamplingResult) -> list[dict[str, Any]]:
+    """The verdicts on the chosen attempt."""
+    return [
+        {"check": str(requirement.description), "verdict": verdict.verdict, "reason": verdict.reason,
+         "score": verdict.score, "error": verdict.error, "receipt": verdict.receipt}
+        for requirement, verdict in result.result_validations
+    ]  # fmt: skip

@@ -1,0 +1,167 @@
+"""`workspace: slot`: a step works in a slot of its own, and what it made there is kept as a commit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.lanes import LEAVES
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.workflow.expressions import compile_template
+from bakeoff.workflow.interpreter import WORKSPACES, Place, Setting
+from bakeoff.workflow.step_models import BUILT_IN
+from bakeoff.workflow.steps.leaf import Leaf, do_leaf, prepare
+from bakeoff.workflow.steps.shell import working_directory
+from bakeoff.workflow.values import as_text
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.results import Result
+from bakeoff.workspace.running import InSlot
+from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.workspace import Workspace, snapshot_now
+
+SLOTS = "slots"
+"""The lane of everything that works in a slot."""
+
+MOST_FILES = 1000
+"""Paths of a result that its step's output names."""
+
+
+async def workspaces(setting: Setting) -> Workspaces:
+    """The workspaces of the run, which says in its journal that it has some: they keep results for it.
+
+    Passes on JournalError: the journal cannot be written.
+    """
+    assert setting.places is not None, "nothing is run here"
+    # One leaf holds one slot at most, and a place in the lane of leaves before it: so nobody waits for a slot.
+    most = setting.run.lanes.sizes[LEAVES]
+    made: Workspaces | None = setting.shared.get("workspaces")
+    if made is None:
+        made = setting.shared["workspaces"] = Workspaces(
+            setting.places,
+            Path(setting.project),
+            setting.settings,
+            setting.run.root.name,
+            most,
+            setting.processes,
+            setting.warn,
+        )
+        await setting.run.decide(WORKSPACES, lambda: True)
+    return made
+
+
+def base_of(place: Place) -> str | None:
+    """The commit that a step's slot starts from; None for the files as they are.
+
+    Passes on ExpressionError: it cannot be evaluated.
+    """
+    return as_text(compile_template(place.step.workspace.base).evaluate(place.scope)) or None
+
+
+def key_in_slot(place: Place, leaf: Leaf, tree: str) -> str:
+    """The key of a step that works in a slot: what it starts from is part of what it is."""
+    return place.key(leaf.input, {"tree": tree})
+
+
+def tree_now(setting: Setting, base: str | None) -> str:
+    """The tree that a slot would start from now; taken once in a session of explaining. It blocks."""
+    trees: dict[str | None, str] = setting.shared.setdefault("trees", {})
+    if base not in trees:
+        trees[base] = snapshot_now(Path(setting.project), setting.settings, base).tree
+    return trees[base]
+
+
+async def in_slot(place: Place) -> Record:
+    """Run a leaf step in a slot; without one it fails, with the kind `workspace`.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
+    leaf = prepare(place)
+    lanes = None if leaf.lanes is None else (*leaf.lanes, SLOTS)
+    failed: WorkspaceError | None = None
+    try:
+        async with (await workspaces(place.setting)).using(base_of(place)) as workspace:
+            work = _Work(place, workspace)
+            leaf = replace(leaf, work=work, lanes=lanes)
+            return await do_leaf(place, leaf, key_in_slot(place, leaf, workspace.snapshot.tree))
+    except WorkspaceError as failure:
+        failed = failure
+    said = str(failed)
+
+    async def refused(_: int) -> Outcome:
+        return Outcome(Status.FAILED, error=said, kind="workspace", input=leaf.input)
+
+    return await do_leaf(place, replace(leaf, work=refused, reserve={}), place.key(leaf.input))
+
+
+class _Work:
+    """The work of a step in a slot."""
+
+    def __init__(self, place: Place, workspace: Workspace) -> None:
+        self.place, self.workspace = place, workspace
+
+    async def __call__(self, attempt: int) -> Outcome:
+        """Do it in a fresh slot, and keep what it made however it ended."""
+        try:
+            async with self.workspace.lease() as slot:
+                return await self._work(slot, attempt)
+        except WorkspaceError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind=getattr(failure, "kind", "workspace"))
+
+    async def _work(self, slot: Slot, attempt: int) -> Outcome:
+        place = replace(self.place, setting=self._moved(slot))
+        top = place.setting.project
+        folder = working_directory(place)
+        if not _is_inside(folder, self._top(slot)):
+            error = (
+                f"`cwd` {folder} lies outside of the project, where the step's slot shows nothing; take one in {top}"
+            )
+            return Outcome(Status.FAILED, error=error, kind="workspace")
+        try:
+            outcome = await prepare(place).work(attempt)
+        finally:
+            await slot.end_processes()
+        name = place.path if attempt == 1 else f"{place.path}:{attempt}"
+        made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
+        outcome.output = {**outcome.output, "result": shown(made)}
+        outcome.facts = {**(outcome.facts or {}), "result": made.ref, "slot": {"id": slot.id, "kind": slot.kind}}
+        return outcome
+
+    def _top(self, slot: Slot) -> str:
+        """The slot's top as the step sees it: code in this process sees it from outside."""
+        return slot.path if self.place.step.type in BUILT_IN else str(slot.outside)
+
+    def _moved(self, slot: Slot) -> Setting:
+        """The setting with the slot in the place of the project."""
+        setting, top = self.place.setting, self._top(slot)
+        root = os.path.realpath(self.workspace.base.project.root)
+
+        def moved(path: str) -> str:
+            real = os.path.realpath(path)
+            return os.path.normpath(os.path.join(top, os.path.relpath(real, root))) if _is_inside(real, root) else path
+
+        return replace(
+            setting,
+            project=moved(setting.project),
+            cwd=None if setting.cwd is None else moved(setting.cwd),
+            processes=InSlot(slot, setting.processes),
+        )
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.normpath(path) == folder or os.path.normpath(path).startswith(f"{folder}/")
+
+
+def shown(made: Result) -> dict[str, Any]:
+    """A result as a step's output has it."""
+    return {
+        "commit": made.commit,
+        "tree": made.tree,
+        "ref": made.ref,
+        "base": made.base,
+        "changed": bool(made.changed),
+        "files": [asdict(change) for change in made.changed[:MOST_FILES]],
+        "left_out": [f"{path.path}: {path.reason}" for path in made.refused],
+    }

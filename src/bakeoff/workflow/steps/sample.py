@@ -1,0 +1,357 @@
+"""`sample`: a model is asked several times, every answer is judged, the best is kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.record import Outcome, Record, Status, kept
+from bakeoff.engine.retry import ONCE
+from bakeoff.judge.calling import most_tokens
+from bakeoff.model.protocol import Message, Model, Request
+from bakeoff.model.registry import UnknownModelError, model_for
+from bakeoff.model.retrying import RETRY
+from bakeoff.sampling.best_of_n import BestOfNStrategy
+from bakeoff.sampling.escalation import EscalationStrategy
+from bakeoff.sampling.rejection import RejectionSamplingStrategy
+from bakeoff.sampling.repair import MultiTurnStrategy, RepairTemplateStrategy
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.sampling.sample import sample
+from bakeoff.sampling.strategy import SamplingStrategy
+from bakeoff.sampling.vote import MajorityVotingStrategy
+from bakeoff.workflow.expressions import compile_template
+from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.models import (
+    StepModel,
+)
+from bakeoff.workflow.scope import digest
+from bakeoff.workflow.steps.holding import (
+    Beginning,
+    RefusedError,
+    amount,
+    count,
+    ended,
+    refuse_spent,
+    retry_for,
+    text,
+    verdicts_of,
+)
+from bakeoff.workflow.steps.sample_fields import Sample
+from bakeoff.workflow.steps.shell import step_environment, working_directory
+from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement
+from bakeoff.workflow.values import as_text, number, plain
+
+MOST_TEXT = 2000
+"""Characters of each attempt's text that the step's output repeats."""
+
+
+class SampleStep:
+    """The step type. Its generations and checks are leaves below it; it holds no place while they wait for theirs."""
+
+    name = "sample"
+    model = Sample
+    untrusted = True
+    container = True
+    retries = True
+
+    def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+        """What is wrong with a step besides its fields."""
+        if (raw.get("prompt") is None) == (raw.get("action") is None):
+            yield None, "a sample step has a `prompt` or an `action`, one of them"
+        escalates = raw.get("strategy") == "escalation"
+        if escalates != (raw.get("slow") is not None):
+            yield "strategy" if escalates else "slow", "`slow` names the model that `strategy: escalation` asks last"
+        if escalates and raw.get("action") is not None:
+            yield "action", "`strategy: escalation` asks models, so it takes a `prompt`"
+        requirements = raw.get("requirements")
+        for place, given in enumerate(requirements if isinstance(requirements, list) else ()):
+            if not isinstance(given, dict):
+                continue
+            kinds = [kind for kind in KINDS if given.get(kind) is not None]
+            if len(kinds) != 1:
+                said = f"has {' and '.join(f'`{kind}`' for kind in kinds)}" if kinds else "has none"
+                yield ("requirements", place), f"a requirement has one of {', '.join(KINDS)}; this one {said}"
+
+    async def run(self, step: Sample, place: Place) -> Halt | None:
+        """Sample, unless the step has ended already."""
+        record = await place.run.kept(place.path) or await _carry_out(place)
+        place.scope.follow(record.key)
+        place.add(record)
+        return halted_by(place, record)
+
+    def key_now(self, place: Place) -> str:
+        """The step's key, were it to begin now.
+
+        Passes on ExpressionError and RefusedError: a field cannot be used.
+        """
+        return place.key(_meaning(_evaluated(place)))
+
+
+_HOW_MUCH = ("budget", "reserve")
+_UNCHAINED = frozenset({"rejection", "best-of-n", "majority"})
+
+
+def _meaning(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the step's result depends on."""
+    return {name: value for name, value in given.items() if name not in _HOW_MUCH}
+
+
+def _version(given: Mapping[str, Any]) -> str:
+    """What a generation depends on: those that are there stay when only their number or their judging changes."""
+    leave = {"concurrency_budget", "mode", "check_timeout"}
+    if given["strategy"] in _UNCHAINED:
+        leave |= {
+            "loop_budget",
+            "requirements",
+            "judge",
+            "score",
+            "good_enough",
+            "similarity",
+            "threshold",
+            "min_votes",
+        }
+    return digest("sample", {name: value for name, value in _meaning(given).items() if name not in leave})
+
+
+def _evaluated(place: Place) -> dict[str, Any]:
+    """What a step asks for, as JSON.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+
+    Raises:
+        RefusedError: a value cannot be used.
+    """
+    step, defaults = place.step, place.setting.defaults
+    own = [name for name in Sample.model_fields if name not in StepModel.model_fields]
+    given = {name: _deep(place, getattr(step, name)) for name in own}
+    given["max_tokens"] = amount(place, "max_tokens", whole=True)
+    for name in ("loop_budget", "concurrency_budget"):
+        given[name] = count(place, name)
+    for name in ("prompt", "system", "model", "judge", "slow", "score"):
+        given[name] = text(place, name)
+    for name in _HOW_MUCH:
+        given[name] = _amounts(name, given[name])
+    if step.action is None:
+        given["model"] = given["model"] or defaults.get("model") or place.setting.settings.model
+        if given["model"] is None:
+            raise RefusedError("no model is named: give the step or the workflow a `model`, or set it in the settings")
+    return given
+
+
+def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:
+    """Amounts by kind, without those that are left out.
+
+    Raises:
+        RefusedError: one is no number.
+    """
+    found = {}
+    for kind, value in given.items():
+        try:
+            found[kind] = number(value)
+        except ValueError as failure:
+            raise RefusedError(f"`{name}`, {kind}: {failure}") from None
+    return {kind: float(value) for kind, value in found.items() if value is not None}
+
+
+def _deep(place: Place, value: Any) -> Any:
+    """A value with every text in it evaluated."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=True, exclude_none=True)
+    if isinstance(value, dict):
+        return {key: _deep(place, part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_deep(place, part) for part in value]
+    return plain(compile_template(value).evaluate(place.scope))
+
+
+async def _carry_out(place: Place) -> Record:
+    """The step's record, committed.
+
+    Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
+    """
+    begun = Beginning.of(place)
+    decisions = place.run.history.decisions
+    try:
+        kept = decisions.get(_name(place, begun.number))
+        given = _evaluated(place) if kept is None else kept["given"]
+        begun.key = place.key(_meaning(given))
+        adopted = await place.run.kept(place.path, begun.key)
+        if adopted is not None:
+            return adopted
+        before = (decisions.get(_name(place, number)) for number in range(begun.number - 1, 0, -1))
+        version = _version(given)
+        prefix = begun.prefix(version, next((one for one in before if one is not None), None))
+        asked = {"given": given, "prefix": prefix, "version": version}
+        asked = await place.run.decide(_name(place, begun.number), lambda: asked)
+        outcome = await _sample(place, asked, begun.label(asked["prefix"]))
+    except RefusedError as failure:
+        outcome = Outcome(Status.FAILED, {}, str(failure), failure.kind)
+    return await begun.end(outcome)
+
+
+def _name(place: Place, begun: int) -> str:
+    return f"{place.path}#sample" if begun == 1 else f"{place.path}#sample.{begun}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models of a step: of its attempts, of its judging, and the one that escalation asks last."""
+
+    model: Model | None
+    judge: Model | None
+    slow: Model | None
+
+    @staticmethod
+    @asynccontextmanager
+    async def of(place: Place, given: Mapping[str, Any]) -> AsyncIterator[_Models]:
+        """The models, shared with other steps.
+
+        Raises:
+            RefusedError: there is none of a name, or it cannot be made ready.
+        """
+        shared, settings = place.setting.models, place.setting.settings
+        assert shared is not None, "nothing is run here"
+        once = place.step.retry is not None  # then the step tries again, and not the model
+        async with AsyncExitStack() as stack:
+
+            async def opened(name: str | None) -> Model | None:
+                if name is None:
+                    return None
+                make = lambda: model_for(name, settings, retry=ONCE if once else RETRY)  # noqa: E731
+                return await stack.enter_async_context(shared.using((name, once), make))
+
+            try:
+                models = _Models(
+                    await opened(given["model"]),
+                    await opened(given["judge"] or given["model"]),
+                    await opened(given["slow"]),
+                )
+            except BakeoffError as failure:
+                raise RefusedError(
+                    str(failure), "missing" if isinstance(failure, UnknownModelError) else "error"
+                ) from failure
+            yield models
+
+
+async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome:
+    """Sample as it was asked for.
+
+    Raises:
+        RefusedError: it cannot be begun so.
+    """
+    given, setting, run = asked["given"], place.setting, place.run
+    shown = {name: given[name] for name in ("prompt", "action", "model", "strategy") if given[name] is not None}
+    async with _Models.of(place, given) as models:
+        bench = Bench(
+            setting.processes,
+            working_directory(place),
+            step_environment(place),
+            str(run.root / "logs" / f"{label}check-"),
+            setting.settings.grace,
+            setting.lanes,
+            setting.project,
+            models.judge,
+            given["judge"] or given["model"],
+        )
+        requirements = [make_requirement(one, bench) for one in given["requirements"]]
+        if given["score"] is not None:
+            requirements.append(TextScore(given["score"], bench, f"score: {given['score']}"))
+        action = _request(given) if given["action"] is None else imported(given["action"], setting.project)
+        setting.announce()
+        try:
+            result = await sample(
+                action,
+                requirements,
+                strategy=_strategy(given, models),
+                model=models.model,
+                run=DurableRun(run),
+                name=place.step.type,
+                version=asked["version"],
+                prefix=asked["prefix"],
+                budget=given["budget"] or None,
+                reserve=given["reserve"] or None,
+                retry=retry_for(place),
+                lanes=setting.lanes,
+                attempt_timeout=given["attempt_timeout"],
+                check_timeout=given["check_timeout"],
+            )
+        except SamplingError as failure:
+            return ended(failure.result, _output(place, failure.result, label), shown, failure)
+        except (ValueError, TypeError) as failure:
+            raise RefusedError(str(failure)) from failure
+    if result.reason is Reason.CAP and not result.success:
+        refuse_spent(place, {"calls": 1.0, "tokens": _most_tokens(given), **given["reserve"]})
+    return ended(result, _output(place, result, label), shown)
+
+
+def _request(given: Mapping[str, Any]) -> Request:
+    system = () if given["system"] is None else (Message("system", given["system"]),)
+    return Request(
+        messages=(*system, Message("user", given["prompt"])),
+        max_tokens=given["max_tokens"],
+        temperature=given["temperature"],
+        seed=given["seed"],
+        stop=tuple(given["stop"]),
+        json_schema=given["json_schema"],
+    )
+
+
+def _most_tokens(given: Mapping[str, Any]) -> float:
+    """What a first request may use; more than nothing where that cannot be said."""
+    most = 1.0 if given["action"] is not None else most_tokens(_request(given))
+    return most if most < float("inf") else 1.0
+
+
+def _strategy(given: Mapping[str, Any], models: _Models) -> SamplingStrategy:
+    common = {name: given[name] for name in ("loop_budget", "concurrency_budget", "mode")}
+    match given["strategy"]:
+        case "repair":
+            return RepairTemplateStrategy(**common)
+        case "multi-turn":
+            return MultiTurnStrategy(**common)
+        case "best-of-n":
+            return BestOfNStrategy(**common, good_enough=given["good_enough"])
+        case "majority":
+            votes = {name: given[name] for name in ("similarity", "threshold", "min_votes")}
+            return MajorityVotingStrategy(**common, **votes)
+        case "escalation":
+            assert models.model is not None
+            assert models.slow is not None
+            return EscalationStrategy(models.model, models.slow, **common, handover=given["handover"])
+        case _:
+            return RejectionSamplingStrategy(**common)
+
+
+def _output(place: Place, result: SamplingResult, label: str) -> dict[str, Any]:
+    """What later steps may use: the chosen text, and how each attempt ended."""
+    chosen = as_text(result.result)
+    file = f"{place.run.root}/logs/{label}text"
+    output: dict[str, Any] = {
+        "text": kept(place.run.masker.text(chosen), file),
+        "success": result.success,
+        "index": result.result_index,
+        "score": None if result.winner is None else result.winner.score,
+        "verdicts": verdicts_of(result),
+        "attempts": [
+            {
+                "id": attempt.id,
+                "lane": attempt.lane,
+                "round": attempt.round,
+                "status": attempt.status,
+                "text": as_text(attempt.output)[:MOST_TEXT],
+                "score": attempt.score,
+                "error": None if attempt.error is None else str(attempt.error),
+                "met": attempt.met,
+            }
+            for attempt in result.attempts
+        ],
+    }
+    if result.result is not None and not isinstance(result.result, str):
+        output["data"] = result.result
+    return output
