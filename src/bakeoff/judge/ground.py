@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +58,7 @@ class Ground:
         grace: seconds between TERM and KILL.
         policy: what their commands may do.
         label: what the names of its log files begin with.
+        env: further variables for its commands.
     """
 
     workspace: Workspace
@@ -66,6 +67,7 @@ class Ground:
     grace: float = 5.0
     policy: SandboxPolicy = field(default_factory=SandboxPolicy)
     label: str = ""
+    env: Mapping[str, str | None] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
     _pythons: MutableMapping[str, Interpreter] = field(default_factory=dict)
 
@@ -91,6 +93,7 @@ class Ground:
         Passes on SandboxError: the policy asks for more than this machine gives. SpawnError: it could not be started.
         """
         box = await sandbox(slot, self.policy)
+        env = {**self.env, **env}
         argv = ("sh", "-c", command)
         more: dict[str, Any] = {"log": self._log(name), "timeout": timeout, "grace": self.grace}
         try:

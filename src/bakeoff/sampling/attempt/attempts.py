@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.agent.entry import Entry
@@ -67,6 +68,7 @@ class Attempts:
         retry: which failures of a call or a check are tried again.
         budget: whether the options' ceilings hold for these attempts alone, and not for the whole run.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+        env: further variables for agents and checks.
     """
 
     options: AttemptOptions
@@ -80,6 +82,7 @@ class Attempts:
     retry: Retry = ONCE
     budget: bool = False
     all_tokens: int | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict)
 
     def announcement(self) -> str:
         """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
@@ -109,7 +112,7 @@ class Attempts:
         """
         options, logs = self.options, run.root / "logs"
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
-        ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label)
+        ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label, self.env)
         requirements: list[Any] = [
             CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
         ]
@@ -160,4 +163,5 @@ class Attempts:
             resumed=resumed,
             level=options.agent_sandbox or settings.agent_sandbox,
             label=self.label,
+            env=self.env,
         )

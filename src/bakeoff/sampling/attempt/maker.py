@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,7 @@ class AgentMaker:
         level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
         label: what the names of its results and log files begin with.
+        env: further variables for it.
     """
 
     entry: Entry
@@ -94,6 +95,7 @@ class AgentMaker:
     resumed: bool = False
     level: str = "weak"
     label: str = ""
+    env: Mapping[str, str | None] = field(default_factory=dict)
 
     async def make(self, attempt: Ticket) -> Generation:
         """Let the agent work, and keep what it made.
@@ -179,7 +181,7 @@ class AgentMaker:
             InSandbox(box, self.processes),
             cwd=box.slot.path,
             log=log,
-            env={**_QUIET, "BAKEOFF_ATTEMPT": str(ticket.id)},
+            env={**_QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
             temp=str(box.slot.temp),
