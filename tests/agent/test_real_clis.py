@@ -10,6 +10,7 @@ import anyio.to_thread
 import pytest
 
 from agent.real import MODELS, Real, set_up
+from bakeoff.agent.cost import tells_cost
 from scripted_model import Cut, Garbage, Say, ScriptedModel, Shell, Stall, Status, by_turn, in_order
 
 pytestmark = [pytest.mark.agents, pytest.mark.anyio]
