@@ -305,6 +305,7 @@ class Bench:
 
     def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:
         """A choice of inputs, half of them fresh where there are such, and how often each is called."""
+        known = [each for each in known if each.nanoseconds <= WORK] or known
         fresh = weighty([each for each in known if each.fresh])
         seen = weighty([each for each in known if not each.fresh])
         self.chance.shuffle(fresh)
