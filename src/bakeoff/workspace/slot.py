@@ -108,6 +108,11 @@ class Slot:
         return [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
 
     @property
+    def links(self) -> Sequence[str]:
+        """Paths that lead to the project's own."""
+        return list(self.place.links)
+
+    @property
     def closed(self) -> list[str]:
         """Places that are not to be shown because a variable names a folder around them."""
         return [str(self.home), str(self.base.project.root)]

@@ -32,6 +32,11 @@ class Folder:
         return Path(self.path)
 
     @property
+    def links(self) -> Sequence[str]:
+        """None."""
+        return []
+
+    @property
     def owned(self) -> Sequence[str]:
         """The folder."""
         return [self.path]

@@ -50,6 +50,8 @@ class Site(Protocol):
     def environments(self) -> Sequence[str]: ...  # noqa: D102
     @property
     def closed(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def links(self) -> Sequence[str]: ...  # noqa: D102
 
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """Without a sandbox."""
@@ -129,7 +131,7 @@ class Sandbox(Generic[Where]):
         plan = self._plan(variables, self.slot.path, reads)
         if at is None:
             return plan
-        links = {path: f"{self.slot.path}/{path}" for path in self.slot.place.links}
+        links = {path: f"{self.slot.path}/{path}" for path in self.slot.links}
         own = {"lower": self.slot.path, "at": at, "size": size, "links": links}
         places = [path for path in plan.reads or () if not below(path, [at])]
         writes = [at, *DEVICES, "/dev/pts", "/tmp"]  # noqa: S108 - a folder of its own
