@@ -6,6 +6,8 @@ import io
 import json
 import sys
 
+import pytest
+
 from attempt.conftest import FIX, FIXED, TEST
 
 
@@ -207,3 +209,49 @@ def test_fastest_takes_whoever_passes_first(lab):
     said = lab.attempt("--attempts", "2", "--mode", "fastest", "--json")
     assert said.json["winner"] == 2
     assert lab.left() == []
+
+
+def test_a_check_that_is_not_known_to_run_tests_is_marked(lab):
+    lab.agent(f"{FIX}; printf 'import os\\nos._exit(0)\\n' >> calc.py")
+    lab.write("check.sh", "python -m pytest -q\n")
+    said = lab.attempt(check="sh check.sh")
+    assert said.status == 0, said
+    assert "✓?" in said.out
+    assert "whether that command ran any test is not known" in said.out
+    assert "✓?" in lab("show", "r").out
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--check", " "], "empty"),
+        (["--check", "true", "--timeout", "nan"], "--timeout must be a number"),
+        (["--check", "true", "--check-timeout", "inf"], "--check-timeout must be a number"),
+        (["--check", "true", "--base", "nope"], "'nope' is no commit"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_begun(lab, args, part):
+    lab.agent(FIX)
+    said = lab("attempt", "t", "--agent", "fake", "--run-id", "r", *args)
+    assert said.status == 1, said
+    assert part in said.err
+    assert not lab.run.root.exists()
+
+
+def test_a_timeout_of_years_is_none(lab):
+    lab.agent(FIX)
+    said = lab.attempt("--timeout", "1e9", "--check-timeout", "1e300")
+    assert said.status == 0, said
+
+
+def test_an_attempt_does_not_write_the_settings_of_the_next_run(lab):
+    folder = "mkdir -p .bakeoff/runs/x; echo x > .bakeoff/runs/x/y"
+    lab.agent(f"{FIX}; {folder}; echo 'sandbox = \"none\"' > sub.toml; cp sub.toml bakeoff.toml")
+    lab.write(".gitignore", "")
+    lab.commit()
+    said = lab.attempt("--json")
+    assert said.status == 0, said
+    diff = lab("diff", "r").out
+    assert "sub.toml" in diff
+    assert "bakeoff.toml" not in diff
+    assert ".bakeoff" not in diff

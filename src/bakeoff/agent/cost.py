@@ -20,3 +20,12 @@ def tells_cost(entry: Entry, model: str | None) -> bool:
     """Whether it can be known what a call costs, when it has ended."""
     one = {"input_tokens": 1, "output_tokens": 1}
     return entry.reports_cost or (entry.reports_usage and cost_of(entry, model, one) is not None)
+
+
+def unknown_cost(entry: Entry) -> str:
+    """Why it cannot be known, and what to set."""
+    said = f"{entry.name} does not report what it costs"
+    where = f"[tool.bakeoff.agents.{entry.name}]"
+    if entry.reports_usage:
+        return f"{said}; set price_in and price_out in {where}"
+    return f"{said}, nor how many tokens it used; set `events` in {where} to the format of a CLI that does"

@@ -70,9 +70,10 @@ async def _check(
     except AgentError as failure:
         return AgentCheck(entry.name, advice=str(failure))
     login = _login(entry, env)
-    version = await _version(entry, path, processes, cwd, env, timeout)
+    # A program of the user's own may take any call for a task.
+    version = await _version(entry, path, processes, cwd, env, timeout) if entry.known else None
     advice = None
-    if version is None:
+    if version is None and entry.known:
         advice = f"{path} did not tell its version within {timeout:g} s; try it by hand"
     elif login is None and (entry.login_files or entry.login_variables):
         wanted = " or ".join(entry.login_variables[:2])

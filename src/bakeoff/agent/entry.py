@@ -53,6 +53,7 @@ class Entry:
         inside: arguments that are replaced inside bakeoff's sandbox, where the CLI cannot make its own.
         artifact: name of a result file it is told to write, which the reader gets too.
         model: the model asked for where the caller names none.
+        known: whether its program is one that bakeoff knows, and not one that the user wrote an argv for.
         prices: USD for a million tokens of input and of output, where the user named them.
     """
 
@@ -74,6 +75,7 @@ class Entry:
     inside: Mapping[str, str] = field(default_factory=dict)
     artifact: str | None = None
     model: str | None = None
+    known: bool = True
     prices: tuple[float | None, float | None] = (None, None)
 
     def takes(self, placeholder: str) -> bool:

@@ -54,6 +54,7 @@ def _generic(name: str, custom: AgentSettings) -> Entry:
         slash="/{command}",
         env=QUIET,
         reports_usage=custom.events not in (None, "text"),
+        known=False,
     )
     return _changed(entry, replace(custom, argv=None))
 
@@ -78,6 +79,7 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         model=custom.model or entry.model,
         own=(*entry.own, *custom.writes),
         prices=(custom.price_in, custom.price_out),
+        known=entry.known and custom.argv is None and custom.executable is None,
     )
 
 

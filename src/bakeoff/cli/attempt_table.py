@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.cli.say import table
+from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
@@ -10,6 +11,9 @@ from bakeoff.sampling.attempt.standing import AttemptView, Standing
 HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
 REASON_LINES = 12
 """Lines of a failed check's output that are repeated."""
+
+UNSEEN = "?"
+"""Behind the sign of a check that is not known to have run a test."""
 
 _SIGNS = {"passed": "✓", "failed": "✗", "skipped": "-"}
 
@@ -43,8 +47,30 @@ def _checks(found: Standing, view: AttemptView) -> str:
     for rank in range(len(found.options.checks)):
         verdict = view.verdicts.get(rank)
         said = "skipped" if verdict is None else verdict.verdict
-        signs.append(_SIGNS.get(said, said))
+        signs.append(_SIGNS.get(said, said) + (UNSEEN if verdict is not None and _unseen(verdict) else ""))
     return " ".join(signs)
+
+
+def _unseen(verdict: ValidationResult) -> bool:
+    """Whether a check passed of which nobody can say that it ran a test."""
+    return verdict.result and (verdict.receipt or {}).get("tests") == "unknown"
+
+
+def notes(found: Standing) -> list[str]:
+    """What the table's signs do not say by themselves."""
+    views = found.attempts.values()
+    lines = []
+    if any(
+        _unseen(verdict)
+        for view in views
+        for rank, verdict in view.verdicts.items()
+        if rank < len(found.options.checks)
+    ):
+        lines.append(f"  {UNSEEN} passed by its exit status alone: whether that command ran any test is not known")
+    for view in views:
+        left_out = view.facts.get("refused") or ()
+        lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
+    return lines
 
 
 def _diff(view: AttemptView) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bakeoff.cli.attempt_table import explanation, table_lines
+from bakeoff.cli.attempt_table import explanation, notes, table_lines
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, tell
 from bakeoff.engine.errors import BakeoffError, the_failure
@@ -131,7 +131,7 @@ def _print_ending(
     usage: Any,
     out: Callable[[str], None],
 ) -> None:
-    for line in table_lines(found):
+    for line in (*table_lines(found), *notes(found)):
         out(line)
     total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
     if total and not found.options.refs:

@@ -59,11 +59,11 @@ def _head(folder: RunFolder, history: History, status: RunStatus, error: str | N
 
 def _attempts(history: History, status: RunStatus) -> Iterator[str]:
     """The attempts of a run that makes them."""
-    from bakeoff.cli.attempt_table import explanation, table_lines
+    from bakeoff.cli.attempt_table import explanation, notes, table_lines
     from bakeoff.sampling.attempt.standing import standing
 
     found = standing(history, status)
-    for line in (*table_lines(found), *explanation(found)):
+    for line in (*table_lines(found), *notes(found), *explanation(found)):
         yield f"  {line}"
 
 

@@ -39,6 +39,9 @@ AGE = 1.0
 FIRST_LOOK, LAST_LOOK = 0.004, 0.05
 """Seconds between two looks at a tree that is being ended; they grow from the one to the other."""
 
+LONGEST_POLL = 1e6
+"""Seconds: the kernel takes no more than 2**31 milliseconds."""
+
 
 class Leaf:
     """One running command."""
@@ -120,7 +123,7 @@ class Supervisor:
         """Seconds until something is due; the poller's "for ever" is a negative number."""
         if not self.deadlines:
             return 1.0 if ask_parent else -1.0
-        seconds = max(0.0, self.deadlines[0][0] - time.monotonic())
+        seconds = min(max(0.0, self.deadlines[0][0] - time.monotonic()), LONGEST_POLL)
         return min(1.0, seconds) if ask_parent else seconds
 
     def _receive(self) -> None:

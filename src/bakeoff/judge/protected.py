@@ -18,6 +18,8 @@ PROTECTED = (
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "noxfile.py", ".coveragerc",
     "jest.config.*", "vitest.config.*", "vitest.workspace.*", "vite.config.*", "karma.conf.*", ".mocharc*",
     "playwright.config.*", "cypress.config.*", "phpunit.xml*", ".rspec",
+    # what bakeoff itself obeys the next time
+    "/bakeoff.toml", "/.bakeoff/**",
     # what a Python test run would load before the tests, or in place of its runner
     "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "**/pytest/**", "**/_pytest/**", "unittest.py",
     "**/unittest/**",
@@ -72,12 +74,12 @@ class Protection:
 
 
 def _pyproject(content: bytes) -> Any:
-    """What configures tests in a pyproject.toml; the rest of the file is an attempt's to change."""
+    """What configures tests, or bakeoff, in a pyproject.toml; the rest of the file is an attempt's to change."""
     try:
         tools = tomllib.loads(content.decode()).get("tool", {})
     except (ValueError, AttributeError):
         return content
-    return {name: tools.get(name) for name in ("pytest", "coverage", "tox", "nox", "hatch")}
+    return {name: tools.get(name) for name in ("pytest", "coverage", "tox", "nox", "hatch", "bakeoff")}
 
 
 def _package(content: bytes) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.agent.cost import tells_cost
+from bakeoff.agent.cost import tells_cost, unknown_cost
 from bakeoff.agent.entry import Entry
 from bakeoff.engine.durable import DurableRun
 from bakeoff.engine.errors import BakeoffError
@@ -47,10 +47,7 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
         reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
     if options.max_cost is not None:
         if not tells_cost(entry, options.model or settings.model or entry.model):
-            raise BakeoffError(
-                f"a ceiling on money: {entry.name} does not report what it costs; set price_in and price_out in "
-                f"[tool.bakeoff.agents.{entry.name}], or a ceiling on tokens or calls"
-            )
+            raise BakeoffError(f"a ceiling on money: {unknown_cost(entry)}, or a ceiling on tokens or calls")
         reserve["usd"] = min(settings.max_usd or options.max_cost / options.attempts, options.max_cost)
     return reserve
 

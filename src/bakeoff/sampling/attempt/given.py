@@ -27,6 +27,17 @@ def commit_of(project: Project, ref: str) -> str | None:
     return project.git().line(*asked, statuses=(0, 1, 128)) or None
 
 
+def check_base(path: Path, ref: str) -> None:
+    """See that it is a commit.
+
+    Raises:
+        BakeoffError: it is none.
+    """
+    project = find_project(path)
+    if commit_of(project, ref) is None:
+        raise BakeoffError(f"--base: {ref!r} is no commit of {project.root}")
+
+
 def check_refs(path: Path, refs: tuple[str, ...]) -> None:
     """See that each is a commit or a file.
 

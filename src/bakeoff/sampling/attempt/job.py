@@ -25,6 +25,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
+from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
@@ -73,6 +74,8 @@ async def start(
     options = options.settled(settings)
     job = _Job(store.project, options, settings, conditions)
     await job.check_sandbox()
+    if options.base is not None:
+        check_base(store.project, options.base)
     folder = store.create(run_id or store.new_id())
     folder.logs.mkdir()
     meta = {
@@ -212,6 +215,8 @@ class _Job:
             mount_at=True,
             processes=spawner,
         ) as workspace:
+            for left in workspace.snapshot.left_out:
+                self._warn(f"attempts do not have {left.path}: {left.reason}")
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
             try:
                 result = await self.attempts.make(run, workspace, spawner, resumed=self.resumed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -53,6 +54,12 @@ class AttemptOptions:
     def __post_init__(self) -> None:
         if not self.task.strip():
             raise BakeoffError("the task is empty: say what is to be done, as an argument, @FILE, or - for stdin")
+        for command in (*self.checks, *([] if self.score is None else [self.score])):
+            if not command.strip():
+                raise BakeoffError("a --check or --score is empty: an empty command passes whatever was made")
+        for name, seconds in (("--timeout", self.timeout), ("--check-timeout", self.check_timeout)):
+            if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+                raise BakeoffError(f"{name} must be a number of seconds above 0, not {seconds}")
         if not self.checks and not self.score:
             raise BakeoffError("there is nothing to judge by: give a --check, as in --check 'pytest -q'")
         if self.attempts < 1 or self.repair < 0 or self.retries < 0:

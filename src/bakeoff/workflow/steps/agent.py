@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.agent.cost import tells_cost
+from bakeoff.agent.cost import tells_cost, unknown_cost
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, run_agent
@@ -126,10 +126,7 @@ def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
         reserve["tokens"] = 1.0
     if "usd" in budget.ceilings:
         if not tells_cost(entry, setting.settings.model or entry.model):
-            raise BakeoffError(
-                f"the run has a money budget, but {entry.name} does not report what it costs; use an agent that does, "
-                f"set price_in and price_out in [tool.bakeoff.agents.{entry.name}], or a budget of calls or tokens"
-            )
+            raise BakeoffError(f"the run has a money budget, but {unknown_cost(entry)}, or a budget of calls or tokens")
         if setting.settings.max_usd is None:
             raise BakeoffError(
                 "the run has a money budget: set `max_usd` in [tool.bakeoff] (or BAKEOFF_MAX_USD), "
