@@ -254,10 +254,10 @@ class Pipeline:
             self.entrants[int(number)].speed = Speed.from_json(kept)
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
         before = self.champion
-        self.champion = max(winners, key=_lower_bound, default=None)
+        self.champion = max(winners, key=_rank, default=None)
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
             profile = await self._profile(self.champion.number)
-            self._refine(group, sorted(winners, key=_lower_bound, reverse=True), profile)
+            self._refine(group, sorted(winners, key=_rank, reverse=True), profile)
 
     def _next(self, what: str) -> int:
         self._rounds[what] = self._rounds.get(what, 0) + 1
@@ -283,8 +283,10 @@ class Pipeline:
         return line
 
 
-def _lower_bound(entrant: Entrant) -> float:
-    return entrant.speed.speedup.low if entrant.speed is not None and entrant.speed.speedup is not None else 0.0
+def _rank(entrant: Entrant) -> tuple[bool, float]:
+    """Who was measured again comes before all others, whose figures were selected for being high."""
+    speed = entrant.speed
+    return (False, 0.0) if speed is None or speed.speedup is None else (speed.remeasured, speed.speedup.low)
 
 
 def _check(record: Record) -> None:
