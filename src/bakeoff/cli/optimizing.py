@@ -60,10 +60,16 @@ def carry_out(
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
     import anyio
 
-    if not quiet:
-        OptimizeLines(conditions.events)
+    lines = None if quiet else OptimizeLines(conditions.events)
+
+    async def shown() -> tuple[RunFolder, Ending]:
+        if lines is None:
+            return await session()
+        async with lines.drawn():
+            return await session()
+
     try:
-        folder, ending = anyio.run(session)
+        folder, ending = anyio.run(shown)
     except Exception as raised:
         failure = the_failure(raised)
         if failure is None:
@@ -105,6 +111,7 @@ def shown_run(
         "target": found.options.target,
         "snapshot": found.snapshot,
         **found.to_json(),
+        "usage": dict(found.usage),
         "landed": None if landed is None else landed.to_json(),
     }
     if ending is not None and ending.error is not None:
