@@ -66,7 +66,13 @@ def standing(history: History, status: RunStatus) -> Standing:
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:
         found.winner, found.result = history.ending.get("winner"), history.ending.get("result")
-    records = history.records
+    read_nodes(found, history, "")
+    return found
+
+
+def read_nodes(found: Standing, history: History, prefix: str) -> None:
+    """Add what the nodes say whose paths begin with `prefix`."""
+    records = {path[len(prefix) :]: record for path, record in history.records.items() if path.startswith(prefix)}
     number = 1
     while (record := records.get(f"candidate:{number}")) is not None:
         kept = record.output
@@ -88,4 +94,3 @@ def standing(history: History, status: RunStatus) -> Standing:
             found.baseline = record.output
         elif path.startswith("profile:") and record.final:
             found.profiles[int(path.removeprefix("profile:"))] = profile_of(record)
-    return found
