@@ -139,7 +139,9 @@ def work_of(run: str, found: Standing) -> Work:
     """
     if found.chosen is None or found.result is None:
         raise BakeoffError(f"run {run} has no winner")
-    return Work(run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number)
+    return Work(
+        run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number, noun="candidate"
+    )
 
 
 def winners_diff(project: Path, run: str, found: Standing) -> str | None:

@@ -193,7 +193,7 @@ async def _land(place: Place, options: OptimizeOptions, outcome: Outcome) -> Non
     name = None if wanted is True else as_text(wanted)
     facts = {"commit": commit, "judged": commit}
     title = f"Make {options.target} faster"
-    work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path)
+    work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path, "candidate")
     project = Path(place.setting.project)
 
     async def leaf(_: int) -> Outcome:
