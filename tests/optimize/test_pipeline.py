@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -136,6 +136,16 @@ def find(judge: Scripted, *sources: Fake, tests: int = 2, **more: Any) -> Pipeli
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     judge.log += [f"! {text}" for text in told]
     return pipeline
+
+
+def test_who_was_measured_again_wins_over_a_higher_figure_of_the_selection() -> None:
+    class Selects(Scripted):
+        async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+            found = await super().race(candidates)
+            return {number: replace(speed, remeasured=number == 1) for number, speed in found.items()}
+
+    found = find(Selects({"a": 2.0, "b": 2.1}), Fake([(0, candidate(name)) for name in "ab"]))
+    assert found.champion is found.entrants[1]
 
 
 def test_the_fastest_that_behaves_wins_and_each_has_a_reason() -> None:

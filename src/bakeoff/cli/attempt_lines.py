@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import anyio
-
-from bakeoff.cli.say import say
+from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record, Status
-from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration
 
 if TYPE_CHECKING:
-    from rich.live import Live
     from rich.text import Text
-
-EVERY = 0.125
-"""Seconds between two drawings."""
 
 _PATH = re.compile(r".*/attempt:(\d+)/(?:generate|check:(\d+).*)")
 
 
-class AttemptLines:
+class AttemptLines(Lines):
     """Says what happens to each attempt, on standard error.
 
     Args:
@@ -36,12 +25,8 @@ class AttemptLines:
     """
 
     def __init__(self, events: Events) -> None:
-        self.mask = events.mask_text
+        super().__init__(events)
         self.running: dict[str, tuple[str, float]] = {}
-        self.began = time.monotonic()
-        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._live: Live | None = None
-        events.subscribe(self)
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -75,43 +60,6 @@ class AttemptLines:
             self._say(_made(f"attempt {found[1]}", record, took))
         else:
             self._say(_judged(f"attempt {found[1]}, check {int(found[2]) + 1}", record, took))
-
-    def _say(self, text: str) -> None:
-        line = one_line(self.mask(text), 400)
-        if self._live is None:
-            say(line)
-        else:
-            self._live.console.print(line, markup=False, highlight=False)
-
-    @asynccontextmanager
-    async def drawn(self) -> AsyncIterator[None]:
-        """Keep the display up to date while the context is open."""
-        if not self.on_terminal:
-            yield
-            return
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._draw)
-            try:
-                yield
-            finally:
-                group.cancel_scope.cancel()
-
-    async def _draw(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False,
-                          redirect_stderr=False, vertical_overflow="crop")  # fmt: skip
-        try:
-            with self._live:
-                while True:
-                    self._live.update(self._now(console.height - 2), refresh=True)
-                    await anyio.sleep(EVERY)
-        except OSError:  # the terminal is gone
-            pass
-        finally:
-            self._live = None
 
     def _now(self, room: int) -> Text:
         """What goes on now."""

@@ -32,6 +32,8 @@ import click
 @click.option("--apply", "and_apply", is_flag=True, help="Write the winner into your files.")
 @click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
 @click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write the winner's diff there.")
+@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a text for a pull request there.")  # fmt: skip
 @click.option("--run-id", help="The run's id; made up if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
@@ -41,6 +43,7 @@ def command(
     and_apply: bool,
     branch: str | None,
     patch: Path | None,
+    markdown: Path | None,
     run_id: str | None,
     as_json: bool,
     quiet: bool,
@@ -66,7 +69,7 @@ def command(
     store = attempt_store()
     asked = OptimizeOptions(target=_from_root(target, store.project), rules=not no_rules, **options)  # type: ignore[arg-type]
     conditions = Conditions(adopt=True)
-    landing = Landing(and_apply, branch, patch)
+    landing = Landing(and_apply, branch, patch, markdown)
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 
 

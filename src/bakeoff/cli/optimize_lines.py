@@ -1,19 +1,33 @@
-"""Progress of an optimisation: a line on standard error for each thing that is known."""
+"""Progress of an optimisation: a line for each thing that is known, and on a terminal a table of what is at work."""
 
 from __future__ import annotations
 
 import re
+import time
+from typing import TYPE_CHECKING
 
-from bakeoff.cli.say import say
+from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 _CANDIDATE = re.compile(r"candidate:(\d+)(/behaviour)?")
 
 
-class OptimizeLines:
+_STAGES = {
+    "baseline": "runs the tests on the original",
+    "behaviour": "is judged",
+    "race": "measures, with the machine alone",
+    "profile": "times lines",
+}
+"""What is said of the nodes that take time."""
+
+
+class OptimizeLines(Lines):
     """Says what happens.
 
     Args:
@@ -21,9 +35,10 @@ class OptimizeLines:
     """
 
     def __init__(self, events: Events) -> None:
-        self.mask = events.mask_text
+        super().__init__(events)
         self.names: dict[str, str] = {}
-        events.subscribe(self)
+        self.stands: dict[str, str] = {}
+        self.running: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -32,14 +47,20 @@ class OptimizeLines:
                 self._say(f"▶ run {event.run_id}")
             case Warned():
                 self._say(f"! {event.text}")
-            case NodeStarted() if event.path.startswith("race:"):
-                self._say("▶ measuring, with the machine alone")
+            case NodeStarted():
+                if _stage(event.path) in _STAGES:
+                    self.running[event.path] = time.monotonic()
+                if event.path.startswith("race:"):
+                    self._say("▶ measuring, with the machine alone")
             case NodeEnded():
+                self.running.pop(event.record.path, None)
                 self._ended(event.record, event.reused)
 
     def _ended(self, record: Record, reused: bool) -> None:
         took = "kept from before" if reused else duration(record.ended_at - record.started_at)
         output = record.output
+        if not record.final:
+            return
         if record.type == "baseline":
             self._say(f"· the original: {counted(int(output['tests']), 'test')}, {output['recorded']} calls to repeat, "
                       f"{output['derived']} derived ({took})")  # fmt: skip
@@ -47,19 +68,47 @@ class OptimizeLines:
             for number, speed in output["speeds"].items():
                 found = speed["speedup"]
                 figure = "" if found is None else f": {found['estimate']:.2f}x, at least {found['low']:.2f}x"
+                self._stand(number, f"{speed['verdict']}{figure}")
                 self._say(f"· {self._name(number)} {speed['verdict']}{figure}")
         elif (match := _CANDIDATE.fullmatch(record.path)) is not None:
             if match[2] is None:
                 self.names[match[1]] = str(output["candidate"]["origin"])
                 if output["twin"] is not None:
+                    self._stand(match[1], "duplicate")
                     self._say(f"- {self._name(match[1])}: duplicate")
             elif output["reason"] is None:
+                self._stand(match[1], "behaves the same")
                 self._say(f"✓ {self._name(match[1])}: behaves the same ({took})")
             else:
+                self._stand(match[1], str(output["reason"]))
                 self._say(f"✗ {self._name(match[1])}: {output['reason']}: {output['detail']} ({took})")
 
     def _name(self, number: str) -> str:
         return f"candidate {number} {self.names.get(number, '')}".strip()
 
-    def _say(self, text: str) -> None:
-        say(one_line(self.mask(text), 400))
+    def _stand(self, number: str, how: str) -> None:
+        self.stands[number] = how
+
+    def _now(self, room: int) -> Text:
+        """What is at work, and how each candidate stands; those that came last where there is no room for all."""
+        from rich.text import Text
+
+        now = time.monotonic()
+        text = Text(f"{counted(len(self.names), 'candidate')}, {duration(now - self.began)}\n", "bold", end="")
+        for path, since in list(self.running.items()):
+            if (match := _CANDIDATE.fullmatch(path)) is None:
+                text.append(f"  ▶ {_STAGES[_stage(path)]}  ", "cyan").append(
+                    f"{duration(now - since)}\n", "bright_black"
+                )
+            else:
+                self.stands[match[1]] = f"is judged, {duration(now - since)}"
+        left = max(1, room - len(text.plain.splitlines()))
+        for number in list(self.names)[-left:]:
+            name = one_line(self.mask(self.names[number]), 50)
+            text.append(f"  {number:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
+        return text
+
+
+def _stage(path: str) -> str:
+    """What a node does: `candidate:3/behaviour` and `race:1` are of the stages `behaviour` and `race`."""
+    return path.rpartition("/")[2].partition(":")[0]

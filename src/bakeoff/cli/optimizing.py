@@ -11,28 +11,41 @@ from typing import Any, NoReturn
 from bakeoff.cli.attempting import NO_WINNER, SHORT
 from bakeoff.cli.opening import fail
 from bakeoff.cli.optimize_lines import OptimizeLines
-from bakeoff.cli.say import print_json, say, table, tell
+from bakeoff.cli.report import write_whole
+from bakeoff.cli.say import covered, print_json, say, table, tell
 from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.standing import JOB, Standing, standing
+from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import counted, how_to_go_on
+from bakeoff.report.words import how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land
+
+TESTS = 5
+"""That are named."""
+
+WIDTH = 56
+"""Columns of a line of code in the profile."""
 
 HEADS = ["candidate", "verdict", "reason", "speed-up", "why"]
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What is done with the winner: `apply` it, make a `branch` of it, write its diff to the file `patch`."""
+    """What is done with the winner: `apply` it, make a `branch` of it, write its diff to the file `patch`.
+
+    A report goes to the file `markdown`, also where there is no winner.
+    """
 
     apply: bool = False
     branch: str | None = None
     patch: Path | None = None
+    markdown: Path | None = None
 
 
 def carry_out(
@@ -47,10 +60,16 @@ def carry_out(
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
     import anyio
 
-    if not quiet:
-        OptimizeLines(conditions.events)
+    lines = None if quiet else OptimizeLines(conditions.events)
+
+    async def shown() -> tuple[RunFolder, Ending]:
+        if lines is None:
+            return await session()
+        async with lines.drawn():
+            return await session()
+
     try:
-        folder, ending = anyio.run(session)
+        folder, ending = anyio.run(shown)
     except Exception as raised:
         failure = the_failure(raised)
         if failure is None:
@@ -66,6 +85,9 @@ def carry_out(
         say_all(landed.said)
     if problem is not None:
         fail(problem)
+    if landing.markdown is not None:
+        text = covered("".join(markdown(folder.id, found, winners_diff(store.project, folder.id, found))))
+        write_whole(landing.markdown, text.encode("utf-8", "replace"))
     sys.exit(exit_status(found, ending))
 
 
@@ -89,6 +111,7 @@ def shown_run(
         "target": found.options.target,
         "snapshot": found.snapshot,
         **found.to_json(),
+        "usage": dict(found.usage),
         "landed": None if landed is None else landed.to_json(),
     }
     if ending is not None and ending.error is not None:
@@ -108,15 +131,6 @@ def _row(found: Standing, entrant: Entrant) -> list[str]:
     return [one_line(cell, 80) for cell in cells]
 
 
-def speedup_of(entrant: Entrant) -> str:
-    """Its speed-up with the interval; a dash where none was measured."""
-    speed = None if entrant.speed is None else entrant.speed.speedup
-    if speed is None:
-        return "-"
-    high = "" if speed.high is None else f"{speed.high:.2f}"
-    return f"{speed.estimate:.2f}x [{speed.low:.2f}, {high}]"
-
-
 def work_of(run: str, found: Standing) -> Work:
     """The winner, to be shown and landed.
 
@@ -125,7 +139,19 @@ def work_of(run: str, found: Standing) -> Work:
     """
     if found.chosen is None or found.result is None:
         raise BakeoffError(f"run {run} has no winner")
-    return Work(run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number)
+    return Work(
+        run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number, noun="candidate"
+    )
+
+
+def winners_diff(project: Path, run: str, found: Standing) -> str | None:
+    """The winner's diff as text; None where there is no winner, or it is not kept any more."""
+    if found.chosen is None or found.result is None:
+        return None
+    try:
+        return diff_of(project, work_of(run, found), False).decode("utf-8", "replace")
+    except BakeoffError:
+        return None
 
 
 def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
@@ -152,7 +178,7 @@ def _write(path: Path, text: bytes) -> None:
 def _print_ending(
     store: RunStore, folder: RunFolder, found: Standing, ending: Ending, out: Callable[[str], None]
 ) -> None:
-    for line in table_lines(found):
+    for line in (*table_lines(found), *explanation(found)):
         out(line)
     run = folder.id
     if found.chosen is not None:
@@ -166,16 +192,47 @@ def _print_ending(
         out(f"  go on with: {way}")
 
 
+def explanation(found: Standing) -> list[str]:
+    """Why each other candidate fell, and where the time goes in the original and in the winner."""
+    lines = []
+    for entrant, why in fallen(found):
+        lines.append(f"  {entrant.number} {one_line(entrant.file, 80)}: {one_line(why[0], 300)}")
+        lines += [f"      {one_line(text, 300)}" for text in why[1:]]
+    return lines
+
+
+def profile_lines(found: Standing) -> list[str]:
+    """Both line profiles side by side: hits, part of the time, text; nothing where there is none."""
+    rows = profiles(found)
+    if not rows:
+        return []
+    cells = [[*_side(left), *_side(right)] for left, right in rows]
+    return table(cells, ["hits", "time", "original", "hits", "time", f"candidate {found.winner}"])
+
+
+def _side(side: Side | None) -> list[str]:
+    if side is None:
+        return ["", "", ""]
+    text = visible(side.line.text.expandtabs(4).replace("\n", " "))
+    return [f"{side.line.hits:,}", f"{side.share:.0%}", text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"]
+
+
 def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None]) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
-    base = found.baseline or {}
-    tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
-    out(f"  shown by {tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived")
+    out(f"  shown by {support(found)}")
+    names = tests_of(found)
+    for name in names[:TESTS]:
+        out(f"    {one_line(name)}")
+    if len(names) > TESTS:
+        out(f"    and {len(names) - TESTS} more")
     if winner.candidate.note:
         out(f"  {winner.candidate.note}")
-    if winner.candidate.assumes:
-        out(f"  it relies on: {', '.join(winner.candidate.assumes)}; that is shown by these tests alone")
-    text = diff_of(store.project, work_of(run, found), False).decode("utf-8", "replace")
+    for text in cautions(winner):
+        out(f"  ! {text}")
+    out(f"  used {cost(found)}")
+    for line in profile_lines(found):
+        out(f"  {line}")
+    text = winners_diff(store.project, run, found) or ""
     if text.count("\n") <= SHORT:
         out(text.rstrip("\n"))
     else:

@@ -32,11 +32,11 @@ def print_run(folder: RunFolder, everything: bool) -> None:
     status, error = folder.standing(history)
     for line in _head(folder, history, status, error):
         tell(line)
-    attempts = history.meta.get("job") == "attempt"
-    if attempts:
-        for line in _attempts(history, status):
+    judged = {"attempt": _attempts, "optimize": _candidates}.get(str(history.meta.get("job")))
+    if judged is not None:
+        for line in judged(history, status):
             tell(line)
-    if not attempts or everything:
+    if judged is None or everything:
         for line in tree(outline(history, status), everything):
             tell(line)
     for line in _foot(folder, history, status):
@@ -64,6 +64,16 @@ def _attempts(history: History, status: RunStatus) -> Iterator[str]:
 
     found = standing(history, status)
     for line in (*table_lines(found), *notes(found), *explanation(found)):
+        yield f"  {line}"
+
+
+def _candidates(history: History, status: RunStatus) -> Iterator[str]:
+    """The candidates of an optimisation."""
+    from bakeoff.cli.optimizing import explanation, profile_lines, table_lines
+    from bakeoff.optimize.standing import standing
+
+    found = standing(history, status)
+    for line in (*table_lines(found), *explanation(found), *profile_lines(found)):
         yield f"  {line}"
 
 

@@ -6,10 +6,16 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bakeoff.cli.completing import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bakeoff.engine.store import RunFolder
 
 
 @click.command("report")
@@ -21,32 +27,58 @@ from bakeoff.cli.completing import RUN
     type=click.Path(path_type=Path, allow_dash=True),
     help="Where to write it; bakeoff-RUN.html if left out, - for standard output.",
 )
+@click.option("--markdown", "as_markdown", is_flag=True, help="Markdown for a pull request; of an optimisation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the file.")
-def command(run: str | None, file: Path | None, as_json: bool) -> None:
+def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool) -> None:
     """Write RUN, or the latest run, as one HTML file: timeline, table of steps, logs and errors.
 
-    It needs nothing but a browser.
+    It needs nothing but a browser. Of an optimisation it has the candidates, the winner's diff, the speed-ups and the
+    line profiles, too.
     """
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import covered, print_json, tell
-    from bakeoff.report.page import report_page
 
     folder = open_run(run)
     if file is not None and str(file) == "-":
         if as_json:
             misused("-o - and --json exclude each other")
-        for piece in report_page(folder):
+        for piece in _pieces(folder, as_markdown):
             sys.stdout.buffer.write(covered(piece).encode("utf-8", "replace"))
         return
-    place = file or Path(f"bakeoff-{folder.id}.html")
-    size = _write(place, covered("".join(report_page(folder))).encode("utf-8", "replace"))
+    place = file or Path(f"bakeoff-{folder.id}.{'md' if as_markdown else 'html'}")
+    size = write_whole(place, covered("".join(_pieces(folder, as_markdown))).encode("utf-8", "replace"))
     if as_json:
         print_json({"run_id": folder.id, "file": str(place.absolute()), "bytes": size})
     else:
         tell(f"{place}")
 
 
-def _write(place: Path, page: bytes) -> int:
+def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
+    """The report.
+
+    Raises:
+        BakeoffError: there is none in Markdown.
+    """
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.report.overview import overview
+    from bakeoff.report.page import report_page
+
+    if overview(folder).job != "optimize":
+        if as_markdown:
+            raise BakeoffError(f"run {folder.id} is no optimisation: only these have a report in Markdown")
+        return report_page(folder)
+    from bakeoff.cli.optimizing import winners_diff
+    from bakeoff.optimize.markdown import markdown
+    from bakeoff.optimize.page import optimisation
+    from bakeoff.optimize.standing import standing
+
+    history = folder.history()
+    found = standing(history, folder.standing(history)[0])
+    diff = winners_diff(Path(str(history.meta["project"])), folder.id, found)
+    return markdown(folder.id, found, diff) if as_markdown else report_page(folder, optimisation(found, diff))
+
+
+def write_whole(place: Path, page: bytes) -> int:
     """Put the file in its place whole; what is no regular file (a device, a pipe) is written to as it is.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -46,10 +47,23 @@ def covered(text: str) -> str:
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:
-    """One JSON value and a line end on standard output; what UTF-8 cannot carry is escaped."""
-    text = covered(json.dumps(value, ensure_ascii=False, indent=indent, default=str))
+    """One JSON value and a line end on standard output; what UTF-8 cannot carry is escaped, no number is null."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str, allow_nan=False)
+    text = covered(text)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for every number that JSON has no word for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def tell(text: str) -> None:

@@ -32,12 +32,18 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
 
     from bakeoff.cli.ending import EXIT, ended, say_ending
     from bakeoff.cli.opening import open_run, project
+    from bakeoff.cli.optimize_lines import OptimizeLines
     from bakeoff.cli.showing import Showing
     from bakeoff.engine.events import Events
+    from bakeoff.report.overview import overview
 
     folder = open_run(run)
     events = Events()
-    showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
+    showing: Showing | OptimizeLines
+    if overview(folder).job == "optimize" and not (quiet or as_json):
+        showing = OptimizeLines(events)
+    else:
+        showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
 
     async def followed() -> None:
         async with showing.drawn():

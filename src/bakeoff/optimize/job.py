@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bakeoff.engine.events import Warned
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.machine import cpu_allowance
 from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
@@ -141,18 +142,53 @@ class _Job:
             slots=self.lanes[TESTS] + 1,
             processes=spawner,
         ) as workspace:
+            work = Optimisation(self.options, self.settings, self._warn)
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
             try:
-                winner = await self._winner(run, workspace, spawner)
+                facts = await work.carry_out(run, workspace, spawner)
             finally:
                 for text in workspace.warnings:
                     self._warn(text)
-            facts: dict[str, Any] = {"winner": None if winner is None else winner.number}
-            if winner is not None:
-                facts["result"] = await self._keep(run, workspace, winner)
             return Ending(RunStatus.COMPLETED, None, facts)
 
-    async def _winner(self, run: Run, workspace: Workspace, spawner: Spawner) -> Entrant | None:
+
+@dataclass(slots=True)
+class Optimisation:
+    """What a run of its own and a step of a workflow do alike.
+
+    Attributes:
+        options: what was asked for.
+        settings: the project's.
+        warn: told in words what went wrong without ending anything.
+        prefix: what the paths of its nodes begin with.
+        label: what the name of its result begins with.
+        lanes: that all leaves in slots hold besides their own.
+    """
+
+    options: OptimizeOptions
+    settings: Settings
+    warn: Callable[[str], None]
+    prefix: str = ""
+    label: str = ""
+    lanes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Target:
+        """The function."""
+        return parse_target(self.options.target)
+
+    async def carry_out(self, run: Run, workspace: Workspace, processes: Processes) -> dict[str, Any]:
+        """Judge all there is: `winner`, its number or None, and `result`, what it is kept as.
+
+        Passes on BakeoffError: something a person has to mend.
+        """
+        winner = await self._winner(run, workspace, processes)
+        facts: dict[str, Any] = {"winner": None if winner is None else winner.number}
+        if winner is not None:
+            facts["result"] = await self._keep(run, workspace, winner)
+        return facts
+
+    async def _winner(self, run: Run, workspace: Workspace, processes: Processes) -> Entrant | None:
         options, lock = self.options, BenchLock()
         original = _Original(workspace)
         source = await in_thread(original.content, str(self.target.path))
@@ -172,7 +208,9 @@ class _Job:
             async def prepare() -> Baseline:
                 return await self._baseline(run, workspace, checker, lock)
 
-            judge = SlotJudge(workspace, checker, prepare, lock, options, spawner, original.files, definition.is_async)
+            judge = SlotJudge(
+                workspace, checker, prepare, lock, options, processes, original.files, definition.is_async
+            )
             pipeline = Pipeline(
                 run,
                 judge,
@@ -180,7 +218,9 @@ class _Job:
                 context,
                 original.files,
                 refinements=options.refinements,
-                warn=self._warn,
+                warn=self.warn,
+                prefix=self.prefix,
+                lanes=self.lanes,
             )
             return await pipeline.find()
 
@@ -194,8 +234,9 @@ class _Job:
                 found.append(await checker.prepare(slot, self.target))
             return Outcome(output=found[0].receipt())
 
-        session = sum(path.startswith("baseline:") for path in run.history.records) + 1
-        await run.leaf(f"baseline:{session}", "baseline", work, lanes=None)
+        before = f"{self.prefix}baseline:"
+        session = sum(path.startswith(before) for path in run.history.records) + 1
+        await run.leaf(f"{before}{session}", "baseline", work, lanes=None)
         return found[0]
 
     def _sources(self, workspace: Workspace, run: Run) -> list[Source]:
@@ -214,10 +255,12 @@ class _Job:
         async def work(_: int) -> Outcome:
             async with workspace.lease() as slot:
                 await in_thread(write_files, slot.outside, winner.candidate)
-                made = await slot.commit(f"candidate-{winner.number}", f"optimise {self.target}, run {run.root.name}")
+                made = await slot.commit(
+                    f"{self.label}candidate-{winner.number}", f"optimise {self.target}, run {run.root.name}"
+                )
             return Outcome(output={"ref": made.ref, "commit": made.commit, "judged": made.commit})
 
-        record = await run.leaf("winner", "result", work)
+        record = await run.leaf(f"{self.prefix}winner", "result", work, lanes=self.lanes)
         return dict(record.output)
 
 

@@ -60,6 +60,8 @@ class Pipeline:
         original: the files that the fingerprint of a candidate is compared with, by path.
         repairs: how often failures go back to their sources; `refinements`: how often winners do.
         warn: told of a source that failed.
+        prefix: what the paths of its nodes begin with.
+        lanes: that all who judge hold besides their own.
     """
 
     run: Run
@@ -70,6 +72,8 @@ class Pipeline:
     repairs: int = 1
     refinements: int = 3
     warn: Callable[[str], None] = print
+    prefix: str = ""
+    lanes: tuple[str, ...] = ()
     entrants: dict[int, Entrant] = field(default_factory=dict)
     champion: Entrant | None = None
     _prints: dict[str, int] = field(default_factory=dict)
@@ -109,7 +113,7 @@ class Pipeline:
             lines = await self.judge.profile(candidate)
             return Outcome(output={"lines": [[line.line, line.hits, line.seconds, line.text] for line in lines]})
 
-        record = await self.run.leaf(f"profile:{number}", "profile", work, lanes=(TESTS,))
+        record = await self.run.leaf(f"{self.prefix}profile:{number}", "profile", work, lanes=(TESTS, *self.lanes))
         _check(record)
         return profile_of(record)
 
@@ -118,7 +122,7 @@ class Pipeline:
     async def _take_up(self, group: WorkGroup) -> None:
         """What an earlier session recorded."""
         number = 1
-        while (record := self.run.history.records.get(f"candidate:{number}")) is not None:
+        while (record := self.run.history.records.get(f"{self.prefix}candidate:{number}")) is not None:
             await self._enter(group, record.output["source"], Candidate.from_json(record.output["candidate"]))
             number += 1
 
@@ -134,7 +138,7 @@ class Pipeline:
         Raises:
             BakeoffError: what the user brought cannot be taken.
         """
-        path = f"source:{source.name}/{what}"
+        path = f"{self.prefix}source:{source.name}/{what}"
         try:
             if self.run.find(path) is None:
                 count = 0
@@ -163,7 +167,7 @@ class Pipeline:
             entrant.twin = None
             self._judging += 1
         kept = {"source": source, "candidate": candidate.to_json(), "twin": entrant.twin}
-        await self._note(f"candidate:{number}", "candidate", kept)
+        await self._note(f"{self.prefix}candidate:{number}", "candidate", kept)
         if entrant.twin is None:
             group.start(self._judge, entrant)
 
@@ -180,7 +184,8 @@ class Pipeline:
             return Outcome(output=kept_judgement(await self.judge.behaviour(entrant.candidate)))
 
         try:
-            record = await self.run.leaf(f"candidate:{entrant.number}/behaviour", "behaviour", work, lanes=(TESTS,))
+            path = f"{self.prefix}candidate:{entrant.number}/behaviour"
+            record = await self.run.leaf(path, "behaviour", work, lanes=(TESTS, *self.lanes))
             _check(record)
             entrant.judgement = judgement_of(record)
             if entrant.judgement.same and entrant.speed is None:
@@ -235,7 +240,7 @@ class Pipeline:
         field_, self._survivors, self._since = self._survivors, [], math.inf
         if self.champion is not None:
             field_.append(self.champion)
-        name = f"race:{self._next('race')}"
+        name = f"{self.prefix}race:{self._next('race')}"
         decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in field_))
         late = [entrant for entrant in field_ if entrant.number not in decided]
         # A resumed run races the same field; who was not in it comes next.
@@ -248,17 +253,17 @@ class Pipeline:
             found = await self.judge.race({number: entrant.candidate for number, entrant in racing.items()})
             return Outcome(output={"speeds": {str(number): speed.to_json() for number, speed in found.items()}})
 
-        record = await self.run.leaf(name, "race", work, lanes=(BENCH,))
+        record = await self.run.leaf(name, "race", work, lanes=(BENCH, *self.lanes))
         _check(record)
         for number, kept in record.output["speeds"].items():
             self.entrants[int(number)].speed = Speed.from_json(kept)
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
         before = self.champion
         measured_again = [entrant for entrant in winners if entrant.speed is not None and entrant.speed.remeasured]
-        self.champion = max(measured_again, key=_lower_bound, default=None)
+        self.champion = max(measured_again, key=_rank, default=None)
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
             profile = await self._profile(self.champion.number)
-            self._refine(group, sorted(winners, key=_lower_bound, reverse=True), profile)
+            self._refine(group, sorted(winners, key=_rank, reverse=True), profile)
 
     def _next(self, what: str) -> int:
         self._rounds[what] = self._rounds.get(what, 0) + 1
@@ -284,8 +289,10 @@ class Pipeline:
         return line
 
 
-def _lower_bound(entrant: Entrant) -> float:
-    return entrant.speed.speedup.low if entrant.speed is not None and entrant.speed.speedup is not None else 0.0
+def _rank(entrant: Entrant) -> tuple[bool, float]:
+    """Who was measured again comes before all others, whose figures were selected for being high."""
+    speed = entrant.speed
+    return (False, 0.0) if speed is None or speed.speedup is None else (speed.remeasured, speed.speedup.low)
 
 
 def _check(record: Record) -> None:

@@ -10,8 +10,9 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import Entrant, judgement_of
+from bakeoff.optimize.entrant import Entrant, judgement_of, profile_of
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.sources.source import ProfileLine
 
 JOB = "optimize"
 
@@ -27,6 +28,9 @@ class Standing:
         winner: the number of the winner; None while or where there is none.
         result: names the commit that the winner is kept as.
         snapshot: the commit that all is compared with.
+        profiles: where the time goes, by number of the candidate.
+        races: the speeds that each race found, by number of the candidate.
+        usage: what is paid for.
     """
 
     options: OptimizeOptions
@@ -36,6 +40,9 @@ class Standing:
     winner: int | None = None
     result: Mapping[str, Any] | None = None
     snapshot: str | None = None
+    profiles: dict[int, tuple[ProfileLine, ...]] = field(default_factory=dict)
+    races: list[dict[int, Speed]] = field(default_factory=list)
+    usage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Entrant | None:
@@ -55,23 +62,35 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     found = Standing(OptimizeOptions.from_json(history.meta["options"]), status)
+    found.usage = history.usage
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:
         found.winner, found.result = history.ending.get("winner"), history.ending.get("result")
-    records = history.records
+    read_nodes(found, history, "")
+    return found
+
+
+def read_nodes(found: Standing, history: History, prefix: str) -> None:
+    """Add what the nodes say whose paths begin with `prefix`."""
+    records = {path[len(prefix) :]: record for path, record in history.records.items() if path.startswith(prefix)}
     number = 1
     while (record := records.get(f"candidate:{number}")) is not None:
         kept = record.output
         entrant = Entrant(number, kept["source"], Candidate.from_json(kept["candidate"]), kept["twin"])
         judged = records.get(f"candidate:{number}/behaviour")
-        entrant.judgement = None if judged is None else judgement_of(judged)
+        entrant.judgement = None if judged is None or not judged.final else judgement_of(judged)
         found.entrants[number] = entrant
         number += 1
     races = sorted((int(path[5:]), record) for path, record in records.items() if path.startswith("race:"))
     for _, record in races:
-        for name, speed in record.output["speeds"].items():
-            found.entrants[int(name)].speed = Speed.from_json(speed)
+        if not record.final:
+            continue
+        speeds = {int(name): Speed.from_json(speed) for name, speed in record.output["speeds"].items()}
+        found.races.append(speeds)
+        for number, speed in speeds.items():
+            found.entrants[number].speed = speed
     for path, record in records.items():
-        if path.startswith("baseline:"):
+        if path.startswith("baseline:") and record.final:
             found.baseline = record.output
-    return found
+        elif path.startswith("profile:") and record.final:
+            found.profiles[int(path.removeprefix("profile:"))] = profile_of(record)

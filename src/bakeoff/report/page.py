@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bakeoff.engine.history import History
@@ -23,8 +23,12 @@ MOST_ERRORS = 100
 """Failed nodes that the list of errors names."""
 
 
-def report_page(folder: RunFolder) -> Iterator[str]:
+def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
     """The page, in pieces.
+
+    Args:
+        folder: the run's.
+        about: what stands below the head: HTML that has been escaped.
 
     Passes on JournalError: the journal cannot be read.
     """
@@ -33,6 +37,7 @@ def report_page(folder: RunFolder) -> Iterator[str]:
     tops = outline(history, status)
     nodes = [node for _, node in walk(tops)]
     yield from _head(folder, history, status, error, nodes)
+    yield from about
     yield "<h2>Timeline</h2>"
     yield from timeline(history, status, {node.path: number for number, node in enumerate(nodes)}, time.time())
     yield '<p class="quiet">A row is a place, a bar is one try of a step. Hover for its name, click for its row.</p>'

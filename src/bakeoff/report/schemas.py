@@ -10,7 +10,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
-    "doctor", "attempt", "compare", "diff", "apply",
+    "doctor", "attempt", "compare", "optimize", "diff", "apply",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
 
@@ -95,6 +95,9 @@ def _show() -> dict[str, Any]:
     )
     attempts = {name: _attempt()["properties"][name] for name in ("job", "reason", "winner", "closest", "snapshot")}
     attempts["attempts"] = _attempt()["properties"]["attempts"]
+    shown = _optimize()["properties"]
+    candidates = {name: shown[name] for name in ("target", "baseline", "candidates")}
+    either = {"job": {"enum": ["attempt", "optimize"]}, "winner": _or_null({"type": ["integer", "string"]})}
     return _object(
         {
             "run_id": _TEXT,
@@ -112,7 +115,7 @@ def _show() -> dict[str, Any]:
             "damaged": _list(_WHOLE),
             "steps": _map(step),
         },
-        attempts,
+        {**attempts, **candidates, **either},
     )
 
 
@@ -279,6 +282,41 @@ def _attempt() -> dict[str, Any]:
     )
 
 
+def _optimize() -> dict[str, Any]:
+    interval = _or_null(_object({"estimate": _NUMBER, "low": _NUMBER, "high": _or_null(_NUMBER)}))
+    receipt = _object({}, {"behaviour": _map(_ANY), "differences": _list(_TEXT), "speed": _map(_ANY)})
+    candidate = _object(
+        {
+            "number": {"type": "integer", "minimum": 1},
+            "file": _TEXT,
+            "origin": _TEXT,
+            "note": _TEXT,
+            "assumes": _list(_TEXT),
+            "parent": _or_null(_TEXT),
+            "verdict": _or_null({"enum": ["ACCEPT", "REJECT", "SKIP"]}),
+            "reason": _or_null(_TEXT),
+            "detail": _TEXT,
+            "speedup": interval,
+            "receipt": receipt,
+        }
+    )
+    return _object(
+        {
+            "run_id": _TEXT,
+            "job": {"const": "optimize"},
+            "status": _RUN_STATUS,
+            "target": _TEXT,
+            "snapshot": _or_null(_TEXT),
+            "baseline": _or_null(_map(_ANY)),
+            "candidates": _list(candidate),
+            "winner": _or_null(_TEXT),
+            "usage": _map(_NUMBER),
+            "landed": _or_null(_landed()),
+        },
+        {"error": _TEXT},
+    )
+
+
 def _landed() -> dict[str, Any]:
     return _object(
         {
@@ -338,6 +376,7 @@ _SCHEMAS = {
     "doctor": _doctor,
     "attempt": _attempt,
     "compare": _attempt,
+    "optimize": _optimize,
     "diff": _diff,
     "apply": _apply,
 }

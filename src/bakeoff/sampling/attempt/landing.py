@@ -27,6 +27,7 @@ class Landed:
         branch: the branch, and `made` its commit in the user's repository.
         before: the ref of bakeoff's repository that keeps the files as they were.
         merged: whether the files had changed since the run's snapshot.
+        noun: what an attempt is called, for people.
     """
 
     attempt: int | None
@@ -37,12 +38,13 @@ class Landed:
     before: str | None = None
     merged: bool = False
     step: str | None = None
+    noun: str = "attempt"
 
     @property
     def what(self) -> str:
         """Its name, for people."""
         whose = "" if self.step is None else f" of step {self.step}"
-        return f"the result{whose}" if self.attempt is None else f"attempt {self.attempt}{whose}"
+        return f"the result{whose}" if self.attempt is None else f"{self.noun} {self.attempt}{whose}"
 
     @property
     def said(self) -> str:
@@ -90,6 +92,7 @@ class Work:
         title: a line for a commit message.
         attempt: its number; None for a step's result that is no attempt's.
         step: the workflow's step that made it.
+        noun: what an attempt is called, for people.
     """
 
     run: str
@@ -98,6 +101,7 @@ class Work:
     title: str
     attempt: int | None = None
     step: str | None = None
+    noun: str = "attempt"
 
     @classmethod
     def of(cls, run: str, found: Standing, view: AttemptView, step: str | None = None) -> Work:
@@ -143,7 +147,7 @@ def land(project: Path, work: Work, name: str | None = None, with_tests: bool = 
     """
     theirs, repository = open_project(project)
     commit = kept_commit(work.facts, with_tests)
-    landed = Landed(work.attempt, commit, step=work.step)
+    landed = Landed(work.attempt, commit, step=work.step, noun=work.noun)
     try:
         repository.tree_of(commit)
     except GitError:
@@ -161,7 +165,7 @@ def landed_before(project: Path, work: Work, name: str | None, with_tests: bool 
         return None
     theirs, _ = open_project(project)
     commit = kept_commit(work.facts, with_tests)
-    landed = Landed(work.attempt, commit, branch=name, step=work.step)
+    landed = Landed(work.attempt, commit, branch=name, step=work.step, noun=work.noun)
     asked = ("log", "-1", "--format=%H%n%B", f"refs/heads/{name}", "--")
     said = theirs.git().run(*asked, statuses=(0, 128)).decode("utf-8", "replace")
     made, _, message = said.partition("\n")

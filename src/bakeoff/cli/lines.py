@@ -1,0 +1,83 @@
+"""Lines that stay on standard error, and on a terminal what goes on right now below them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bakeoff.cli.say import say
+from bakeoff.engine.events import Event, Events
+from bakeoff.report.escape import one_line
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+EVERY = 0.125
+"""Seconds between two drawings."""
+
+
+class Lines:
+    """Says what happens, and draws what goes on.
+
+    Args:
+        events: what happens.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self.mask = events.mask_text
+        self.began = time.monotonic()
+        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._live: Live | None = None
+        events.subscribe(self)
+
+    def __call__(self, event: Event) -> None:
+        """Say what there is to say of an event."""
+        raise NotImplementedError
+
+    def _now(self, room: int) -> Text:
+        """What goes on now, in at most `room` lines."""
+        raise NotImplementedError
+
+    def _say(self, text: str) -> None:
+        line = one_line(self.mask(text), 400)
+        if self._live is None:
+            say(line)
+        else:
+            self._live.console.print(line, markup=False, highlight=False)
+
+    @asynccontextmanager
+    async def drawn(self) -> AsyncIterator[None]:
+        """Keep the display up to date while the context is open."""
+        if not self.on_terminal:
+            yield
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._draw)
+            try:
+                yield
+            finally:
+                group.cancel_scope.cancel()
+
+    async def _draw(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False,
+                          redirect_stderr=False, vertical_overflow="crop")  # fmt: skip
+        try:
+            with self._live:
+                while True:
+                    self._live.update(self._now(console.height - 2), refresh=True)
+                    await anyio.sleep(EVERY)
+        except OSError:  # the terminal is gone
+            pass
+        finally:
+            self._live = None

@@ -1,0 +1,78 @@
+"""What the HTML report of an optimisation shows besides the run: all text in it is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bakeoff.optimize.plot import plot
+from bakeoff.optimize.standing import Standing
+from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of
+from bakeoff.report.escape import markup
+
+
+def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
+    """The part of the page that is about candidates, in pieces.
+
+    Args:
+        found: how the run stands.
+        diff: of the winner; None where there is none.
+    """
+    yield from _winner(found)
+    if diff is not None:
+        yield f"<h2>Diff</h2><pre>{markup(diff)}</pre>"
+    yield from _candidates(found)
+    drawn = "".join(plot(found))
+    if drawn:
+        yield f"<h2>Speed-ups</h2>{drawn}"
+        yield '<p class="quiet">A row is a candidate in a race, a bar its 95 % interval, a large dot a measurement of '
+        yield "its own after the selection; a bar that reaches the right end has no upper bound. Dashed: what the "
+        yield "lower bound must reach.</p>"
+    yield from _profiles(found)
+
+
+def _winner(found: Standing) -> Iterator[str]:
+    winner = found.chosen
+    if winner is None:
+        yield "<h2>Winner</h2><p>Nothing was found that behaves the same and is faster.</p>"
+        return
+    yield f"<h2>Winner</h2><p><b>{winner.number} {markup(winner.file)}</b>: {markup(speedup_of(winner))}</p>"
+    yield "".join(f'<p class="error">{markup(text)}</p>' for text in cautions(winner))
+    facts = [("shown by", support(found)), ("tests", ", ".join(tests_of(found))), ("used", cost(found))]
+    if winner.candidate.note:
+        facts.insert(0, ("idea", winner.candidate.note))
+    yield f"<dl>{''.join(f'<dt>{markup(name)}<dd>{markup(text)}' for name, text in facts)}</dl>"
+
+
+def _candidates(found: Standing) -> Iterator[str]:
+    if not found.entrants:
+        return
+    whys = {entrant.number: why for entrant, why in fallen(found)}
+    yield "<h2>Candidates</h2>"
+    yield from _table(["candidate", "verdict", "reason", "speed-up", "why"])
+    for number, entrant in found.entrants.items():
+        why = "<br>".join(markup(text) for text in whys.get(number, ["the winner"]))
+        cells = (f"{number} {entrant.file}", entrant.verdict or "-", entrant.reason or "-", speedup_of(entrant))
+        yield f"<tr>{''.join(f'<td>{markup(cell)}' for cell in cells)}<td>{why}\n"
+    yield "</table>"
+
+
+def _profiles(found: Standing) -> Iterator[str]:
+    rows = profiles(found)
+    if not rows:
+        return
+    yield "<h2>Line profile</h2>"
+    yield from _table(["hits", "time", "original", "hits", "time", "winner"])
+    for left, right in rows:
+        yield f"<tr>{_side(left)}{_side(right)}\n"
+    yield '</table><p class="quiet">Lines are slower while they are timed: compare lines, not versions.</p>'
+
+
+def _side(side: Side | None) -> str:
+    if side is None:
+        return "<td><td><td>"
+    line = side.line
+    return f'<td class="num">{line.hits:,}<td class="num">{side.share:.1%}<td><pre>{markup(line.text)}</pre>'
+
+
+def _table(heads: Iterable[str]) -> Iterator[str]:
+    yield f"<table><tr>{''.join(f'<th>{markup(head)}' for head in heads)}\n"

@@ -1,0 +1,101 @@
+"""What a person wants to know of an optimisation, in lines of text: for the terminal, a page, a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from bakeoff.optimize.entrant import ORIGINAL, Entrant
+from bakeoff.optimize.sources.source import ProfileLine
+from bakeoff.optimize.standing import Standing
+from bakeoff.report.words import amounts, counted
+
+MOST_DIFFERENCES = 3
+"""That are told of one candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A line of one version, and what part of that version's time it takes, from 0 to 1."""
+
+    line: ProfileLine
+    share: float
+
+
+def speedup_of(entrant: Entrant) -> str:
+    """Its speed-up with the interval; a dash where none was measured."""
+    speed = None if entrant.speed is None else entrant.speed.speedup
+    if speed is None:
+        return "-"
+    high = "" if speed.high is None else f"{speed.high:.2f}"
+    return f"{speed.estimate:.2f}x [{speed.low:.2f}, {high}]"
+
+
+def support(found: Standing) -> str:
+    """Which evidence there is for what behaves the same."""
+    base = found.baseline or {}
+    tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
+    return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived"
+
+
+def tests_of(found: Standing) -> tuple[str, ...]:
+    """The tests that reach the function, as many as the record names."""
+    return tuple(map(str, (found.baseline or {}).get("test_names", ())))
+
+
+def cautions(winner: Entrant) -> list[str]:
+    """What has to be known before the winner is taken."""
+    said = [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
+    receipt = {} if winner.judgement is None else winner.judgement.receipt
+    inside = receipt.get("judged_in_process") or []
+    if inside:
+        said.append(f"{counted(len(inside), 'test')} could be judged only in the candidate's own process")
+    if winner.speed is not None and not winner.speed.remeasured:
+        said.append("the speed-up comes from the selection, not from a measurement of its own")
+    return said
+
+
+def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
+    """All that did not win, each with why, and what shows it."""
+    told = []
+    for entrant in found.entrants.values():
+        if entrant.number == found.winner:
+            continue
+        judgement = entrant.judgement
+        shown = [] if judgement is None else [str(one) for one in judgement.differences[:MOST_DIFFERENCES]]
+        if entrant.verdict == "ACCEPT":
+            why = f"faster, too: {speedup_of(entrant)}"
+        else:
+            why = f"{entrant.reason or 'not judged'}{f': {entrant.detail}' if entrant.detail else ''}"
+        told.append((entrant, [why, *(one for one in shown if one != entrant.detail)]))
+    return told
+
+
+def cost(found: Standing) -> str:
+    """What it used."""
+    return amounts(found.usage) or "nothing that is paid for"
+
+
+def profiles(found: Standing) -> list[tuple[Side | None, Side | None]]:
+    """Lines of the original and the winner beside each other, equal ones in one row; empty while there are none."""
+    if found.winner is None:
+        return []
+    before, after = (_sides(found.profiles.get(number, ())) for number in (ORIGINAL, found.winner))
+    left_texts, right_texts = ([side.line.text for side in sides] for sides in (before, after))
+    rows: list[tuple[Side | None, Side | None]] = []
+    for _, start, end, other_start, other_end in SequenceMatcher(
+        None, left_texts, right_texts, autojunk=False
+    ).get_opcodes():
+        left, right = before[start:end], after[other_start:other_end]
+        rows += [(_at(left, place), _at(right, place)) for place in range(max(len(left), len(right)))]
+    return rows
+
+
+def _at(sides: Sequence[Side], place: int) -> Side | None:
+    return sides[place] if place < len(sides) else None
+
+
+def _sides(lines: Sequence[ProfileLine]) -> list[Side]:
+    total = sum(line.seconds for line in lines) or 1.0
+    return [Side(line, line.seconds / total) for line in lines]

@@ -1,0 +1,213 @@
+"""`optimize`: other versions of a function are judged and measured, the fastest that behaves the same is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.record import Outcome, Record, RunStatus, Status
+from bakeoff.optimize.job import Optimisation
+from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.sources.given import check_given
+from bakeoff.optimize.standing import Standing, read_nodes
+from bakeoff.optimize.target import parse_target
+from bakeoff.sampling.attempt.given import check_refs
+from bakeoff.sampling.attempt.landing import Work, land, landed_before
+from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.models import Amount, Interpolated, StepModel, Text
+from bakeoff.workflow.scope import digest
+from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, text, texts
+from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
+from bakeoff.workflow.steps.landing import LANE
+from bakeoff.workflow.values import as_text, plain
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.snapshot import Snapshot
+
+Names = Annotated[str | list[str], Interpolated()]
+
+
+class Optimize(StepModel):
+    """Tries other versions of a Python function and keeps the fastest of those that behave as it does."""
+
+    agent_key: ClassVar[str | None] = None
+
+    target: Text = Field(description="FILE.py:FUNCTION, from the project's root.", min_length=1)
+    candidates: Names | None = Field(None, description="New versions of the whole file, or patches.")
+    refs: Names | None = Field(None, description="Commits or branches to try.")
+    rules: bool = Field(True, description="Whether the rewriting rules propose.")
+    min_speedup: Amount = Field(None, description="What the lower bound of the speed-up must reach; 1.05.")
+    seconds: Amount = Field(None, description="Of measuring for one race; 20.")
+    tests: Names | None = Field(None, description="Tests to judge by, instead of all that pytest finds.")
+    inputs: Literal["derived", "recorded"] = Field("derived", description="What they are compared on.")
+    trust: bool = Field(False, description="Accept what can be judged only in the candidate's own process.")
+    sandbox: Literal["full", "weak", "none"] | None = Field(None, description="Protection; the setting if left out.")
+    cold: bool = Field(False, description="A fresh interpreter for each evaluation.")
+    memory: bool = Field(False, description="Measure peak memory, too.")
+    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
+    seed: int = Field(0, description="Of everything that is left to chance.")
+    apply: Annotated[bool | str | None, Interpolated()] = Field(
+        None, description="true: write the winner into the files; a text: make a branch of that name."
+    )
+
+
+class OptimizeStep:
+    """The step type. Judgements and races are leaves below it; it holds no place while they wait for theirs.
+
+    That nothing is faster is no failure: `winner` of the output is null then.
+    """
+
+    name = "optimize"
+    model = Optimize
+    untrusted = True
+    container = True
+
+    async def run(self, step: Optimize, place: Place) -> Halt | None:
+        """Optimise, unless the step has ended already."""
+        record = await place.run.kept(place.path) or await _carry_out(place)
+        place.scope.follow(record.key)
+        place.add(record)
+        return halted_by(place, record)
+
+    def key_now(self, place: Place) -> str:
+        """The step's key, were it to begin now. It blocks.
+
+        Passes on ExpressionError and RefusedError: a field cannot be used.
+        """
+        options = options_of(place)
+        return _key(place, options, tree_now(place.setting, options.base))
+
+
+def options_of(place: Place) -> OptimizeOptions:
+    """What a step asks for, evaluated.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+
+    Raises:
+        RefusedError: a value cannot be used.
+    """
+    step, root = place.step, Path(place.setting.project)
+    given: dict[str, Any] = {
+        "target": as_text(place.value("target")),
+        "candidates": tuple(str(root / name) for name in texts(place, "candidates")),
+        "refs": texts(place, "refs"),
+        "min_speedup": amount(place, "min_speedup"),
+        "seconds": amount(place, "seconds"),
+        "tests": texts(place, "tests"),
+        "base": text(place, "base"),
+        "level": step.sandbox,
+    }
+    given |= {name: getattr(step, name) for name in ("rules", "inputs", "trust", "cold", "memory", "seed")}
+    try:
+        options = OptimizeOptions(**{name: value for name, value in given.items() if value is not None})
+        parse_target(options.target)
+        check_given(options.candidates)
+        check_refs(root, options.refs)
+    except BakeoffError as failure:
+        raise RefusedError(str(failure)) from failure
+    return options
+
+
+def _key(place: Place, options: OptimizeOptions, tree: str) -> str:
+    return place.key(options.to_json(), place.step.apply, {"tree": tree})
+
+
+async def _carry_out(place: Place) -> Record:
+    """The step's record, committed.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+    """
+    run, begun = place.run, Beginning.of(place)
+    names = [f"{place.path}#optimize:{number}" for number in range(1, begun.number + 1)]
+    kept = run.history.decisions.get(names[-1])
+    try:
+        options = options_of(place) if kept is None else OptimizeOptions.from_json(kept["options"])
+        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
+        async with (await workspaces(place.setting)).using(options.base, snapshot) as workspace:
+            before = next(
+                (run.history.decisions[name] for name in names[-2::-1] if name in run.history.decisions), None
+            )
+            tree = workspace.snapshot.tree
+            version = digest("optimize", options.to_json(), tree)
+            asked = {
+                "options": options.to_json(),
+                "snapshot": {**asdict(workspace.snapshot), "left_out": []},
+                "prefix": begun.prefix(version, before),
+                "version": version,
+            }
+            asked = await run.decide(names[-1], lambda: asked)
+            begun.key = _key(place, options, tree)
+            adopted = await run.kept(place.path, begun.key)
+            if adopted is not None:
+                return adopted
+            prefix = f"{asked['prefix']}/"
+            setting = place.setting
+            label, lanes = begun.label(asked["prefix"]), (SLOTS, *setting.lanes)
+            work = Optimisation(options, setting.settings, setting.warn, prefix, label, lanes)
+            facts = await work.carry_out(run, workspace, setting.processes)
+            outcome = Outcome(output=_output(place, options, asked, facts), input={"target": options.target})
+            if facts["winner"] is not None:
+                outcome.facts = {"result": facts["result"]["ref"]}
+            await _land(place, options, outcome)
+    except BakeoffError as failure:
+        kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
+        outcome = Outcome(Status.FAILED, {}, str(failure), kind)
+    return await begun.end(outcome)
+
+
+def _output(
+    place: Place, options: OptimizeOptions, asked: Mapping[str, Any], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What later steps may use."""
+    found = Standing(options, RunStatus.COMPLETED, winner=facts["winner"], result=facts.get("result"))
+    read_nodes(found, place.run.history, f"{asked['prefix']}/")
+    shown = found.to_json()
+    chosen = None if found.chosen is None else found.chosen.to_json()
+    return {
+        "target": options.target,
+        "snapshot": asked["snapshot"]["commit"],
+        "winner": shown["winner"],
+        "number": facts["winner"],
+        "speedup": None if chosen is None else chosen["speedup"],
+        "assumes": [] if chosen is None else chosen["assumes"],
+        "candidates": [{name: part for name, part in one.items() if name != "receipt"} for one in shown["candidates"]],
+        "commit": None if found.result is None else found.result["commit"],
+        "result": None if found.result is None else dict(found.result),
+    }
+
+
+async def _land(place: Place, options: OptimizeOptions, outcome: Outcome) -> None:
+    """Do what `apply` says with the winner, as a leaf `STEP/apply`; that it could not be done is the step's failure.
+
+    Passes on ExpressionError: `apply` cannot be evaluated.
+    """
+    wanted = plain(place.value("apply"))
+    commit = outcome.output["commit"]
+    if commit is None or wanted in (None, False, ""):
+        return
+    name = None if wanted is True else as_text(wanted)
+    facts = {"commit": commit, "judged": commit}
+    title = f"Make {options.target} faster"
+    work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path, "candidate")
+    project = Path(place.setting.project)
+
+    async def leaf(_: int) -> Outcome:
+        try:
+            before = await in_thread(landed_before, project, work, name)
+            landed = await in_thread(land, project, work, name) if before is None else before
+        except WorkspaceError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind="conflict")
+        return Outcome(output=landed.to_json())
+
+    key, lanes = place.key("apply", facts, name), (LANE, *place.setting.lanes)
+    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
+    if record.status is Status.COMPLETED:
+        outcome.output = {**outcome.output, "applied": dict(record.output)}
+    else:
+        outcome.status, outcome.kind = Status.FAILED, record.kind
+        outcome.error = f"candidate {work.attempt} is faster and was not applied: {record.error}"
