@@ -38,7 +38,7 @@ class Fifo:
         while self.text.count("\n") < lines:
             assert self._read(end), f"only {self.text!r} came"
 
-    def wait_until_gone(self, seconds: float = 2.0) -> None:
+    def wait_until_gone(self, seconds: float = 20.0) -> None:
         """Wait until no process holds the FIFO."""
         end = time.monotonic() + seconds
         while self._read(end):
