@@ -47,7 +47,7 @@ class Fake:
     on_adapt: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda lineage: ()
     fails: BakeoffError | None = None
     asked: list[str] = field(default_factory=list)
-    reads_profile: bool = False
+    reads: frozenset[str] = frozenset()
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
         self.asked.append("propose")

@@ -19,7 +19,7 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.standing import JOB, Standing, standing
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import counted, how_to_go_on
+from bakeoff.report.words import amounts, counted, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land
 
@@ -75,7 +75,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
         return 0 if found.winner is not None else NO_WINNER
     if ending.status is RunStatus.PAUSED and ending.signal is not None:
         return 128 + ending.signal
-    return 1
+    return 4 if ending.status is RunStatus.BUDGET_SPENT else 1
 
 
 def shown_run(
@@ -155,9 +155,12 @@ def _print_ending(
     for line in table_lines(found):
         out(line)
     run = folder.id
+    if used := amounts({kind: amount for kind, amount in found.cost.items() if kind in ("usd", "tokens", "calls")}):
+        out(f"used: {used}")
     if found.chosen is not None:
         _print_winner(store, run, found, found.chosen, out)
-        return
+        if ending.status is not RunStatus.BUDGET_SPENT:
+            return
     if ending.status is RunStatus.COMPLETED:
         out(f"run {run}: nothing was found that behaves the same and is faster")
         return

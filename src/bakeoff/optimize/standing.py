@@ -27,6 +27,7 @@ class Standing:
         winner: the number of the winner; None while or where there is none.
         result: names the commit that the winner is kept as.
         snapshot: the commit that all is compared with.
+        cost: what was used, by kind: `usd`, `tokens`, `calls`, ...; what is not known is not in it.
     """
 
     options: OptimizeOptions
@@ -36,6 +37,7 @@ class Standing:
     winner: int | None = None
     result: Mapping[str, Any] | None = None
     snapshot: str | None = None
+    cost: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Entrant | None:
@@ -49,6 +51,7 @@ class Standing:
             "baseline": None if self.baseline is None else dict(self.baseline),
             "candidates": [entrant.to_json() for entrant in self.entrants.values()],
             "winner": None if chosen is None else chosen.file,
+            "cost": dict(self.cost),
         }
 
 
@@ -56,6 +59,7 @@ def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     found = Standing(OptimizeOptions.from_json(history.meta["options"]), status)
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
+    found.cost = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}
     if history.ending and history.status is status:
         found.winner, found.result = history.ending.get("winner"), history.ending.get("result")
     records = history.records
