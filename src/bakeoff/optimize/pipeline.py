@@ -278,7 +278,7 @@ class Pipeline:
         failures, self._failures = self._failures, []
         name = f"repair:{self._rounds['repair']}"
         # A resumed run sends the same ones back, so that what was answered is found again.
-        decided = await self.run.decide(name, lambda: [entrant.number for entrant in failures])
+        decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in failures))
         self._failures = [entrant for entrant in failures if entrant.number not in decided]
         failed = [self.entrants[number] for number in decided]
         for source in self.sources:

@@ -132,7 +132,7 @@ class AgentSource:
                 return refused(failure)
             return Outcome(output=dict(made.facts), usage=settled(made.usage), facts=dict(made.facts))
 
-        reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget)}
+        reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget) | {"calls"}}
         path = f"source:{self.name}/{label}"
         lanes = (AGENTS,)
         record = await self.run.leaf(path, "agent", work, lanes=lanes, retry=self.retry, reserve=reserve)

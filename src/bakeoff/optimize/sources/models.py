@@ -35,7 +35,7 @@ MOST_BACK = 4
 
 
 def amounts(model: Model, request: Request, ceilings: frozenset[str]) -> dict[str, float]:
-    """What one request may use at most, of the kinds that a budget has ceilings on.
+    """What one request may use at most: a call, and of the kinds that a budget has ceilings on.
 
     Raises:
         BakeoffError: nobody knows, for want of a price.
@@ -53,7 +53,7 @@ def amounts(model: Model, request: Request, ceilings: frozenset[str]) -> dict[st
             "a ceiling on money: the model's price is not known; set price_in and price_out in its "
             "[tool.bakeoff.models.NAME], or a ceiling on tokens or calls"
         )
-    return {kind: found[kind] for kind in ceilings}
+    return {kind: found[kind] for kind in ceilings | {"calls"}}
 
 
 @dataclass(slots=True)
