@@ -95,7 +95,7 @@ def agent_task(context: Context) -> str:
         f"Make the function `{context.target.qualname}` in `{context.target.path}` run faster.\n\n{RULES}\n"
         "- Do not change tests or their configuration; such changes are thrown away.\n\n"
         f"{_surroundings(context)}\n\n"
-        "Edit the file in place. Check your work with the tests. Leave no other files behind."
+        "Edit that file in place, change no other, and leave none behind. Check your work with the tests."
     )
 
 
