@@ -47,7 +47,11 @@ def test_a_model_s_version_wins_and_its_price_is_said(shop: Shop) -> None:
     assert "at most 6 requests to mine" in shop.said
     assert "budget: 9 usd" in shop.said
     (used,) = [line for line in shop.said.splitlines() if line.startswith("used: ")]
-    assert sorted(used.removeprefix("used: ").replace(", ", "; ").split("; ")) == ["0.8 usd", "4 calls", "4,400 tokens"], used
+    assert sorted(used.removeprefix("used: ").replace(", ", "; ").split("; ")) == [
+        "0.8 usd",
+        "4 calls",
+        "4,400 tokens",
+    ], used
     for part in ("list[int]", "test_numbers.py::test_common[5]", "common(list(", "if x in list(ys):", "returns list("):
         assert part in asked[0], part
 

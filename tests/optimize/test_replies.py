@@ -32,6 +32,8 @@ def test_blocks_that_define_the_target(reply: str, codes: list[str]) -> None:
 
 
 def test_a_version_says_which_one_it_comes_from() -> None:
-    first, second = versions_of(f"```python\n# version 2\n{DEF}```\n\n```python\n# Version 13: better\n{DEF}```", "work")
+    first, second = versions_of(
+        f"```python\n# version 2\n{DEF}```\n\n```python\n# Version 13: better\n{DEF}```", "work"
+    )
     assert (first.number, second.number) == (2, 13)
     assert first.code == second.code == DEF

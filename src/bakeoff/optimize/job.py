@@ -254,7 +254,7 @@ class _Job:
             made = await self._result(run, workspace, winner.candidate, f"candidate-{winner.number}")
             return Outcome(output={"ref": made.ref, "commit": made.commit, "judged": made.commit})
 
-        record = await run.leaf("winner", "result", work)
+        record = await run.leaf(f"winner:{winner.number}", "result", work)
         return dict(record.output)
 
     async def _commit(self, run: Run, workspace: Workspace, candidate: Candidate) -> str:

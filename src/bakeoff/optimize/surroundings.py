@@ -110,9 +110,10 @@ def _calling(content: bytes, name: str, besides: str | None) -> Iterator[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             file = PythonFile.read(content)
+            found = list(definitions(file.tree))
     except (SyntaxError, UnicodeError):
         return
-    for qualname, node, _ in definitions(file.tree):
+    for qualname, node, _ in found:
         if qualname == besides or not any(_calls(each, name) for each in ast.walk(node)):
             continue
         text = file.text[statement_start(file, node) : file.span(node)[1]]
