@@ -1,4 +1,4 @@
-"""The source `model` in whole pipelines: a scripted model, a scripted judge, virtual time; real journals for resuming."""
+"""The source `model` in whole pipelines: a scripted model and judge, virtual time; real journals for resuming."""
 
 from __future__ import annotations
 

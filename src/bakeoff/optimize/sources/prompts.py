@@ -86,7 +86,7 @@ def completion(context: Context, max_tokens: int | None) -> tuple[Request, str]:
     text = own_text(context)
     lead = next((line for line in text.splitlines() if line.startswith(("def ", "async def "))), "def ")
     prompt = f"{text.rstrip()}\n\n\n# The same function, but faster:\n{lead}"
-    return Request(prompt=prompt, max_tokens=max_tokens, stop=("\n\n\n", "\ndef ", "\nclass ")), lead
+    return Request(prompt=prompt, max_tokens=max_tokens, stop=("\n\n\n", "\n```", "\ndef ", "\nclass ")), lead
 
 
 def agent_task(context: Context) -> str:
