@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.sources.hiring import hire
+from bakeoff.settings import AgentSettings, Settings
 from optimize.conftest import FAST, SLOW, WRONG, Shop
 from scripted_model import Say, ScriptedModel, Stall, in_order
 
@@ -137,3 +143,75 @@ def test_interrupted_it_closes_the_request(shop: Shop) -> None:
     with ScriptedModel(in_order(fenced(WRONG), fenced(SLOW), Stall()), tools=False) as server:
         assert stopped(shop, server, lambda process: process.send_signal(signal.SIGINT)) == 130
         assert server.wait(lambda _: server.in_flight == 0)
+
+
+def test_an_agent_goes_on_with_a_winner_of_another_source_within_its_money(shop: Shop) -> None:
+    fast = shop.beside("fast.py", FAST)
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "done", "session_id": "s",
+              "num_turns": 1, "total_cost_usd": 0.3, "usage": {"input_tokens": 100, "output_tokens": 10}}  # fmt: skip
+    agent(shop, 'case "$1" in *"does not meet"*) sed -i "s/= set(ys)/= frozenset(ys)/" numbers_.py ;; esac')
+    shop.beside("agent.sh", (shop.home / "agent.sh").read_text().replace("echo done", f"echo '{json.dumps(result)}'"))
+    settings = (shop.root / "bakeoff.toml").read_text().replace("[agents.fake]", '[agents.fake]\nlike = "claude"')
+    shop.write("bakeoff.toml", f"max_usd = 0.4\n{settings}")
+    found = shop.optimize("--agent", "fake", "--candidate", fast, "--refinements", "1", "--max-cost", "0.8")
+    nothing, mended = [one for one in found["candidates"] if one["origin"].startswith("agent/")]
+    assert nothing["reason"] == "invalid"
+    assert mended["origin"].startswith("agent/fake/refine/")
+    assert mended["verdict"] in ("ACCEPT", "REJECT")
+    assert mended["receipt"]["behaviour"]
+    assert mended["parent"]
+    assert (found["cost"]["usd"], found["cost"]["calls"]) == (0.6, 2)
+    assert "fake cannot be held to what is reserved for a call" in shop.said
+    assert "times as fast as the original" in (shop.home / "asked").read_text().split("\n---\n")[1]
+
+
+def test_an_agent_that_fails_is_said_and_ends_nothing_else(shop: Shop) -> None:
+    agent(shop, "echo 'no such key' >&2; exit 3")
+    found = shop.optimize("--agent", "fake", "--candidate", shop.beside("fast.py", FAST), "--refinements", "0")
+    assert found["winner"].endswith("fast.py")
+    assert len(found["candidates"]) == 1
+    assert "source agent/fake: fake exited with code 3: no such key" in shop.said
+
+
+def test_budgets_are_taken_up_with_other_ceilings_alone() -> None:
+    asked = OptimizeOptions("a.py:f", models=("m",), max_calls=2)
+    assert asked.with_inputs({"max_calls": "5"}).ceilings == {"calls": 5}
+    for name, value in (("samples", "3"), ("max_cost", "much")):
+        with pytest.raises(BakeoffError, match=name):
+            asked.with_inputs({name: value})
+    with pytest.raises(BakeoffError, match="at least 1"):
+        OptimizeOptions("a.py:f", samples=0)
+    with pytest.raises(BakeoffError, match="nothing to try"):
+        OptimizeOptions("a.py:f", rules=False)
+
+
+def test_what_is_announced(tmp_path: Path) -> None:
+    settings = Settings(agents={"one": AgentSettings(argv=("sh",), events="codex", price_in=1.0, price_out=1.0)})
+    hired = hire(OptimizeOptions("a.py:f", agents=("one",), max_tokens=500), settings, str(tmp_path))
+    assert hired.lanes == {"agents": 4}
+    assert "at most 5 calls of one" in hired.announcement()
+    assert hired.announcement().endswith("so calls under way may go over")
+    hired.models["local"] = cast("Any", None)
+    assert "4 requests to the local model, which cost nothing" in hired.announcement()
+
+
+def test_killed_no_agent_goes_on_and_none_that_had_ended_is_asked_again(shop: Shop) -> None:
+    fast = shop.beside("fast.py", FAST)
+    home = shop.home
+    hang = f"echo $$ > {home}/hung; echo hung > {home}/told; exec sleep 1000"
+    once = f"[ $BAKEOFF_ATTEMPT = 1 ] || [ -e {home}/hung ] || {{ {hang}; }}"
+    agent(shop, f"echo $BAKEOFF_ATTEMPT >> {home}/calls\n{once}\ncp {fast} numbers_.py")
+    os.mkfifo(shop.home / "told")
+    asked = ("--no-rules", "--agent", "fake", "--agent-samples", "2", "--run-id", "r", "--repairs", "0")
+    with shop.spawn("optimize", "numbers_.py:common", *asked, "--refinements", "0") as process:
+        while "behaves the same" not in process.stderr.readline():
+            pass
+        assert (shop.home / "told").read_text() == "hung\n"  # a pipe: whoever reads waits for whoever writes
+        process.kill()
+        process.communicate(timeout=60)
+    found = json.loads(shop("resume", "r", "--json"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((shop.home / "hung").read_text()), 0)
+    assert sorted((shop.home / "calls").read_text().split()) == ["1", "2", "2"]
+    assert [one["verdict"] for one in found["candidates"]] == ["ACCEPT", "SKIP"]
+    assert found["cost"]["calls"] == 3
