@@ -31,6 +31,7 @@ ROWS = (
     "codec",
     "timing",
     "rules",
+    "slow_functions",
 )
 
 

@@ -6,10 +6,12 @@ asked to go on after the docstring, any other (`--model openai:gpt-5-mini`, or a
 
 import argparse
 import ast
+import contextlib
 import json
 import os
 import re
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -21,10 +23,13 @@ import bakeoff
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.spawner import Spawner
-from bakeoff.judge.python_tests import Case, PythonTests
+from bakeoff.judge.python_tests import PROGRAM, Case, PythonTests
 from bakeoff.model.protocol import Message, Request
 from bakeoff.model.registry import model_for
 from bakeoff.settings import load_settings
+from bakeoff.workspace.sandbox.folder import Folder
+from bakeoff.workspace.sandbox.policy import SandboxPolicy
+from bakeoff.workspace.sandbox.sandbox import sandbox
 
 HERE = Path(__file__).parent
 SAMPLES = 10
@@ -67,10 +72,10 @@ def answered(stub, text):
 
 
 class Demo:
-    """One model that writes, and the processes that judge."""
+    """One model that writes, and the processes that judge, in a sandbox."""
 
-    def __init__(self, model, processes, *, raw, say):
-        self.model, self.processes, self.say = model, processes, say
+    def __init__(self, model, processes, box, *, raw, say):
+        self.model, self.processes, self.box, self.say = model, processes, box, say
         self.request, self.program = (completion, completed) if raw else (chat, answered)
         self.stubs = read_stubs()
         self.since = time.perf_counter()
@@ -79,8 +84,13 @@ class Demo:
         """Sample one function until a sample passes its tests."""
         stub = self.stubs[name]
         cases = [Case(arguments, expected) for arguments, expected in CASES[name]]
-        # In a sandbox with place=sandbox.command; by itself the process only has limits and an empty environment.
-        tests = PythonTests(name, cases, processes=self.processes, source=lambda text: self.program(stub, text))
+        tests = PythonTests(
+            name,
+            cases,
+            processes=self.processes,
+            source=lambda text: self.program(stub, text),
+            place=self.box.command,
+        )
         result = await bakeoff.sample(
             self.request(stub),
             [tests],
@@ -106,22 +116,33 @@ class Demo:
 async def solve_all(model_name, say):
     """Have all functions written at once; what came of it."""
     settings = load_settings(Path.cwd())
-    async with (
-        Spawner(token=f"stubs-{os.getpid()}", base_env=os.environ, masker=Masker()) as processes,
-        model_for(model_name, settings) as model,
-    ):
-        demo = Demo(model, processes, raw=model_name == "local", say=say)
+    async with contextlib.AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="stubs-"))
+        box = await sandbox(Folder(os.path.realpath(folder)), SandboxPolicy(settings.sandbox, reads=[PROGRAM]))
+        spawner = Spawner(token=f"stubs-{os.getpid()}", base_env=os.environ, masker=Masker())
+        processes = await stack.enter_async_context(spawner)
+        model = await stack.enter_async_context(model_for(model_name, settings))
+        demo = Demo(model, processes, box, raw=model_name == "local", say=say)
         names = list(demo.stubs)
         say(f"{len(names)} functions, the model {model_name}, at most {SAMPLES} samples of each:")
+        say(f"judged out of process, protected from what it writes: {', '.join(protected(box.protection))}")
         found = await bakeoff.fan_out(demo.solve, names, max_concurrency=len(names), on_halt="cancel")
         seconds = round(time.perf_counter() - demo.since, 2)
     return {
         "model": model_name,
+        "sandbox": box.protection.receipt(),
         "solved": sum(one["solved"] for one in found),
         "samples": sum(one["samples"] for one in found),
         "seconds": seconds,
         "functions": found,
     }
+
+
+def protected(protection):
+    """What is protected, in words."""
+    kinds = ("files", "network", "processes", "limits")
+    strengths = {kind: getattr(protection, kind).strength for kind in kinds}
+    return [f"{kind} ({strength})" for kind, strength in strengths.items() if strength] or ["nothing"]
 
 
 def table(report):

@@ -9,7 +9,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent.real import Real, set_up
+from agent.real import MODELS, Real, set_up
+from bakeoff.agent.cost import tells_cost
 from scripted_model import Cut, Garbage, Say, ScriptedModel, Shell, Stall, Status, by_turn, in_order
 
 pytestmark = [pytest.mark.agents, pytest.mark.anyio]
@@ -43,7 +44,7 @@ async def test_shell_turn_writes_a_file(real, tmp_path):
     assert (real.repo / "calc.py").read_text() == "x = 1\n"
     assert (result.usage["input_tokens"], result.usage["output_tokens"]) == (22, 14)
     assert result.session_id
-    assert (result.usd is not None) == (real.name == "claude")
+    assert (result.usd is not None) == tells_cost(real.entry, MODELS.get(real.name, "scripted"))
     assert [len(seen.tool_results) for seen in model.seen] == [0, 1]
     assert model.seen[0].says("create -- calc.py\nof 'one' line")
     assert Path(f"{tmp_path}/log.out").read_text().count("\n") > 1

@@ -49,6 +49,10 @@ class Lab:
     monkeypatch: pytest.MonkeyPatch
     agents: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def writes(self) -> list[str]:
+        return [str(self.place)]
+
     def git(self, *args: str, status: int = 0) -> str:
         done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=False)
         assert done.returncode == status, done.stderr.decode()
@@ -72,11 +76,14 @@ class Lab:
         return file.read_text().split() if file.exists() else []
 
     def agent(self, script: str, name: str = "fake", more: str = "", say: str = "echo done") -> None:
-        """Define an agent: its script runs in the slot with the prompt as $1, and the session, if any, as $2."""
+        """Define an agent: its script runs in the slot with the prompt as $1, and the session, if any, as $2.
+
+        It may write in the test's folder, so that tests can see what it does and tell it when.
+        """
         file = self.place / f"{name}.sh"
         file.write_text(f'echo "$BAKEOFF_ATTEMPT" >> {self.place}/calls\n{script}\n{say}\n')
         argv = json.dumps(["sh", str(file), "{prompt}", ["{session}"]])
-        self.agents[name] = f"[agents.{name}]\nargv = {argv}\n{more}\n"
+        self.agents[name] = f"[agents.{name}]\nargv = {argv}\nwrites = {json.dumps(self.writes)}\n{more}\n"
         self.settings()
 
     def settings(self, text: str = "") -> None:

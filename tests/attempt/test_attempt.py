@@ -22,7 +22,7 @@ def test_the_first_that_passes_wins_whoever_is_fastest(lab):
     lab.settings("[lanes]\nagents = 4\ntests = 2\n")
     before = lab.digest()
     check = f"{FIXED} && {{ ! grep -q '# 3' calc.py || touch {lab.place}/third; }}"
-    said = lab.attempt("--attempts", "6", "--json", check=check)
+    said = lab.attempt("--attempts", "6", "--sandbox=none", "--json", check=check)
     assert said.status == 0, said
     shown = said.json
     assert (shown["winner"], shown["status"], shown["reason"]) == (2, "completed", "passed")
@@ -196,7 +196,7 @@ def test_pytest_is_read_by_its_report(lab):
 
 def test_equal_trees_are_judged_once(lab):
     lab.agent("echo '# same' >> calc.py")
-    said = lab.attempt("--attempts", "3", check=f"echo x >> {lab.place}/judged; false")
+    said = lab.attempt("--attempts", "3", "--sandbox=none", check=f"echo x >> {lab.place}/judged; false")
     assert said.status == 3
     assert (lab.place / "judged").read_text() == "x\n"
     assert said.out.count("failed") >= 3

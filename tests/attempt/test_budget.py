@@ -17,7 +17,7 @@ def _claude(lab, script: str, usd: float) -> None:
     lab.agent(script, say=said)
     file = lab.place / "fake.sh"
     argv = json.dumps(["sh", str(file), "{prompt}", ["{session}"], ["--max={max_usd}"]])
-    lab.agents["fake"] = f'[agents.fake]\nlike = "claude"\nargv = {argv}\n'
+    lab.agents["fake"] = f'[agents.fake]\nlike = "claude"\nargv = {argv}\nwrites = {json.dumps(lab.writes)}\n'
     lab.settings("[lanes]\nagents = 1\n")
 
 

@@ -130,7 +130,9 @@ def test_a_daemon_is_ended_before_its_work_is_taken(lab, kind):
         f"while [ ! -s {lab.place}/daemon ] || [ ! -s {lab.place}/hidden ]; do sleep 0.01; done"
     )
     lab.settings(f'[slots]\nkind = "{kind}"\n')
-    said = lab.attempt(check=f"{FIXED} && [ ! -d /proc/$(cat {lab.place}/daemon) ]")
+    said = lab.attempt(
+        "--sandbox=none", "--agent-sandbox=none", check=f"{FIXED} && [ ! -d /proc/$(cat {lab.place}/daemon) ]"
+    )
     assert said.status == 0, said
     for name in ("daemon", "hidden"):
         pid = (lab.place / name).read_text().strip()

@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from bakeoff.engine.proctable import process_table
 from bakeoff.engine.spawner import Spawner
 from bakeoff.judge import calls_worker
 from bakeoff.judge.panel import examine
-from bakeoff.judge.python_tests import PROGRAM, Case, PythonTests, same, scrubbed
+from bakeoff.judge.python_tests import PROGRAM, PYTHON, Case, PythonTests, same, scrubbed
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
@@ -61,7 +60,9 @@ async def judge(processes: Any, code: str, cases: Any = ADD, **options: Any) -> 
 
 async def test_good_code_passes_with_a_receipt(processes: Spawner) -> None:
     verdict = await judge(processes, GOOD)
-    assert verdict == ValidationResult(True, "", 1.0, receipt={"tests": 3, "passed": 3, "exit_code": 0})
+    assert verdict == ValidationResult(
+        True, "", 1.0, receipt={"tests": 3, "passed": 3, "exit_code": 0, "judged": "out-of-process"}
+    )
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -279,7 +280,7 @@ async def test_the_command_is_made_by_whoever_has_a_place() -> None:
     place = lambda argv, **more: Command(["in-a-box", *argv], "/box", **more)  # noqa: E731
     assert await judge(pretend, "", [Case([1, 2], 3)], place=place, timeout=7)
     (command,) = pretend.commands
-    assert (command.argv[0], command.argv[1], command.cwd, command.timeout) == ("in-a-box", sys.executable, "/box", 7)
+    assert (command.argv[0], command.argv[1], command.cwd, command.timeout) == ("in-a-box", PYTHON, "/box", 7)
     assert set(scrubbed(["x"]).env.values()) == {None}
 
 
@@ -382,5 +383,5 @@ def test_the_program_gives_the_code_the_null_device_and_reports_elsewhere(monkey
 def test_the_program_without_us() -> None:
     job = json.dumps({"source": GOOD, "function": "add", "calls": [[1, 2]], "cpu": 1, "memory": 1 << 29})
     half = len(job) // 2
-    done = subprocess.run([sys.executable, "-I", PROGRAM, job[:half], job[half:]], capture_output=True, text=True)
+    done = subprocess.run([PYTHON, "-I", PROGRAM, job[:half], job[half:]], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, '{"ready": true}\n{"value": 3}\n')

@@ -114,7 +114,7 @@ class Scripted:
             speed = self.speeds[name]
             assert speed is not None
             interval = Interval(speed, speed * 0.98, speed * 1.02)
-            found[number] = Speed("faster" if speed > 1.05 else "not-faster", speedup=interval)
+            found[number] = Speed("faster" if speed > 1.05 else "not-faster", speedup=interval, remeasured=True)
         return found
 
     async def profile(self, one: Candidate | None) -> Sequence[ProfileLine]:

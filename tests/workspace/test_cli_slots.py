@@ -74,7 +74,7 @@ async def test_live_and_dead_slots_are_listed_and_only_dead_ones_cleaned(project
     assert looked["slots"]["removed"] == [dead["id"]]
     assert "would remove 1 dead slot" in bakeoff(project, cleaning.command, "--dry-run").stdout
     done = bakeoff(project, cleaning.command)
-    assert "removed 1 dead slot and 1 unused checkout" in done.stdout
+    assert "removed 1 dead slot and 2 unused folders" in done.stdout
     assert f"saved as refs/bakeoff/salvage/dead-run/{dead['id']}-" in done.stderr
     async with open_workspace(project.root, settings(), "run") as workspace, workspace.lease() as slot:
         sh(slot, "echo x > work")

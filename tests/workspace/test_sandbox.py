@@ -91,13 +91,18 @@ def test_the_level_is_a_setting(tmp_path: Path) -> None:
 def test_the_places_of_an_agent() -> None:
     environ = {"HOME": "/home/u", "AGENT_HOME": "/elsewhere"}
     files = ("~/.agent/login.json", "~/.agent.json", "/etc/agent/key")
-    assert agent_places(files, "AGENT_HOME", environ) == [
+    assert agent_places(files, ("~/.cache/agent", "/var/agent"), "AGENT_HOME", environ) == [
         "/home/u/.agent",
         "/home/u/.agent.json",
         "/etc/agent",
         "/elsewhere",
+        "/home/u/.cache/agent",
+        "/var/agent",
     ]
-    assert agent_places((), "OTHER", environ) == []
+    assert agent_places((), (), "OTHER", environ) == []
+    shared = {"HOME": "/home/u", "XDG_DATA_HOME": "/data"}
+    found = agent_places(("~/.local/share/agent/login",), (), "XDG_DATA_HOME", shared)
+    assert found == ["/home/u/.local/share/agent", "/data/agent"]
     policy = agent_policy(["/x"])
     assert (policy.level, policy.network, policy.read_everything, policy.writes) == ("weak", True, True, ("/x",))
 

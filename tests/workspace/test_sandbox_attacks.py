@@ -155,6 +155,30 @@ print("left", flush=True)
                 continue
 
 
+async def test_a_command_has_nothing_of_who_started_it(project: Checkout, processes: Spawner) -> None:
+    """It is started by a fork of the process that starts all commands, and reads their pipes."""
+    look_around = """
+import os
+print(sorted(int(name) for name in os.listdir("/proc/self/fd"))[:4], os.environ.get("API_SECRET"))
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("environ", "mem", "maps"):
+        try:
+            if int(pid) != os.getpid() and open(f"/proc/{pid}/{name}", "rb").read(1): print("breach", pid, name)
+        except OSError: pass
+"""
+    async with boxed(project) as box:
+        async with anyio.create_task_group() as tasks:
+            ready = anyio.Event()
+            tasks.start_soon(
+                processes.run, box.command(["sh", "-c", "echo x; sleep 60"], on_stdout=lambda data: ready.set())
+            )
+            await ready.wait()
+            done = await python(processes, box, look_around)
+            tasks.cancel_scope.cancel()
+        assert str(done.stdout.value) == "[0, 1, 2, 3] None\n", done.stderr.value
+        assert box.command(["true"]).fork is not None
+
+
 BOMB = """
 import os, sys, time
 made = 0

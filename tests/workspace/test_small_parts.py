@@ -23,6 +23,7 @@ from bakeoff.workspace.files import RefusedError, kind_of, open_regular, read_ex
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.layers import layer
 from bakeoff.workspace.merging import merge_trees
+from bakeoff.workspace.mounts import PROGRAM
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.repository import disk_bytes, ref_name, ref_part
 from bakeoff.workspace.results import _stream, quoted
@@ -425,3 +426,16 @@ def test_the_same_as_nobody(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:]
     assert " skipped" not in done.stdout
     assert done.stdout.splitlines()[0].startswith("." * 10)
+
+
+def test_a_holder_whose_coordinator_is_killed_ends_without_a_word(tmp_path: Path) -> None:
+    """It may be about to answer when its coordinator dies: then nobody reads what it writes."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(PROGRAM)], stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+    assert os.read(reading, 100) == b"{}\n"
+    os.close(reading)
+    out, err = process.communicate(b'{"do": "stop", "pid": 0}\n{"do": "stop", "pid": 0}\n', timeout=20)
+    assert (out, err, process.returncode) == (None, b"", 0)

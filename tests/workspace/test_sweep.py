@@ -221,7 +221,7 @@ def test_cleaning_takes_what_nobody_uses_and_leaves_the_rest(project: Checkout, 
     done = clean()
     assert done.slots == [dead]
     assert len(done.saved) == 1
-    assert len(done.unused) == 2
+    assert len(done.unused) == 3
     until(lambda: not cache.dead())
     assert [path.name for path in cache.trees.iterdir() if path.is_dir()] == [".new.young"]
     assert slots() == []

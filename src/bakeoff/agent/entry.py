@@ -42,12 +42,15 @@ class Entry:
         joint: what stands between the parts of a command's name in the slash form.
         env: variables to set (None removes one) on top of the user's own.
         login_files: where its login lies. Seen to exist, never read, never copied.
+        own: further files and folders of its state and configuration; with the folders of its login files, these are
+            what it writes besides its work tree.
         login_variables: variables any of which is a login.
         home_variable: the CLI's own variable that moves its state, for callers that separate sessions.
         events: name of the reader of its standard output; see `readers`.
         reports_usage: whether it tells how many tokens it used.
         reports_cost: whether it tells what it cost, in USD.
         version: arguments that make it print its version.
+        inside: arguments that are replaced inside bakeoff's sandbox, where the CLI cannot make its own.
         artifact: name of a result file it is told to write, which the reader gets too.
         model: the model asked for where the caller names none.
         prices: USD for a million tokens of input and of output, where the user named them.
@@ -61,12 +64,14 @@ class Entry:
     joint: str = "."
     env: Mapping[str, str | None] = field(default_factory=dict)
     login_files: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
     login_variables: tuple[str, ...] = ()
     home_variable: str | None = None
     events: str = "text"
     reports_usage: bool = False
     reports_cost: bool = False
     version: tuple[str, ...] = ("--version",)
+    inside: Mapping[str, str] = field(default_factory=dict)
     artifact: str | None = None
     model: str | None = None
     prices: tuple[float | None, float | None] = (None, None)

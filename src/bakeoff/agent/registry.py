@@ -76,6 +76,7 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         events=custom.events or entry.events,
         install=custom.install or entry.install,
         model=custom.model or entry.model,
+        own=(*entry.own, *custom.writes),
         prices=(custom.price_in, custom.price_out),
     )
 

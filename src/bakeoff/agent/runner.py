@@ -18,6 +18,7 @@ from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import Family, family
 from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.workspace.files import read_small
 
 ARGUMENT_LIMIT = 128 * 1024 - 1
 """Bytes of one argument that Linux passes to a program."""
@@ -136,14 +137,16 @@ async def run_agent(
     env: Mapping[str, str | None] | None = None,
     timeout: float | None = None,
     grace: float = 5.0,
+    temp: str | None = None,
 ) -> AgentResult:
     """Ask `entry`'s CLI in `cwd` and wait for its end.
 
     `env` comes on top of the entry's; `log` is the path prefix of the log files that its output is streamed to;
-    `timeout` and `grace` are seconds. Cancelled, it ends the process tree first. Failures are results, not exceptions.
+    `timeout` and `grace` are seconds; `temp` is a folder that it can write in, the system's if left out. Cancelled, it
+    ends the process tree first. Failures are results, not exceptions.
     """
     variables = {**entry.env, **(env or {})}
-    with _scratch(entry) as scratch:
+    with _scratch(entry, temp) as scratch:
         artifact = None if scratch is None else Path(scratch, entry.artifact or "")
         try:
             argv = _argv(entry, request, os.fspath(cwd), variables, artifact)
@@ -174,9 +177,9 @@ async def run_agent(
     return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
 
 
-def _scratch(entry: Entry) -> AbstractContextManager[str | None]:
+def _scratch(entry: Entry, temp: str | None) -> AbstractContextManager[str | None]:
     """A folder for the result file, where the CLI is told to write one."""
-    return tempfile.TemporaryDirectory(prefix="bakeoff-agent-") if entry.artifact else nullcontext()
+    return tempfile.TemporaryDirectory(prefix="bakeoff-agent-", dir=temp) if entry.artifact else nullcontext()
 
 
 def _argv(
@@ -225,11 +228,9 @@ def _asked(entry: Entry, request: AgentRequest) -> dict[str, str | None]:
 
 
 def _read_artifact(path: Path, stream: EventStream) -> None:
-    try:
-        with path.open("rb") as file:
-            stream.feed(file.read(ARTIFACT_LIMIT))
-    except OSError:
-        pass  # it wrote none: then there is no final event, and that is judged
+    content = read_small(path.parent, os.fsencode(path.name), ARTIFACT_LIMIT)
+    if content is not None:  # else there is no final event, and that is judged
+        stream.feed(content)
 
 
 def _judge(

@@ -22,6 +22,11 @@ PROTECT = click.option("--protect", multiple=True, metavar="GLOB", help="Further
 CHECK_TIMEOUT = click.option(
     "--check-timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one check."
 )
+SANDBOX = click.option(
+    "--sandbox",
+    type=click.Choice(["full", "weak", "none"]),
+    help="What must hold back the attempts' code: all, what this machine can do, nothing; the setting if left out.",
+)
 PARALLEL = click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 WITH_TESTS = click.option("--with-tests", is_flag=True, help="With the attempt's own changes to tests.")
 BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
@@ -46,6 +51,9 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 @PARALLEL
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
 @CHECK_TIMEOUT
+@SANDBOX
+@click.option("--agent-sandbox", type=click.Choice(["full", "weak", "none"]),
+              help="The same for the agent, which keeps network and login.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["deterministic", "fastest"]), default="deterministic", show_default=True,
               help="The first attempt that passes, or whichever passes first.")  # fmt: skip
 @click.option("--apply", "and_apply", is_flag=True, help="Write the winner's changes into your files.")

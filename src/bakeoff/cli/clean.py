@@ -255,7 +255,7 @@ def _tell_slots(slots: Cleaning, dry_run: bool) -> None:
     from bakeoff.report.words import counted, size
 
     if slots.slots or slots.unused:
-        what = f"{counted(len(slots.slots), 'dead slot')} and {counted(len(slots.unused), 'unused checkout')}"
+        what = f"{counted(len(slots.slots), 'dead slot')} and {counted(len(slots.unused), 'unused folder')}"
         tell(f"{'would remove' if dry_run else 'removed'} {what} ({size(slots.size)})")
     for ref in slots.saved:
         say(f"saved as {ref}")

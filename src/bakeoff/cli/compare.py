@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bakeoff.cli.attempt import CHECK, CHECK_TIMEOUT, MAY_EDIT, PARALLEL, PROTECT, SCORE, attempt_store
+from bakeoff.cli.attempt import CHECK, CHECK_TIMEOUT, MAY_EDIT, PARALLEL, PROTECT, SANDBOX, SCORE, attempt_store
 
 
 @click.command("compare")
@@ -16,6 +16,7 @@ from bakeoff.cli.attempt import CHECK, CHECK_TIMEOUT, MAY_EDIT, PARALLEL, PROTEC
 @PROTECT
 @PARALLEL
 @CHECK_TIMEOUT
+@SANDBOX
 @click.option("--run-id", help="The run's id; made up if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
@@ -28,6 +29,7 @@ def command(
     protect: tuple[str, ...],
     max_parallel: int | None,
     check_timeout: float | None,
+    sandbox: str | None,
     run_id: str | None,
     as_json: bool,
     quiet: bool,
@@ -53,6 +55,7 @@ def command(
         may_edit=may_edit,
         protect=protect,
         check_timeout=check_timeout,
+        sandbox=sandbox,
     )
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()

@@ -5,6 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import signal
+from contextlib import suppress
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
 
 DEFAULTED = tuple(
     getattr(signal, f"SIG{name}")
@@ -22,10 +29,12 @@ class CannotStart(Exception):
         self.where = where
 
 
-def launch(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int) -> tuple[int, int, int]:
+def launch(
+    argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int, fork: tuple[str, int] | None = None
+) -> tuple[int, int, int]:
     """Start `argv`; its pid and the reading ends, non-blocking, of its standard output and error.
 
-    `posix_spawn` takes no directory, so this process goes there for the moment.
+    `posix_spawn` takes no directory, so this process goes there for the moment. `fork`: see `Command`.
 
     Raises:
         CannotStart: with the system's reason; EINVAL for NUL bytes.
@@ -42,7 +51,12 @@ def launch(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int) -
         actions = [(os.POSIX_SPAWN_DUP2, out_end, 1), (os.POSIX_SPAWN_DUP2, err_end, 2)]
         if stdin:
             actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
-        pid = os.posix_spawn(program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED)
+        if fork is not None:
+            pid = _forked(fork, argv, env, (stdin, out_end, err_end))
+        else:
+            pid = os.posix_spawn(
+                program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=DEFAULTED
+            )
     except (OSError, ValueError, IndexError) as failure:
         for fd in descriptors:
             os.close(fd)
@@ -54,6 +68,41 @@ def launch(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], stdin: int) -
     os.set_blocking(out, False)
     os.set_blocking(err, False)
     return pid, out, err
+
+
+def _forked(fork: tuple[str, int], argv: list[bytes], env: dict[bytes, bytes], streams: tuple[int, int, int]) -> int:
+    """Call the function in a child of this process; the child's pid. This process has one thread, so that it may."""
+    module, _, name = fork[0].partition(":")
+    function = getattr(import_module(module), name)
+    pid = os.fork()
+    if pid == 0:
+        _be_child(function, argv[fork[1] :], env, streams)
+    return pid
+
+
+def _be_child(
+    function: Callable[[list[bytes], dict[bytes, bytes]], None],
+    arguments: list[bytes],
+    env: dict[bytes, bytes],
+    streams: tuple[int, int, int],
+) -> NoReturn:  # pragma: no cover - nothing can measure what ends by _exit
+    """What `posix_spawn` would do, and then the function."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in DEFAULTED:
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        for descriptor, standard in zip(streams, (0, 1, 2), strict=True):
+            os.dup2(descriptor, standard)
+        for name in os.listdir("/dev/fd"):  # else other commands' pipes would stay open with this one
+            if int(name) > 2:
+                with suppress(OSError):
+                    os.close(int(name))
+        function(arguments, env)
+    except BaseException as failure:
+        os.write(2, f"{failure!r}\n".encode(errors="replace"))
+    finally:
+        os._exit(125)
 
 
 def locate(program: bytes, path: bytes) -> bytes:

@@ -25,6 +25,10 @@ class Command:
         live: write output to the log file from the first byte (long work that people watch).
         on_stdout: called with each piece of standard output, masked, as it comes.
         output_limit: bytes of one stream after which the process tree is ended.
+        fork: for a Python program of bakeoff's that is started often: a function that does what `argv` does, as
+            `module:name`, and how many words of `argv` are not its arguments. It may then be called, with the arguments
+            and the environment, in a fork of the process that starts commands, and must not return. The module imports
+            the standard library only.
     """
 
     argv: Sequence[str]
@@ -37,6 +41,7 @@ class Command:
     live: bool = False
     on_stdout: Callable[[bytes], None] | None = None
     output_limit: int = 1 << 30
+    fork: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -356,6 +356,7 @@ def _run_frame(number: int, command: Command) -> tuple[object, ...]:
         command.grace,
         (command.inherit_stdin, command.live, command.on_stdout is not None),
         command.output_limit if command.log is not None else min(command.output_limit, MEMORY_LIMIT),
+        command.fork,
     )
 
 

@@ -192,6 +192,7 @@ class Supervisor:
         grace: float,
         options: tuple[bool, bool, bool],
         limit: int,
+        fork: tuple[str, int] | None,
     ) -> None:
         inherit_stdin, live, shown = options
         env = {**self.base, b"BAKEOFF_LEAF": b"%d" % number}
@@ -201,7 +202,7 @@ class Supervisor:
             else:
                 env[name] = value
         try:
-            pid, out, err = launch(argv, cwd, env, 0 if inherit_stdin else self.null)
+            pid, out, err = launch(argv, cwd, env, 0 if inherit_stdin else self.null, fork)
         except CannotStart as failure:
             self._send("failed", number, failure.errno, failure.where)
             return

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from pathlib import Path
-from typing import Any
 
 from bakeoff.engine.process import Finished, SpawnError
 from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
-from bakeoff.judge.runners import Tests, names_pytest, read_junit, read_output
+from bakeoff.judge.runners import REPORT_LIMIT, Tests, names_pytest, read_junit, read_output
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import INVALID, ValidationResult
 from bakeoff.workspace.files import read_small
@@ -60,52 +58,54 @@ class CommandRequirement(Requirement):
     async def check(self, subject: Subject) -> ValidationResult:
         """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
         async with self.ground.holding(subject.facts["judged"]) as slot:
-            report = slot.temp / f"junit-{os.urandom(6).hex()}.xml"
+            report = f"junit-{os.urandom(6).hex()}.xml"
             try:
-                finished = await self.ground.run(slot, self.command, "check", _environment(report), self.seconds)
+                given = _environment(f"{slot.temp}/{report}")
+                trial = await self.ground.run(slot, self.command, "check", given, self.seconds)
             except SpawnError as failure:
                 return ValidationResult(False, str(failure), error="spawn")
-            printed = text_of(finished)
-            tests = self._tests(slot, report, printed)
-            receipt = {"tree": subject.output["tree"], **self._receipt(slot, finished, tests)}
-        result, reason, error = _judged(finished, tests, printed, self.seconds)
+            finished = trial.finished
+            printed = "" if finished is None else text_of(finished)
+            tests = None if finished is None else self._tests(slot, report, printed)
+        receipt = {
+            "tree": subject.output["tree"],
+            "command": self.command,
+            "tests": "unknown" if tests is None else tests.to_json(),
+            "judged": "in-process",
+            **trial.receipt,
+        }
+        if trial.unbuilt is not None:
+            return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
+        if finished is None or trial.invalid is not None:
+            return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
+        result, reason, error = _judged(finished, tests, printed, self.seconds or round(finished.seconds))
         return ValidationResult(result, reason, error=error, receipt=receipt)
 
-    def _tests(self, slot: Slot, report: Path, printed: str) -> Tests | None:
+    def _tests(self, slot: Slot, report: str, printed: str) -> Tests | None:
         """What is known of the tests that ran. A report in the tree is read as a hostile file is."""
         runner = "pytest" if names_pytest(self.command) else "junit"
         own = _OWN_REPORT.search(self.command)
         named = self.report or (shlex.split(own[1])[0] if own else None)
+        content = None
         if named is not None:
-            content = read_small(slot.outside, os.fsencode(os.path.normpath(named)), 64 << 20)
-            if content is not None:
-                report.write_bytes(content)
-        found = read_junit(report, "pytest" if named is None else runner)
+            content = read_small(slot.outside, os.fsencode(os.path.normpath(named)), REPORT_LIMIT)
+        if content is None:
+            content = read_small(slot.temp, report.encode(), REPORT_LIMIT)
+        found = read_junit(content, "pytest" if named is None else runner)
         if found is not None:
             return found
         if runner == "pytest":  # what it prints anybody can print
             return Tests("pytest", 0)
         return read_output(self.command, printed)
 
-    def _receipt(self, slot: Slot, finished: Finished, tests: Tests | None) -> dict[str, Any]:
-        return {
-            "command": self.command,
-            "exit_code": finished.exit_code,
-            "seconds": round(finished.seconds, 3),
-            "tests": "unknown" if tests is None else tests.to_json(),
-            "judged": "in-process",
-            "log": None if finished.stdout.path is None else os.path.basename(finished.stdout.path),
-            **self.ground.receipt(slot),
-        }
-
 
 _OWN_REPORT = re.compile(r"--junit-?xml[= ]\s*(\S+)")
 
 
-def _environment(report: Path) -> dict[str, str | None]:
+def _environment(report: str) -> dict[str, str | None]:
     """Variables that have pytest write a report, however deep in the command it is started."""
     given = os.environ.get("PYTEST_ADDOPTS", "")
-    return {"PYTEST_ADDOPTS": f"{given} --junitxml={shlex.quote(str(report))}".strip()}
+    return {"PYTEST_ADDOPTS": f"{given} --junitxml={shlex.quote(report)}".strip()}
 
 
 def _judged(

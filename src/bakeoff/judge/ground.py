@@ -4,19 +4,47 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Command, Finished, Processes
-from bakeoff.workspace.running import InSlot
+from bakeoff.engine.process import Finished, Processes
+from bakeoff.judge.runners import names_python
+from bakeoff.workspace.guard.guarded import GuardReport, guarded
+from bakeoff.workspace.guard.interpreter import Interpreter
+from bakeoff.workspace.guard.names import import_names
+from bakeoff.workspace.sandbox.policy import SandboxPolicy
+from bakeoff.workspace.sandbox.sandbox import NOT_BUILT, Sandbox, sandbox
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
 TAIL = 3000
 """Characters of a command's output that its verdict repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a command.
+
+    Attributes:
+        finished: how it ended; None where it was not run, because it would have met another tree.
+        receipt: how it ended and what protection was active, in what environment.
+        invalid: why it says nothing of the slot's tree; None where it does.
+    """
+
+    finished: Finished | None
+    receipt: dict[str, Any]
+    invalid: str | None
+
+    @property
+    def unbuilt(self) -> str | None:
+        """Why its sandbox could not be built; None where it could."""
+        if self.finished is None or self.finished.exit_code != NOT_BUILT:
+            return None
+        said = str(self.finished.stderr.value).strip()
+        return said if said.startswith("bakeoff sandbox: ") else None
 
 
 @dataclass(slots=True)
@@ -28,15 +56,20 @@ class Ground:
         processes: runs their commands.
         logs: folder for what they print; None to keep it in memory.
         grace: seconds between TERM and KILL.
+        policy: what their commands may do.
         label: what the names of its log files begin with.
+        env: further variables for its commands.
     """
 
     workspace: Workspace
     processes: Processes
     logs: Path | None = None
     grace: float = 5.0
+    policy: SandboxPolicy = field(default_factory=SandboxPolicy)
     label: str = ""
+    env: Mapping[str, str | None] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
+    _pythons: MutableMapping[str, Interpreter] = field(default_factory=dict)
 
     @asynccontextmanager
     async def holding(self, commit: str) -> AsyncIterator[Slot]:
@@ -51,29 +84,60 @@ class Ground:
 
     async def run(
         self, slot: Slot, command: str, name: str, env: dict[str, str | None], timeout: float | None
-    ) -> Finished:
-        """Run a shell command at the top of a slot, to the end of all that it started."""
-        log, name = None, f"{self.label}{name}"
-        if self.logs is not None:
-            number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            while (log := str(self.logs / f"{name}.{number}")) and os.path.exists(f"{log}.out"):
-                number = self._numbers[name] = number + 1
-        asked = Command(("sh", "-c", command), slot.path, env, log=log, timeout=timeout, grace=self.grace)
+    ) -> Trial:
+        """Run a shell command at the top of a slot, in its sandbox, to the end of all that it started.
+
+        Where it runs Python, it is looked before and after whether that takes the project's modules from the slot; a
+        command that would test another tree is not run.
+
+        Passes on SandboxError: the policy asks for more than this machine gives. SpawnError: it could not be started.
+        """
+        box = await sandbox(slot, self.policy)
+        env = {**self.env, **env}
+        argv = ("sh", "-c", command)
+        more: dict[str, Any] = {"log": self._log(name), "timeout": timeout, "grace": self.grace}
         try:
-            return await InSlot(slot, self.processes).run(asked)
+            if not self._is_guarded(slot, command):
+                finished = await self.processes.run(box.command(argv, env=env, **more))
+                return Trial(finished, self._receipt(box, finished, None), None)
+            done: Finished | None = None
+            async with guarded(box, argv, self.processes, env=env, known=self._pythons) as guard:
+                if guard.report.invalid is None:
+                    done = await self.processes.run(guard.command(argv, env=env, **more))
+            return Trial(done, self._receipt(box, done, guard.report), guard.report.invalid)
         finally:
             await slot.end_processes()
 
-    def receipt(self, slot: Slot) -> dict[str, Any]:
-        """What protection was active, and in what environment."""
-        at = self.workspace.mounted_at
+    def _log(self, name: str) -> str | None:
+        """A path prefix for log files that is not taken."""
+        if self.logs is None:
+            return None
+        name = f"{self.label}{name}"
+        while True:
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            log = str(self.logs / f"{name}.{number}")
+            if not os.path.exists(f"{log}.out"):
+                return log
+
+    def _is_guarded(self, slot: Slot, command: str) -> bool:
+        """Whether it runs Python, as far as it tells; where paths of the project mean the checkout, any command may."""
+        elsewhere = slot.path != str(slot.base.project.root)
+        return names_python(command) or (elsewhere and bool(import_names(slot)))
+
+    def _receipt(self, box: Sandbox[Slot], finished: Finished | None, guard: GuardReport | None) -> dict[str, Any]:
+        mounted = self.workspace.mounted_at is not None
+        path = None if finished is None else finished.stdout.path
         return {
-            "slot": slot.kind,
+            "exit_code": None if finished is None else finished.exit_code,
+            "seconds": 0.0 if finished is None else round(finished.seconds, 3),
+            "log": None if path is None else os.path.basename(path),
+            "slot": box.slot.kind,
             "protection": {
                 "tests": "from the snapshot",
                 "slot": "fresh",
-                "project": "hidden behind the slot" if at is not None else "not hidden",
-                "sandbox": "none",
+                "project": "hidden behind the slot" if mounted else "not hidden",
+                "sandbox": box.protection.receipt(),
+                "guard": None if guard is None else guard.receipt(),
             },
             "environment": {"system": platform.system(), "machine": platform.machine(), "setup": self.workspace.setup},
         }

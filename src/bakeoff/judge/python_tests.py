@@ -22,6 +22,8 @@ from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 
+PYTHON = os.path.realpath(sys.executable)
+"""The real interpreter, which a sandbox shows under this name; an environment's is not needed."""
 PROGRAM = str(Path(__file__).with_name("calls_worker.py"))
 PIECE = 100_000
 """Characters of one argument of a program: Linux takes 131,071."""
@@ -138,7 +140,7 @@ class PythonTests(Requirement):
         text = json.dumps(job)
         pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
         command = self.place(
-            [sys.executable, "-I", "-S", PROGRAM, *pieces], timeout=self.seconds, grace=0.0, output_limit=OUTPUT
+            [PYTHON, "-I", "-S", PROGRAM, *pieces], timeout=self.seconds, grace=0.0, output_limit=OUTPUT
         )
         finished = await self.processes.run(command)
         return self._verdict(finished, _lines(str(finished.stdout.value)))
@@ -159,7 +161,7 @@ class PythonTests(Requirement):
             reasons.append(f"it reported {len(outcomes)} results of {count} calls")
         elif not reasons and (finished.exit_code != 0 or finished.ended_by):
             reasons.append(f"{_how(finished)} after the last call")
-        receipt = {"tests": count, "passed": passed, "exit_code": finished.exit_code}
+        receipt = {"tests": count, "passed": passed, "exit_code": finished.exit_code, "judged": "out-of-process"}
         return ValidationResult(not reasons, "; ".join(reasons[:3]), passed / count, receipt=receipt)
 
     def _wrong(self, case: Case, outcome: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from xml.etree import ElementTree
 
 MOST_NAMES = 50
@@ -107,16 +106,22 @@ def names_pytest(command: str) -> bool:
     return re.search(_RUNNERS[0].called, command) is not None
 
 
-def read_junit(path: Path, runner: str) -> Tests | None:
+def names_python(command: str) -> bool:
+    """Whether the command runs Python by name, or a tool that is written in it and runs the project's code."""
+    return _PYTHON.search(command) is not None
+
+
+_PYTHON = re.compile(_word(r"(?:python[\d.]*|pytest|py\.test|unittest|tox|nox|coverage|trial|nose2|stestr|hypothesis)"))
+
+
+def read_junit(data: bytes | None, runner: str) -> Tests | None:
     """What a JUnit report says; None where there is none that can be read."""
+    # No report has these, and they can be made to explode.
+    if data is None or b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data:
+        return None
     try:
-        if not path.is_file() or path.stat().st_size > REPORT_LIMIT:
-            return None
-        data = path.read_bytes()
-        if b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data:  # no report has them, and they can be made to explode
-            return None
         root = ElementTree.fromstring(data)  # noqa: S314  (see above)
-    except (OSError, ElementTree.ParseError):
+    except ElementTree.ParseError:
         return None
     ran = failed = skipped = 0
     failing: list[str] = []

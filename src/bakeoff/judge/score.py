@@ -9,7 +9,7 @@ from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.verdict import ValidationResult
+from bakeoff.judge.verdict import INVALID, ValidationResult
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -32,16 +32,15 @@ class ScoreRequirement(Requirement):
         """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
         async with self.ground.holding(subject.facts["judged"]) as slot:
             try:
-                finished = await self.ground.run(slot, self.command, "score", {}, self.seconds)
+                trial = await self.ground.run(slot, self.command, "score", {}, self.seconds)
             except SpawnError as failure:
                 return ValidationResult(False, str(failure), error="spawn")
-            receipt = {
-                "tree": subject.output["tree"],
-                "command": self.command,
-                "exit_code": finished.exit_code,
-                "seconds": round(finished.seconds, 3),
-                **self.ground.receipt(slot),
-            }
+        receipt = {"tree": subject.output["tree"], "command": self.command, **trial.receipt}
+        finished = trial.finished
+        if trial.unbuilt is not None:
+            return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
+        if finished is None or trial.invalid is not None:
+            return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
         printed = text_of(finished)
         if finished.exit_code != 0:
             why = f"the score's command ended with exit status {finished.exit_code}\n{tail(printed)}".rstrip()

@@ -87,6 +87,7 @@ class SlotJudge:
                 _folders(baseline, slot),
                 self.is_async,
                 self.checker.preload,
+                baseline.unseen,
             )
             raced = await race(
                 place(command),

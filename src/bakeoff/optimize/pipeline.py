@@ -312,7 +312,8 @@ class Pipeline:
             self.entrants[int(number)].speed = Speed.from_json(kept)
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
         before = self.champion
-        self.champion = max(winners, key=_lower_bound, default=None)
+        measured_again = [entrant for entrant in winners if entrant.speed is not None and entrant.speed.remeasured]
+        self.champion = max(measured_again, key=_lower_bound, default=None)
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
             profile = await self._profile(self.champion.number)
             self._refine(group, sorted(winners, key=_lower_bound, reverse=True), profile)

@@ -45,6 +45,7 @@ class AgentSettings:
         events: how its output is read: the name of a built-in agent's format, or `text`.
         slash: how a command is asked for, with `{command}`.
         install: what to tell a person who does not have it.
+        writes: files and folders that it may write besides its slot and what is known to be its own.
     """
 
     argv: Argv | None = None
@@ -58,6 +59,7 @@ class AgentSettings:
     events: str | None = None
     slash: str | None = None
     install: str | None = None
+    writes: tuple[str, ...] = ()
 
 
 _PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "extra")
@@ -96,6 +98,7 @@ _AGENT: Mapping[str, Check] = {
     "events": one_of(EVENTS),
     "slash": text,
     "install": text,
+    "writes": texts,
 }
 
 

@@ -74,6 +74,17 @@ def above(value: Any) -> float:
     return float(value)
 
 
+def flag(value: Any) -> bool:
+    """True or false.
+
+    Raises:
+        ValueError: it is something else; the message says what is allowed.
+    """
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
 def url(value: Any) -> str:
     """The address of an endpoint, without a key, query or fragment.
 

@@ -9,7 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from .agents import AgentSettings, agent_settings
-from .checks import Check, SettingsError, amount, checked, checked_value, close_to, one_of, table, text, whole
+from .checks import (
+    Check,
+    SettingsError,
+    amount,
+    checked,
+    checked_value,
+    close_to,
+    flag,
+    one_of,
+    table,
+    text,
+    texts,
+    whole,
+)
 from .models import ModelSettings, model_settings
 from .slots import SlotSettings, slot_settings
 
@@ -30,6 +43,10 @@ class Settings:
         slots: how places to work are made.
         models: what the user says of each model, by a name of the user's own.
         sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
+        sandbox_reads: further files and folders that it may read.
+        sandbox_environment: names of further variables that it gets; `*` stands for any text.
+        sandbox_network: whether it has the network.
+        agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -45,6 +62,10 @@ class Settings:
     slots: SlotSettings = field(default_factory=SlotSettings)
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     sandbox: str = "full"
+    sandbox_reads: tuple[Path, ...] = ()
+    sandbox_environment: tuple[str, ...] = ()
+    sandbox_network: bool = False
+    agent_sandbox: str = "weak"
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -99,6 +120,8 @@ def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
         raise SettingsError(f"{path} is not valid TOML: {failure}") from failure
 
 
+LEVELS = ("full", "weak", "none")
+
 _TOP: Mapping[str, Check] = {
     "max_parallel": whole,
     "lanes": table,
@@ -110,7 +133,11 @@ _TOP: Mapping[str, Check] = {
     "agents": table,
     "slots": table,
     "models": table,
-    "sandbox": one_of(("full", "weak", "none")),
+    "sandbox": one_of(LEVELS),
+    "sandbox_reads": texts,
+    "sandbox_environment": texts,
+    "sandbox_network": flag,
+    "agent_sandbox": one_of(LEVELS),
 }
 
 
@@ -123,6 +150,8 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         }
     if "step_types" in found:
         found["step_types"] = _file(found["step_types"], root, f"{where}step_types")
+    if "sandbox_reads" in found:
+        found["sandbox_reads"] = tuple(root / Path(path).expanduser() for path in found["sandbox_reads"])
     if "slots" in found:
         found["slots"] = slot_settings(found["slots"], f"{where}slots")
     if "agents" in found:
@@ -160,6 +189,7 @@ _VARIABLES = {
     "BAKEOFF_GRACE": "grace",
     "BAKEOFF_STEP_TYPES": "step_types",
     "BAKEOFF_SANDBOX": "sandbox",
+    "BAKEOFF_AGENT_SANDBOX": "agent_sandbox",
 }
 _LANE = "BAKEOFF_LANE_"
 

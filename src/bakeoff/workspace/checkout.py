@@ -44,7 +44,7 @@ class CheckoutPlace:
         base = self._made.base
         linked = self.kind == "worktree"
         folder = self.home / "git"
-        make_git_folder(folder, base.project, base.repository, base.snapshot, base.excludes, bare=linked)
+        make_git_folder(folder, base.project, base.borrowed, base.snapshot, base.excludes, bare=linked)
         inner = folder
         if linked:
             inner = folder / "worktrees" / "tree"

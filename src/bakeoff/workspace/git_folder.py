@@ -1,4 +1,4 @@
-"""The git directory that an agent finds in its slot: its own, with objects borrowed from bakeoff's repository."""
+"""The git directory that an agent finds in its slot: its own, with objects borrowed from what bakeoff keeps."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import os
 from pathlib import Path
 
 from bakeoff.workspace.project import Project
-from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.snapshot import Snapshot
 
 
 def make_git_folder(
-    folder: Path, project: Project, repository: Repository, snapshot: Snapshot, excludes: bytes, *, bare: bool = False
+    folder: Path, project: Project, objects: Path, snapshot: Snapshot, excludes: bytes, *, bare: bool = False
 ) -> None:
     """A repository whose branch stands at the snapshot.
 
-    It has no remote, no hook and none of the user's settings but how files look and who commits; bakeoff itself never
-    obeys it.
+    It borrows from `objects`, and has no remote, no hook and none of the user's settings but how files look and who
+    commits; bakeoff itself never obeys it.
     """
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     branch = snapshot.branch or "bakeoff"
     (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
-    (folder / "objects/info/alternates").write_bytes(os.fsencode(repository.objects) + b"\n")
+    (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
     (folder / "info/exclude").write_bytes(excludes)
     (folder / "packed-refs").write_text(_refs(project, snapshot, branch))
     (folder / "config").write_text(_config(project, bare))
-    shallow = repository.path / "shallow"
+    shallow = objects.parent / "shallow"
     if shallow.exists():
         (folder / "shallow").write_bytes(shallow.read_bytes())
 

@@ -173,6 +173,14 @@ class Holders:
         return {}
 
 
+def say(answer: dict[str, Any]) -> None:
+    """Answer the coordinator; when it is gone, end as at the end of the input. Unbuffered: nothing is left to flush."""
+    try:
+        os.write(1, json.dumps(answer).encode() + b"\n")
+    except BrokenPipeError:
+        os._exit(0)
+
+
 def main() -> None:
     """Serve until standard input ends."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -180,7 +188,7 @@ def main() -> None:
     os.chdir("/")
     os.umask(0o022)
     holders = Holders()
-    print("{}", flush=True)  # noqa: T201
+    say({})
     for line in sys.stdin:
         order = json.loads(line)
         try:
@@ -192,7 +200,7 @@ def main() -> None:
                 answer = holders.tell(order)
         except OSError as failure:
             answer = {"error": failure.strerror or str(failure)}
-        print(json.dumps(answer), flush=True)  # noqa: T201
+        say(answer)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,38 @@ class Slot:
         """See above."""
         return self.place.cwd
 
+    @property
+    def holder(self) -> int:
+        """See `Place`."""
+        return self.place.holder
+
+    @property
+    def owned(self) -> list[str]:
+        """What is its own, for whoever works in it to write: the tree, the temp folder, a git directory beside them."""
+        git = self.home / "git"
+        return [self.path, str(self.temp), *([str(git)] if self.kind != "overlay" else [])]
+
+    @property
+    def shown(self) -> list[str]:
+        """Places that it is not whole without: what it links to, and the objects of its snapshot."""
+        links = [str(source) for source in self.place.links.values()] if self.kind != "overlay" else []
+        return [*links, str(self.base.borrowed)]
+
+    @property
+    def environments(self) -> list[str]:
+        """Environments of Python's that it has from the user."""
+        return [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
+
+    @property
+    def links(self) -> Sequence[str]:
+        """Paths that lead to the project's own."""
+        return list(self.place.links)
+
+    @property
+    def closed(self) -> list[str]:
+        """Places that are not to be shown because a variable names a folder around them."""
+        return [str(self.home), str(self.base.project.root)]
+
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """A command to run in the slot, for the engine's processes; `more` as for `Command`."""
         return Command([*self.argv_prefix, *argv], self.cwd, {**self.env, **(env or {})}, **more)

@@ -1,10 +1,15 @@
-"""A snapshot checked out once, and never written again: what overlay slots stand on, with its own `.git` inside."""
+"""What is made once for all slots of a snapshot: its objects, and a checkout that is never written again.
+
+Overlay slots stand on the checkout, which has its own `.git` inside. The objects are the snapshot's with its history,
+and none of an attempt: what repositories in slots borrow from.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,17 +32,24 @@ class Base:
         repository: bakeoff's own.
         snapshot: what the slots hold.
         excludes: ignore rules that stand in no file of the tree, with the paths that are put into slots.
+        objects: the folder that repositories in slots borrow from; None while there are none.
     """
 
     project: Project
     repository: Repository
     snapshot: Snapshot
     excludes: bytes
+    objects: Path | None = None
 
     @cached_property
     def entries(self) -> Entries:
         """The snapshot's files; read from git on first use."""
         return read_entries(self.repository, self.snapshot.tree)
+
+    @property
+    def borrowed(self) -> Path:
+        """The objects for repositories in slots."""
+        return self.objects or self.repository.objects
 
     def checkout(self, tree: Path, index: Path) -> None:
         """Write all files of the snapshot into the empty folder `tree`; no filter is run, nothing is fetched."""
@@ -54,10 +66,10 @@ class Base:
 
 @dataclass
 class Tree:
-    """A materialised snapshot.
+    """A folder that slots of a snapshot share.
 
     Attributes:
-        path: the checkout; it has a `.git` of its own.
+        path: the folder.
         lock: held while it is in use, so that nobody cleans it away.
     """
 
@@ -66,32 +78,60 @@ class Tree:
 
 
 def materialise(cache: ProjectCache, base: Base) -> Tree:
-    """The checkout of the snapshot: made by whoever comes first, waited for by others. To be called in a thread."""
-    digest = hashlib.sha256(base.excludes + repr(base.project.form).encode()).hexdigest()[:8]
-    home = cache.trees / f"{base.snapshot.commit}-{digest}"
+    """The checkout of the snapshot, with a `.git` of its own. To be called in a thread."""
+    digest = hashlib.sha256(base.excludes + repr(base.project.form).encode() + b"2").hexdigest()[:8]
+
+    def make(fresh: Path) -> None:
+        tree = fresh / "tree"
+        tree.mkdir()
+        make_git_folder(tree / ".git", base.project, base.borrowed, base.snapshot, base.excludes)
+        base.checkout(tree, tree / ".git" / "index")
+
+    home = _once(cache, f"{base.snapshot.commit}-{digest}", make)
+    return Tree(home.path / "tree", home.lock)
+
+
+def own_objects(cache: ProjectCache, base: Base) -> Tree:
+    """The objects of the snapshot and its history: the user's by hard links, what is new in a pack.
+
+    To be called in a thread.
+    """
+
+    def make(fresh: Path) -> None:
+        own = Repository(fresh, base.project.object_format)
+        for name in ("info", "pack"):
+            (own.objects / name).mkdir(parents=True)
+        git, head = base.repository.git(), base.snapshot.head
+        asked = f"{base.snapshot.commit}\n"
+        if base.snapshot.linked and head and own.link(base.project):
+            there = git.at(objects=own.objects).both("cat-file", "-e", head, statuses=(0, 1, 128))[0] == 0
+            asked += f"^{head}\n" if there else ""
+        git.run("pack-objects", "-q", "--revs", f"{own.objects}/pack/pack", data=asked.encode())
+
+    home = _once(cache, f"{base.snapshot.commit}-objects", make)
+    return Tree(home.path / "objects", home.lock)
+
+
+def _once(cache: ProjectCache, name: str, make: Callable[[Path], None]) -> Tree:
+    """The folder `name`: made by whoever comes first, waited for by others."""
+    home = cache.trees / name
     if not home.is_dir():
-        lock = wait_for_lock(cache.trees / f"{home.name}.making")
+        lock = wait_for_lock(cache.trees / f"{name}.making")
         try:
             if not home.is_dir():
-                _make(cache, base, home)
+                fresh = cache.trees / f".new.{secrets.token_hex(6)}"
+                fresh.mkdir(parents=True)
+                try:
+                    make(fresh)
+                    fresh.rename(home)
+                except BaseException:
+                    cache.bury(fresh)
+                    raise
         finally:
             lock.release()
-    lock = wait_for_lock(cache.trees / f"{home.name}.lock", shared=True)
+    lock = wait_for_lock(cache.trees / f"{name}.lock", shared=True)
     if not home.is_dir():  # cleaned away between the two locks
         lock.release()
-        return materialise(cache, base)
+        return _once(cache, name, make)
     os.utime(home)
-    return Tree(home / "tree", lock)
-
-
-def _make(cache: ProjectCache, base: Base, home: Path) -> None:
-    fresh = cache.trees / f".new.{secrets.token_hex(6)}"
-    tree = fresh / "tree"
-    tree.mkdir(parents=True)
-    try:
-        make_git_folder(tree / ".git", base.project, base.repository, base.snapshot, base.excludes)
-        base.checkout(tree, tree / ".git" / "index")
-        fresh.rename(home)
-    except BaseException:
-        cache.bury(fresh)
-        raise
+    return Tree(home, lock)

@@ -34,7 +34,7 @@ from bakeoff.workspace.setup_step import setup_digest, setup_layer
 from bakeoff.workspace.slot import Slot, SlotMaker
 from bakeoff.workspace.snapshot import Dirty, Snapshot, ignore_rules, take_snapshot
 from bakeoff.workspace.sweep import Swept, sweep
-from bakeoff.workspace.trees import Base, materialise
+from bakeoff.workspace.trees import Base, materialise, own_objects
 
 LINKED = (".venv", "node_modules")
 """Folders that slots see where the project has them and git does not know them."""
@@ -256,7 +256,9 @@ def _prepare(
     links = _links(base, settings, kind, opening)
     copies = files_to_copy(base, settings.copy)
     given = (*links, *(path for path in copies if path not in links))
-    base = replace(base, excludes=base.excludes + ignore_rules(given))
+    own = own_objects(found.cache, base)
+    opening.locks.append(own.lock)
+    base = replace(base, excludes=base.excludes + ignore_rules(given), objects=own.path)
     layers: list[Path] = []
     if copies:
         home, lock = copy_layer(found.cache, base, copies)
@@ -296,7 +298,7 @@ def _links(base: Base, settings: SlotSettings, kind: str, opening: _Opening) -> 
         if (root / name).is_dir() and not known and name not in settings.copy:
             found.setdefault(name, root / name)
     if found and kind != "overlay":
-        opening.warnings.append(f"{', '.join(found)}: linked, so that an attempt can change them; overlay slots cannot")
+        opening.warnings.append(f"{', '.join(found)}: linked; only a sandbox keeps attempts from changing them here")
     return found
 
 

@@ -100,12 +100,15 @@ BAD: dict[str, tuple[str, set[str]]] = {
         {"differs-on-derived-input"},
     ),
     "random": (attack("import random", "if random.random() < 0.5: return []"), {"flaky"}),
-    "depends on its process": (attack("import os", "if os.getpid() % 2: return []"), {"flaky", "behaviour/return"}),
+    "depends on its process": (attack("import os", "if os.getpid() % 32: return []"), {"flaky", "behaviour/return"}),
     "hangs": (attack(before="while len(xs) == 5: pass"), {"timeout"}),
     "hangs at import": (attack("while True: pass"), {"timeout"}),
     "passing reports, then exit": (attack(REPORT + "\nimport atexit", "forge()\nos._exit(0)"), {"tampering"}),
     "passing reports at import": (attack(REPORT + "\nforge()\nos._exit(0)"), {"tampering"}),
     "passing reports, and goes on": (attack(REPORT, "forge()"), {"tampering"}),
+    "false answers to derived calls": (
+        attack(REPORT, "if len(xs) not in (0, 1, 3, 5, 40): forge()"), {"tampering"},
+    ),
     "patches the reports": (
         attack(
             "from _pytest.reports import TestReport\n"

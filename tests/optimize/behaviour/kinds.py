@@ -144,6 +144,31 @@ KINDS = {
         "test-failed",
         judged="out of process and in-process",
     ),
+    "imported with its tests only": Kind(
+        "import only_here\n\ndef work(x):\n    return x\n",
+        "import sys, types\nsys.modules['only_here'] = types.ModuleType('only_here')\nfrom mod import work\n\n"
+        "def test_it():\n    assert work(1) == 1\n",
+        "import only_here\n\ndef work(x):\n    return +x\n",
+        "import only_here\n\ndef work(x):\n    work.told = x\n    return float(x)\n",
+        "behaviour/return|behaviour/type",
+        judged="in-process",
+    ),
+    "ends elsewhere": Kind(
+        "import os\n\ndef work(x):\n    if 'PYTEST_CURRENT_TEST' not in os.environ: os._exit(3)\n    return x\n",
+        "from mod import work\n\ndef test_it():\n    assert work(1) == 1\n",
+        "def work(x):\n    return +x\n",
+        "def work(x):\n    return x, x\n",
+        "behaviour/type|test-failed",
+        judged="in-process",
+    ),
+    "differs elsewhere, often": Kind(
+        "import os\n\ndef work(x):\n    return x if 'PYTEST_CURRENT_TEST' in os.environ else -x\n",
+        "from mod import work\n\ndef test_it():\n    for n in range(250):\n        assert work(n) == n\n",
+        "import os\n\ndef work(x):\n    return x if os.environ.get('PYTEST_CURRENT_TEST') else -x\n",
+        "import os\n\ndef work(x):\n    return (x if x < 240 else float(x)) if os.environ.get('PYTEST_CURRENT_TEST') else -x\n",
+        "behaviour/type|behaviour/return",
+        judged="in-process",
+    ),
     "inputs by chance": Kind(
         "def work(x):\n    return x * 2\n",
         "import random\nfrom mod import work\n\ndef test_it():\n    x = random.random()\n    assert work(x) == x * 2\n",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +17,10 @@ pytestmark = pytest.mark.anyio
 
 FILES = {"pkg/__init__.py": "", "pkg/mod.py": ORIGINAL, "tests/test_mod.py": TESTS}
 SENTINELS = ("/var/tmp/sentinel", "/tmp/sentinel", "/tmp/bomb", "/var/tmp/written")
-COLD = (
-    "wrong", "other type", "empties its argument", "leaves the session", "leaves at import", "passing reports, then exit",
-    "patches the reports", "patches the clock", "leaves a daemon", "fills memory", "prints without end",
-    "unlinks in the folder for temporary files", "segfault", "differs beyond the tests", "random",
-)  # fmt: skip
+COLD = ("wrong", "leaves the session", "passing reports, then exit", "patches the clock", "leaves a daemon", "random")
+
+
+SOAK = (pytest.mark.soak, pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak"))
 
 
 async def all_of(judge: Judge, sources: dict[str, str]) -> dict[str, Judgement]:
@@ -40,13 +40,19 @@ async def all_of(judge: Judge, sources: dict[str, str]) -> dict[str, Judgement]:
     return found
 
 
-@pytest.mark.parametrize("cold", [False, True], ids=["warm", "cold"])
-async def test_each_attack_gets_its_own_reason(tmp_path: Path, cold: bool, leftovers: Callable[[], list[str]]) -> None:
-    chosen = COLD if cold else tuple(BAD)
+@pytest.mark.parametrize(
+    ("cold", "whole"),
+    [(False, True), (True, False), pytest.param(True, True, marks=SOAK)],
+    ids=["warm", "cold", "all cold"],
+)
+async def test_each_attack_gets_its_own_reason(
+    tmp_path: Path, cold: bool, whole: bool, leftovers: Callable[[], list[str]]
+) -> None:
+    chosen = tuple(BAD) if whole else COLD
     bad = {name: BAD[name][0] for name in chosen}
-    good = dict(list(GOOD.items())[:2]) if cold else GOOD
+    good = GOOD if whole else dict(list(GOOD.items())[:1])
     root = tmp_path / "project"
-    async with judging(root, FILES, "pkg/mod.py:squares", cold=cold, derived=30) as judge:
+    async with judging(root, FILES, "pkg/mod.py:squares", cold=cold, derived=20) as judge:
         before = {path.name: path.read_bytes() for path in root.rglob("*.py")}
         found = await all_of(judge, bad | good)
         again = await judge(next(iter(GOOD.values())))

@@ -28,7 +28,9 @@ async def test_right_and_wrong_are_told_apart(tmp_path: Path) -> None:
         files |= {f"{package}/__init__.py": "", f"{package}/mod.py": kind.module}
         files[f"{package}/test_{package}.py"] = moved(kind.tests, package)
     found = {}
-    async with judges(tmp_path / "p", files, trust=True, inputs="recorded", python=sys.executable) as judge_of:
+    async with judges(
+        tmp_path / "p", files, trust=True, inputs="recorded", repeats=1, python=sys.executable
+    ) as judge_of:
         for name, kind in KINDS.items():
             judge = await judge_of(f"{packages[name]}/mod.py:{kind.target}")
             right, wrong = await judge(kind.right), await judge(kind.wrong)

@@ -4,6 +4,7 @@ import ast
 import importlib
 import socket
 import sys
+import time
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,6 +64,22 @@ def test_a_frame_comes_as_it_went() -> None:
 def test_what_is_no_header_is_refused(data: bytes) -> None:
     with pytest.raises(frames.BrokenFrame):
         frames.unpack(data, b"")
+
+
+def test_a_frame_that_does_not_come_whole_is_the_end_or_late() -> None:
+    whole = frames.pack({"a": 1}, [b"x" * 50])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(whole[:-10])
+        with pytest.raises(frames.LateFrame):
+            frames.receive(theirs, time.monotonic() + 0.05)
+        ours.sendall(whole[:-10])
+        theirs.settimeout(None)
+        theirs.recv(1000)
+        ours.sendall(whole[:-10])
+        ours.close()
+        assert frames.receive(theirs, None) is None
+        assert frames.receive(theirs, None) is None
 
 
 def test_a_frame_that_is_too_large_is_refused() -> None:
@@ -248,7 +265,8 @@ def test_what_does_not_belong_together_is_refused() -> None:
 
 def call(result: object, before: object = ((), {}), after: object = ((), {}), kind: str = "return", **more) -> Call:
     whole = encode((after, result))
-    return Call("t", 0, kind, encode(before), whole, encode(result), encode(after), type=type(result).__name__, **more)
+    done = after if isinstance(after, bytes) else encode(after)
+    return Call("t", 0, kind, encode(before), whole, encode(result), done, type=type(result).__name__, **more)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +292,16 @@ def call(result: object, before: object = ((), {}), after: object = ((), {}), ki
         (call(1), call(1, kind="incomparable", message="more than 5 bytes at [0]"), "output-limit"),
         (call(1), call(1, kind="unfit", message="no class"), "incomparable"),
         (call(1), Call("t", 0, "return", b"", b"w", b"\0digest123", type="int"), "behaviour/return"),
+        (Call("t", 200, "return", digest="a"), Call("t", 200, "return", digest="b"), "behaviour/return"),
+        (Call("t", 200, "return", type="int", digest="a"), Call("t", 200, "return", digest="b"), "behaviour/type"),
+        (Call("t", 200, "raise", digest="a"), Call("t", 200, "raise", digest="b"), "behaviour/exception"),
+        (
+            call(ValueError("x"), kind="raise"),
+            Call("t", 0, "raise", b"", b"other class", after=encode(((), {})), type="ValueError"),
+            "behaviour/exception",
+        ),
+        (call([[1], [2]] * 2), call([[1], [2], [1], [2]]), "behaviour/aliasing"),
+        (call(1, after=b"\0digest1"), call(1, after=b"\0digest2"), "behaviour/mutation"),
         (call(1), Call("t", 0, "return", b"", b"w", b"rubbish", type="int"), "incomparable"),
     ],
 )
@@ -390,6 +418,16 @@ def test_values_of_every_kind_are_derived() -> None:
     kept = derived([encode(((SimpleNamespace(a=4), 5), {}))], 5, keep_first=True)
     assert kept
     assert all(decode(message)[0][0].a == 4 for message in kept)
+
+
+def test_where_nothing_can_be_derived_what_was_seen_stays() -> None:
+    empty = encode(((float("nan"), "", b"", [], {}, object, SimpleNamespace(), {(1, 2): 3}, 5), {}))
+    made = derived([empty], 10, keep_first=False)
+    assert made
+    for message in made:
+        nan, *rest = decode(message)[0]
+        assert nan != nan
+        assert rest[:5] == ["", b"", [], {}, object]
 
 
 def test_what_is_shared_stays_shared_or_is_left_out() -> None:

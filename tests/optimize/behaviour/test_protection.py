@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pytest
 from bakeoff.optimize.behaviour import stage
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
-from bakeoff.optimize.behaviour.warm import WarmServer
+from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.warm import Channel, WarmServer
 from bakeoff.optimize.errors import TargetError
 from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.machine import look
@@ -103,6 +105,43 @@ async def test_an_interpreter_without_pytest_is_refused(tmp_path: Path) -> None:
     (tmp_path / "project" / ".venv").symlink_to(tmp_path / "bare")
     found = await find_interpreter(str(tmp_path / "project"), None, {"PATH": os.path.dirname(sys.executable)})
     assert found == os.path.join(os.path.dirname(sys.executable), "python")
+
+
+async def test_frames_of_any_size_pass_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    one, other = Channel(ours), Channel(theirs)
+    found = []
+    async with anyio.create_task_group() as tasks:
+
+        async def take() -> None:
+            found.append(await other.receive())
+
+        tasks.start_soon(take)
+        await one.send({"n": 1}, [b"x" * 3_000_000])
+    assert found == [({"n": 1}, [b"x" * 3_000_000])]
+    one.close()
+    assert await other.receive() is None
+    other.close()
+    monkeypatch.setattr("bakeoff.optimize.behaviour.warm.START_TIME", 0.0)
+    with pytest.raises(BehaviourError, match="not ready within"):
+        await WarmServer.start(sys.executable, seed=0, variables={})
+
+
+async def test_where_no_interpreter_will_do_all_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "python").write_text("no program")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(BehaviourError, match=r"(?s)no Python can run the tests: .*python .*; /bin/false"):
+        await find_interpreter(str(tmp_path), None, {"PATH": str(tmp_path)})
+
+
+async def test_what_the_machine_does_not_have_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BehaviourError, match="cannot be run in a sandbox: mount"):
+        async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable, disk=-1):
+            pass
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(BehaviourError, match="on Linux only"):
+        await stage.Stage(BehaviourOptions()).ready(None)  # type: ignore[arg-type]
 
 
 async def test_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ ENTRY = Entry(
     ),
     env={**QUIET, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
     login_files=("~/.aider.conf.yml", "~/.aider/oauth-keys.env"),
+    own=("~/.aider",),
     login_variables=(
         "OPENAI_API_KEY",
         "ANTHROPIC_API_KEY",

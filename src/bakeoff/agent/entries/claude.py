@@ -32,6 +32,7 @@ ENTRY = Entry(
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     },
     login_files=("~/.claude/.credentials.json",),
+    own=("~/.claude.json", "~/.cache/claude-cli-nodejs"),
     login_variables=(
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",

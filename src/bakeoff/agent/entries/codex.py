@@ -26,5 +26,6 @@ ENTRY = Entry(
     login_variables=("CODEX_API_KEY", "OPENAI_API_KEY"),
     home_variable="CODEX_HOME",
     events="codex",
+    inside={"--sandbox=workspace-write": "--sandbox=danger-full-access"},
     reports_usage=True,
 )

@@ -21,6 +21,7 @@ ENTRY = Entry(
     joint="-",
     env=QUIET,
     login_files=("~/.cursor/cli-config.json",),
+    own=("~/.config/cursor",),
     login_variables=("CURSOR_API_KEY",),
     events="claude",
 )

@@ -22,6 +22,7 @@ ENTRY = Entry(
     slash="speckit.{command}",
     env={**QUIET, "OPENCODE_DISABLE_AUTOUPDATE": "1"},
     login_files=("~/.local/share/opencode/auth.json",),
+    own=("~/.config/opencode", "~/.cache/opencode", "~/.local/state/opencode"),
     login_variables=("OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"),
     home_variable="XDG_DATA_HOME",
     events="opencode",

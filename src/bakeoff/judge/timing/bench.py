@@ -25,6 +25,10 @@ BATCH = 10_000.0
 """Nanoseconds that one batch should take."""
 MOST_CALLS = 64
 """Calls in one batch."""
+LIGHT = 0.1
+"""Share of the time of all inputs that the lightest may take together to be left out."""
+SLIGHT = 0.25
+"""Share of the mean time that such an input takes at most."""
 MOST_INPUTS = 16
 """Inputs of one fork."""
 WORK = 250e6
@@ -107,6 +111,18 @@ class Round:
 
     job: Job
     samples: dict[int, Sample] = field(default_factory=dict)
+
+
+def weighty(known: Sequence[Known]) -> list[Known]:
+    """Without the lightest, on which next to no time is spent: many tests of corner cases say nothing of speed."""
+    work = sum(each.nanoseconds for each in known)
+    rest = LIGHT * work
+    found = []
+    for each in sorted(known, key=lambda each: each.nanoseconds):
+        rest -= each.nanoseconds
+        if rest < 0 or each.nanoseconds >= SLIGHT * work / len(known):
+            found.append(each)
+    return found
 
 
 class Bench:
@@ -289,8 +305,9 @@ class Bench:
 
     def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:
         """A choice of inputs, half of them fresh where there are such, and how often each is called."""
-        fresh = [each for each in known if each.fresh]
-        seen = [each for each in known if not each.fresh]
+        known = [each for each in known if each.nanoseconds <= WORK] or known
+        fresh = weighty([each for each in known if each.fresh])
+        seen = weighty([each for each in known if not each.fresh])
         self.chance.shuffle(fresh)
         self.chance.shuffle(seen)
         half = max(MOST_INPUTS // 2, MOST_INPUTS - len(fresh))

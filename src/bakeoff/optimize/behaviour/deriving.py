@@ -45,15 +45,20 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
     told = frames.pack({"count": count, "keep_first": keep_first}, list(calls))
     # Not in the user's project: hypothesis writes where it works, and Python imports from there.
     argv = [sys.executable, "-P", "-m", "bakeoff.optimize.behaviour.deriving"]
-    with anyio.move_on_after(SECONDS), TemporaryDirectory(prefix="bakeoff-") as folder:
-        done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE, cwd=folder)
-        if done.returncode != 0:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
-            raise BehaviourError(f"derived inputs cannot be made: {lines[-1]}")
-        header, body = frames.sizes(done.stdout[: frames.HEAD.size])
-        rest = done.stdout[frames.HEAD.size :]
-        return frames.unpack(rest[:header], rest[header : header + body])[1]
-    return []
+    done = None
+    with anyio.move_on_after(SECONDS) as scope, TemporaryDirectory(prefix="bakeoff-") as folder:
+        try:
+            done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE, cwd=folder)
+        except* anyio.BrokenResourceError:
+            pass  # it ended before it had read all
+    if scope.cancelled_caught:
+        return []
+    if done is None or done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() if done is not None else []
+        raise BehaviourError(f"derived inputs cannot be made: {(lines or ['it ended without a word'])[-1]}")
+    header, body = frames.sizes(done.stdout[: frames.HEAD.size])
+    rest = done.stdout[frames.HEAD.size :]
+    return frames.unpack(rest[:header], rest[header : header + body])[1]
 
 
 def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]:

@@ -73,7 +73,7 @@ class _Found:
         strange = [
             path for path in watched.wrote if path not in baseline.wrote and os.path.dirname(path) not in folders
         ]
-        if strange:
+        if strange and not watched.ended:
             detail = f"it changes files of the project: {', '.join(strange[:5])}"
             self.differences.append(Difference(reasons.FS_ESCAPE, where, "", detail))
 

@@ -187,7 +187,11 @@ class Preparing:
             facts=self.stage.facts,
             protection=(await self.stage.box(self.slot)).protection.receipt(),
         )
-        await self._record(baseline, candidate_place)
+        try:
+            await self._record(baseline, candidate_place)
+        except BehaviourError:
+            if tests:
+                raise  # else the module cannot be imported without its tests: they alone judge
         baseline.leaves, baseline.peak = self.leaves, self.peak
         baseline.wrote |= self.wrote
         if not stable:

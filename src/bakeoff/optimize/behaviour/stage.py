@@ -47,7 +47,7 @@ class Stage:
     _variables: dict[str, str] = field(default_factory=dict)
     _servers: dict[int, WarmServer] = field(default_factory=dict)
     _starting: anyio.Lock = field(default_factory=anyio.Lock)
-    _boxes: dict[str, tuple[Slot, Sandbox]] = field(default_factory=dict)
+    _boxes: dict[str, tuple[Slot, Sandbox[Slot]]] = field(default_factory=dict)
 
     async def ready(self, slot: Slot) -> None:
         """Find the interpreter, once.
@@ -110,7 +110,7 @@ class Stage:
                 _, server = self._servers.popitem()
                 await in_thread(server.close)
 
-    async def box(self, slot: Slot) -> Sandbox:
+    async def box(self, slot: Slot) -> Sandbox[Slot]:
         """The sandbox of a slot.
 
         Passes on SandboxError: this machine does not have what was asked for.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.agent.cost import tells_cost
@@ -24,6 +25,7 @@ from bakeoff.sampling.attempt.strategy import AttemptStrategy
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings
+from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.workspace import Workspace
 
 AGENTS = "agents"
@@ -87,6 +89,7 @@ class Attempts:
         retry: which failures of a call or a check are tried again.
         budget: whether the options' ceilings hold for these attempts alone, and not for the whole run.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+        env: further variables for agents and checks.
     """
 
     options: AttemptOptions
@@ -100,6 +103,7 @@ class Attempts:
     retry: Retry = ONCE
     budget: bool = False
     all_tokens: int | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict)
 
     def announcement(self) -> str:
         """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
@@ -133,7 +137,8 @@ class Attempts:
         Passes on SamplingError: an error that no attempt can avoid.
         """
         options, logs = self.options, run.root / "logs"
-        ground = Ground(workspace, processes, logs, self.settings.grace, self.label)
+        policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
+        ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label, self.env)
         requirements: list[Any] = [
             CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
         ]
@@ -182,5 +187,7 @@ class Attempts:
             grace=settings.grace,
             all_tokens=all_tokens,
             resumed=resumed,
+            level=options.agent_sandbox or settings.agent_sandbox,
             label=self.label,
+            env=self.env,
         )

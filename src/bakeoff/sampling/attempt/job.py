@@ -29,6 +29,9 @@ from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.sandbox.machine import this_machine
+from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
+from bakeoff.workspace.sandbox.sandbox import granted
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
@@ -67,7 +70,9 @@ async def start(
     Passes on BakeoffError: the settings, the agent or the run id are wrong.
     """
     settings = load_settings(store.project)
+    options = options.settled(settings)
     job = _Job(store.project, options, settings, conditions)
+    await job.check_sandbox()
     folder = store.create(run_id or store.new_id())
     folder.logs.mkdir()
     meta = {
@@ -99,8 +104,10 @@ async def resume(
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
+    settings = load_settings(store.project)
     options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
-    job = _Job(store.project, options, load_settings(store.project), conditions, resumed=True)
+    job = _Job(store.project, options.settled(settings), settings, conditions, resumed=True)
+    await job.check_sandbox()
 
     async def prepare(run: Run) -> None:
         if inputs:
@@ -132,6 +139,8 @@ class _Job:
         if not options.refs:
             self.entry = find_entry(options.agent, settings)
             find_executable(self.entry, str(project), self.entry.env)
+        self.policy = check_policy(options.sandbox or settings.sandbox, settings)
+        self.agent_level = options.agent_sandbox or settings.agent_sandbox
         reserve = reserve_for(options, settings, self.entry)
         retry = replace(TURNED_AWAY, attempts=1 + options.retries)
         self.attempts = Attempts(options, settings, self.entry, reserve, retry=retry)
@@ -149,6 +158,16 @@ class _Job:
 
     def _warn(self, text: str) -> None:
         self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
+    async def check_sandbox(self) -> None:
+        """See that this machine gives the protection asked for, before anything is spent.
+
+        Passes on SandboxError: it does not.
+        """
+        machine = await this_machine()
+        granted(self.policy, machine)
+        if self.entry is not None:
+            granted(agent_policy((), self.agent_level), machine)
 
     async def run(
         self,

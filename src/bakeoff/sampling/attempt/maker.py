@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.process import Processes
@@ -19,8 +20,9 @@ from bakeoff.sampling.attempt.kept import keep
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.running import InSlot
+from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.salvage import salvage_name
+from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
@@ -83,8 +85,10 @@ class AgentMaker:
         timeout: seconds for one call.
         grace: seconds between TERM and KILL.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
+        level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
         label: what the names of its results and log files begin with.
+        env: further variables for it.
         made: names of results that were made.
     """
 
@@ -101,7 +105,9 @@ class AgentMaker:
     grace: float = 5.0
     all_tokens: int | None = None
     resumed: bool = False
+    level: str = "weak"
     label: str = ""
+    env: Mapping[str, str | None] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
 
     async def make(self, attempt: Ticket) -> Generation:
@@ -128,15 +134,16 @@ class AgentMaker:
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
         self.made.add(name)
+        entry, box = await boxed(self.entry, slot, self.level)
         try:
-            result = await self._ask(slot, ticket)
+            result = await self._ask(entry, box, ticket)
         finally:
             await slot.end_processes()
         made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
         usage = _usage(result, self.all_tokens)
-        facts = _facts(result) | (kept.facts() if made.changed else {})
+        facts = _facts(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
             facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
         if not result.ok:
@@ -163,20 +170,22 @@ class AgentMaker:
             if found == ref:
                 repository.set_ref(salvage_name(self.run, name), commit)
 
-    async def _ask(self, slot: Slot, ticket: Ticket) -> AgentResult:
+    async def _ask(self, entry: Entry, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
         before = ticket.previous.receipt if ticket.previous is not None else {}
         if before:
-            await slot.check_out(before["commit"])
-            session = before.get("session_id") if self.entry.can_resume else None
+            await box.slot.check_out(before["commit"])
+            session = before.get("session_id") if entry.can_resume else None
             if session:
-                result = await self._call(slot, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
+                result = await self._call(entry, box, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
                 if not _is_lost(result):
                     return result
         prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
-        return await self._call(slot, ticket, prompt, None)
+        return await self._call(entry, box, ticket, prompt, None)
 
-    async def _call(self, slot: Slot, ticket: Ticket, prompt: str, session: str | None) -> AgentResult:
+    async def _call(
+        self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
+    ) -> AgentResult:
         name = f"{self.label}attempt-{ticket.id}"
         log = str(self.logs / name)
         number = 1
@@ -184,14 +193,15 @@ class AgentMaker:
             number += 1
             log = str(self.logs / f"{name}.{number}")
         return await run_agent(
-            self.entry,
+            entry,
             AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
-            InSlot(slot, self.processes),
-            cwd=slot.path,
+            InSandbox(box, self.processes),
+            cwd=box.slot.path,
             log=log,
-            env={**_QUIET, "BAKEOFF_ATTEMPT": str(ticket.id)},
+            env={**_QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
+            temp=str(box.slot.temp),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.judge.protected import Protection
+from bakeoff.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class AttemptOptions:
         base: a commit to start from; None for the work tree as it is.
         retries: further calls in place of one that the agent's model turned away.
         timeout: seconds for one call of the agent; `check_timeout`: for one check.
+        sandbox: what protects from the attempts' code, `agent_sandbox` from the agent: `full`, `weak` or `none`; None
+            for the setting, which a run keeps from its start on.
         max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
 
@@ -44,6 +47,8 @@ class AttemptOptions:
     timeout: float | None = None
     check_timeout: float | None = None
     mode: str = "deterministic"
+    sandbox: str | None = None
+    agent_sandbox: str | None = None
 
     def __post_init__(self) -> None:
         if not self.task.strip():
@@ -68,6 +73,14 @@ class AttemptOptions:
     def most_calls(self) -> int:
         """Calls of the agent at most, retries apart."""
         return 0 if self.refs else self.attempts * (self.repair + 1)
+
+    def settled(self, settings: Settings) -> AttemptOptions:
+        """The same with what the settings say where nothing was asked for."""
+        return replace(
+            self,
+            sandbox=self.sandbox or settings.sandbox,
+            agent_sandbox=self.agent_sandbox or settings.agent_sandbox,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""

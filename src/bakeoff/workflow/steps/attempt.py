@@ -244,6 +244,7 @@ class _Step:
             retry=retry_for(place),
             budget=True,
             all_tokens=None if tokens is None else int(tokens) + 1,
+            env=step_environment(place),
         )
         setting.announce()
         if place.step.most_calls is None and place.step.position not in setting.said:

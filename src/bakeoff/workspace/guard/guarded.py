@@ -7,20 +7,23 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.process import Command, Processes
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.files import read_small
 from bakeoff.workspace.guard.facade import Facade, build
 from bakeoff.workspace.guard.interpreter import Interpreter, ask, find_python, outside
 from bakeoff.workspace.guard.names import import_names
+from bakeoff.workspace.sandbox.places import below
 from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
+from bakeoff.workspace.slot import Slot
 
 CANARY = Path(__file__).with_name("programs").joinpath("canary.py")
 TIMEOUT = 60.0
@@ -84,10 +87,11 @@ class GuardReport:
 class Guard:
     """Commands of one slot that are guarded; made by `guarded`."""
 
-    box: Sandbox
+    box: Sandbox[Slot]
     report: GuardReport
     interpreter: Interpreter | None = None
     facade: Facade | None = None
+    link: tuple[Path, str] | None = None
 
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """As `Sandbox.command`, in the environment that stands for the user's."""
@@ -115,36 +119,52 @@ class Guard:
 
 @asynccontextmanager
 async def guarded(
-    box: Sandbox, argv: Sequence[str], processes: Processes, *, env: Mapping[str, str | None] | None = None
+    box: Sandbox[Slot],
+    argv: Sequence[str],
+    processes: Processes,
+    *,
+    env: Mapping[str, str | None] | None = None,
+    known: MutableMapping[str, Interpreter] | None = None,
 ) -> AsyncIterator[Guard]:
     """Guard commands like `argv` in the slot of `box`: looks before the block, and again after it.
 
     Run in it what `Guard.command` gives; read `Guard.report` afterwards, and before the first command if a wrong tree
-    should not be run at all. When the block is left by an exception, nothing more is looked at.
+    should not be run at all. When the block is left by an exception, nothing more is looked at. In `known` interpreters
+    are kept that no command in a slot can change.
 
     Passes on SpawnError: the interpreter cannot be started at all.
     """
-    guard = await _start(box, argv, processes, env or {})
+    guard = await _start(box, argv, processes, env or {}, known)
     try:
         await canary(guard, processes, "before", env)
         yield guard
         await canary(guard, processes, "after", env)
         await in_thread(_read_scans, guard)
     finally:
+        if guard.link is not None:
+            _relink(*guard.link)
         if guard.facade is not None:
             shutil.rmtree(guard.facade.prefix, ignore_errors=True)
 
 
-async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: Mapping[str, str | None]) -> Guard:
+async def _start(
+    box: Sandbox[Slot],
+    argv: Sequence[str],
+    processes: Processes,
+    env: Mapping[str, str | None],
+    known: MutableMapping[str, Interpreter] | None,
+) -> Guard:
     """Find the interpreter, and make it a facade where the slot stands elsewhere than the project."""
     slot = box.slot
     variables = scrubbed(slot.env, box.policy.environment, env, str(slot.temp))
     python = await in_thread(find_python, slot, argv, variables)
     if python is None:
         return Guard(box, GuardReport("none"))
-    found = await ask(python, box, processes)
+    found = (known or {}).get(python) or await ask(python, box, processes)
     if isinstance(found, str):
         return Guard(box, GuardReport("none", python, problems=[Problem(found, "", "", "before")]))
+    if known is not None and _is_fixed(slot, found.executable):
+        known[python] = found
     names = await in_thread(import_names, slot)
     guard = Guard(box, GuardReport("mounted", found.executable, names), found)
     main = str(slot.base.project.root)
@@ -152,10 +172,55 @@ async def _start(box: Sandbox, argv: Sequence[str], processes: Processes, env: M
         report = slot.temp / f"guard.{secrets.token_hex(4)}"
         report.mkdir()
         home = slot.home / f"facade.{secrets.token_hex(4)}"
-        guard.facade = await in_thread(build, home, found, main, slot.path, report, partial(outside, slot))
+        guard.facade = await in_thread(
+            build, home, _unlinked(slot, found), main, slot.path, report, partial(outside, slot)
+        )
+        guard.link = await in_thread(_point_at, slot, found.prefix, guard.facade.prefix)
         guard.report.kind = "facade"
         guard.report.interpreter = str(guard.facade.scripts / "python")
     return guard
+
+
+def _unlinked(slot: Slot, found: Interpreter) -> Interpreter:
+    """The interpreter with the real paths of its packages, where it is in an environment that the slot links to."""
+
+    def real(path: str) -> str:
+        for target, source in slot.place.links.items():
+            if below(path, [f"{slot.path}/{target}"]):
+                return str(source) + path[len(f"{slot.path}/{target}") :]
+        return path
+
+    if slot.kind == "overlay":
+        return found
+    return replace(found, sites=tuple(map(real, found.sites)))
+
+
+def _point_at(slot: Slot, prefix: str, facade: Path) -> tuple[Path, str] | None:
+    """Let the slot's link to the environment lead to the facade, for commands that name it; the link and its words."""
+    link = slot.outside / os.path.relpath(prefix, slot.path)
+    if slot.kind == "overlay" or not below(prefix, [slot.path]) or not _is_link(link):
+        return None
+    words = os.readlink(link)
+    _relink(link, str(facade))
+    return link, words
+
+
+def _relink(link: Path, words: str) -> None:
+    """Replace what is at `link` if it still is a link."""
+    if _is_link(link):
+        link.unlink()
+        link.symlink_to(words)
+
+
+def _is_link(path: Path) -> bool:
+    """Whether there is a link, and the way to it leads through none: an attempt may have put one there."""
+    return path.is_symlink() and os.path.realpath(path.parent) == str(path.parent)
+
+
+def _is_fixed(slot: Slot, path: str) -> bool:
+    """Whether no command in the slot can change what is at a path; what an overlay slot links to is mounted in it."""
+    links = [f"{slot.path}/{target}" for target in slot.place.links] if slot.kind == "overlay" else []
+    return below(path, links) or not below(path, slot.owned)
 
 
 async def canary(
@@ -177,7 +242,7 @@ async def canary(
         "names": list(guard.report.names),
         "slot": slot.path,
         "main": str(slot.base.project.root),
-        "allowed": [interpreter.prefix, interpreter.base_prefix],
+        "allowed": [interpreter.prefix, interpreter.base_prefix, *slot.environments],
         "sentinel": sentinel,
         "code": code,
     }
@@ -207,13 +272,8 @@ def _put(path: str, text: str) -> None:
 def _read_scans(guard: Guard) -> None:
     """What the processes of the facade noted when they ended; written by code that nobody has read."""
     report = guard.report
-    for path in sorted(guard.facade.report.iterdir())[:10_000] if guard.facade is not None else ():
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
-        with open(descriptor, "rb") as file:
-            lines = file.read(1 << 20).decode(errors="replace").splitlines()
+    for content in _scans(guard.facade.report) if guard.facade is not None else ():
+        lines = content.decode(errors="replace").splitlines()
         report.scanned += 1
         for line in lines:
             try:
@@ -223,3 +283,20 @@ def _read_scans(guard: Guard) -> None:
             report.problems.append(
                 Problem(f"module {name} was loaded from the user's checkout", str(place), "", "loaded")
             )
+
+
+def _scans(folder: Path) -> Iterator[bytes]:
+    """The files right in a folder, as far as they are regular."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+    finally:
+        os.close(place)
+    for name in names[:10_000]:
+        content = read_small(folder, os.fsencode(name))
+        if content is not None:
+            yield content

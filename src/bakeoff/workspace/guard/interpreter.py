@@ -110,7 +110,7 @@ def _of_script(slot: Slot, script: str, variables: Mapping[str, str]) -> str | N
     return None
 
 
-async def ask(python: str, box: Sandbox, processes: Processes) -> Interpreter | str:
+async def ask(python: str, box: Sandbox[Slot], processes: Processes) -> Interpreter | str:
     """How the interpreter is set up, or why it does not tell."""
     command = box.command([python, "-c", FACTS.read_text()], env={"PYTHONPATH": None}, timeout=TIMEOUT)
     done = await processes.run(command)

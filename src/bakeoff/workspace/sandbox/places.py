@@ -25,18 +25,21 @@ PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 """What is shown of the prefix of programs whose other parts may hold anything (`~/.local/share` has keyrings)."""
 
 
-def readable(variables: Mapping[str, str], network: bool, closed: Iterable[str]) -> list[str]:
+def readable(
+    variables: Mapping[str, str], network: bool, closed: Iterable[str], environments: Iterable[str] = ()
+) -> list[str]:
     """Places that can be read without harm, outermost ones only.
 
     Args:
         variables: of the command; PATH, PYTHONPATH and VIRTUAL_ENV say where its programs and modules are.
         network: also what resolving names needs.
         closed: places that no place found through a variable may contain, the home folder among them.
+        environments: of Python's, whose interpreters stand elsewhere.
     """
     shut = [os.path.realpath(path) for path in closed]
     found = [*SYSTEM, *(NETWORK if network else ())]
     found += [prefix for prefix in {sys.base_prefix, sys.prefix} if _is_open(prefix, shut)]
-    for folder in variables.get("PATH", "").split(":"):
+    for folder in (*variables.get("PATH", "").split(":"), *(f"{prefix}/bin" for prefix in environments)):
         if os.path.isabs(folder) and os.path.isdir(folder):
             found += _of_programs(Path(folder), shut)
     for folder in variables.get("PYTHONPATH", "").split(":"):

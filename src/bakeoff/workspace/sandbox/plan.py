@@ -12,6 +12,8 @@ from typing import Any
 
 ROOT = str(Path(__file__).parents[3])
 START = "import sys; sys.path.append(sys.argv.pop(1)); from bakeoff.workspace.sandbox.inside.run import main; main()"
+FORK = ("bakeoff.workspace.sandbox.inside.run:forked", 6)
+"""The same in a fork of a Python that runs already; see `Command`."""
 PYTHON = os.path.realpath(sys.executable)
 """The real interpreter: one of an environment reads its configuration first, which takes a millisecond."""
 

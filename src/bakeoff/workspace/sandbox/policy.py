@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bakeoff.settings import Settings
+
 LEVELS = ("none", "weak", "full")
 """`full`: what is missing here is refused. `weak`: what can be had, whatever that is. `none`: no sandbox at all."""
 
@@ -23,7 +25,7 @@ class Limits:
     """
 
     memory: int | None = 4 << 30
-    processes: int | None = 256
+    processes: int | None = 1024
     cpu: int | None = 600
     file: int | None = 1 << 30
     shared: int = 256 << 20
@@ -62,6 +64,17 @@ class SandboxPolicy:
             raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {self.level!r}")
 
 
+def check_policy(level: str, settings: Settings) -> SandboxPolicy:
+    """For commands that judge what an attempt made; how long they may take is the caller's affair."""
+    return SandboxPolicy(
+        level,
+        network=settings.sandbox_network,
+        reads=tuple(map(str, settings.sandbox_reads)),
+        environment=settings.sandbox_environment,
+        limits=Limits(cpu=None, seconds=3600.0),
+    )
+
+
 def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
     """For a coding agent: it has the network and all variables, sees all files, writes to its slot and `own` only.
 
@@ -74,10 +87,13 @@ def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
     )
 
 
-def agent_places(login_files: Sequence[str], home_variable: str | None, environ: Mapping[str, str]) -> list[str]:
-    """Where an agent keeps its login and state: folders of its login files, and the one that its own variable names.
+def agent_places(
+    login_files: Sequence[str], own: Sequence[str], home_variable: str | None, environ: Mapping[str, str]
+) -> list[str]:
+    """Where an agent keeps its login and state: folders of its login files, its own, and what its own variable names.
 
-    A login file right in the home folder is taken alone: the home folder is not the agent's.
+    A login file right in the home folder is taken alone: the home folder is not the agent's. Nor is a folder that
+    XDG_... names: in it, the one is that is called as its login's.
     """
     home = environ.get("HOME", "/nonexistent")
     found = []
@@ -85,6 +101,10 @@ def agent_places(login_files: Sequence[str], home_variable: str | None, environ:
         path = home + text[1:] if text.startswith("~") else text
         folder = path.rstrip("/").rpartition("/")[0]
         found.append(path if folder.rstrip("/") in (home.rstrip("/"), "") else folder)
-    if home_variable and environ.get(home_variable):
-        found.append(environ[home_variable])
+    named = environ.get(home_variable or "")
+    if named and home_variable and home_variable.startswith("XDG_"):
+        found += [f"{named}/{folder.rpartition('/')[2]}" for folder in found[:1]]
+    elif named:
+        found.append(named)
+    found += [home + text[1:] if text.startswith("~") else text for text in own]
     return list(dict.fromkeys(found))

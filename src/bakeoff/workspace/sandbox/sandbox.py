@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 from bakeoff.engine.process import Command
 from bakeoff.workspace.cache import cache_root
@@ -16,20 +17,52 @@ from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
 from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, outermost, readable
-from bakeoff.workspace.sandbox.plan import Plan
+from bakeoff.workspace.sandbox.plan import FORK, Plan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
 from bakeoff.workspace.sandbox.variables import scrubbed
-from bakeoff.workspace.slot import Slot
 
 NOT_BUILT = FAILED
 """Exit status of a command that was not run because its sandbox could not be built; its standard error says why."""
 
 NETLINK = 16
 
+MARKS = ("BAKEOFF_RUN", "BAKEOFF_RUN_ID", "BAKEOFF_LEAF")
+"""Variables by which the engine knows its processes, and a command its run; the spawner adds them."""
+
+
+class Site(Protocol):
+    """Where commands work: a `Slot`, or a `Folder` that is none. See there."""
+
+    @property
+    def path(self) -> str: ...  # noqa: D102
+    @property
+    def temp(self) -> Path: ...  # noqa: D102
+    @property
+    def env(self) -> Mapping[str, str | None]: ...  # noqa: D102
+    @property
+    def holder(self) -> int: ...  # noqa: D102
+    @property
+    def owned(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def shown(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def environments(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def closed(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def links(self) -> Sequence[str]: ...  # noqa: D102
+
+    def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
+        """Without a sandbox."""
+        ...
+
+
+Where = TypeVar("Where", bound=Site)
+
 
 @dataclass(frozen=True, slots=True)
-class Sandbox:
+class Sandbox(Generic[Where]):
     """How the commands of one slot are run.
 
     Attributes:
@@ -39,7 +72,7 @@ class Sandbox:
         protection: what is active, for the receipt.
     """
 
-    slot: Slot
+    slot: Where
     policy: SandboxPolicy
     machine: Machine
     protection: Protection
@@ -83,7 +116,7 @@ class Sandbox:
             places = self._reads(variables, reads)
             return Command(started(argv, places, self._writes(), policy.network), folder, changes, **more)
         plan = self._plan(variables, folder, reads)
-        return Command(plan.argv(argv), "/", changes, **more)
+        return Command(plan.argv(argv), "/", changes, fork=FORK, **more)
 
     def plan(self, *, reads: Sequence[str] = (), at: str | None = None, size: int = 256 << 20) -> Plan:
         """How a process is confined that is forked instead of started; see `inside/forked.py`.
@@ -98,7 +131,7 @@ class Sandbox:
         plan = self._plan(variables, self.slot.path, reads)
         if at is None:
             return plan
-        links = {path: f"{self.slot.path}/{path}" for path in self.slot.place.links}
+        links = {path: f"{self.slot.path}/{path}" for path in self.slot.links}
         own = {"lower": self.slot.path, "at": at, "size": size, "links": links}
         places = [path for path in plan.reads or () if not below(path, [at])]
         writes = [at, *DEVICES, "/dev/pts", "/tmp"]  # noqa: S108 - a folder of its own
@@ -117,15 +150,13 @@ class Sandbox:
         if self.policy.read_everything:
             return None
         slot = self.slot
-        home = os.path.expanduser("~")
-        closed = [home, str(cache_root()), str(slot.home), str(slot.base.project.root)]
-        links = [str(source) for source in slot.place.links.values()] if slot.kind != "overlay" else []
-        own = [str(slot.home / "git")] if (slot.home / "git").is_dir() else []
-        found = [*readable(variables, self.policy.network, closed), *links, *own, *self.policy.reads, *more]
+        closed = [os.path.expanduser("~"), str(cache_root()), *slot.closed]
+        known = readable(variables, self.policy.network, closed, slot.environments)
+        found = [*known, *slot.shown, *self.policy.reads, *more]
         return [path for path in found if not below(path, self._writes())]
 
     def _writes(self) -> list[str]:
-        own = [self.slot.path, str(self.slot.temp)]
+        own = self.slot.owned
         # What lies in another may have become a link since, by whoever can write there.
         return [*own, *(path for path in outermost(self.policy.writes) if not below(path, own))]
 
@@ -139,9 +170,9 @@ class Sandbox:
             temp=str(self.slot.temp),
             writes=writes,
             reads=reads,
-            variables=sorted({*variables, "PWD"}),
+            variables=sorted({*variables, "PWD", *MARKS}),
             namespaces=apart,
-            holder=self.slot.place.holder,
+            holder=self.slot.holder,
             network=policy.network,
             proc=machine.proc is None,
             shared=limits.shared,
@@ -172,7 +203,7 @@ def _families(policy: SandboxPolicy, own: bool) -> list[int]:
     return [UNIX, INET, INET6] if own else []
 
 
-async def sandbox(slot: Slot, policy: SandboxPolicy, *, machine: Machine | None = None) -> Sandbox:
+async def sandbox(slot: Where, policy: SandboxPolicy, *, machine: Machine | None = None) -> Sandbox[Where]:
     """Commands of `slot` under `policy`.
 
     Args:
@@ -180,22 +211,32 @@ async def sandbox(slot: Slot, policy: SandboxPolicy, *, machine: Machine | None 
         policy: what is asked for.
         machine: what can be had; None to find out (once in a process, some tens of milliseconds).
 
+    Passes on SandboxError: the policy asks for `full`, and this machine gives less.
+    """
+    found = machine or (NOTHING if policy.level == "none" else await this_machine())
+    return Sandbox(slot, policy, found, granted(policy, found))
+
+
+NOTHING = Machine("not asked for", None, None, False, None)
+
+
+def granted(policy: SandboxPolicy, found: Machine) -> Protection:
+    """What a sandbox under `policy` protects on a machine, where that is enough.
+
     Raises:
         SandboxError: the policy asks for `full`, and this machine gives less.
     """
     if policy.level == "none":
-        nothing = Machine("not asked for", None, None, False, None)
-        return Sandbox(slot, policy, machine or nothing, unprotected("sandbox = none was asked for"))
-    found = machine or await this_machine()
+        return unprotected("sandbox = none was asked for")
     protection = protection_of(policy, found)
     if policy.level == "full" and protection.missing:
         raise SandboxError(
             "this machine cannot protect itself from code nobody has read: "
             + "; ".join(protection.missing)
-            + '. Set sandbox = "weak" in [tool.bakeoff] (or BAKEOFF_SANDBOX=weak) to run it with what there is, '
-            "or none to run it without any"
+            + '. Give --sandbox=weak (or BAKEOFF_SANDBOX=weak, or sandbox = "weak" in [tool.bakeoff]) to run it with '
+            "what there is, or none to run it without any"
         )
-    return Sandbox(slot, policy, found, protection)
+    return protection
 
 
 def protection_of(policy: SandboxPolicy, machine: Machine) -> Protection:
@@ -217,14 +258,29 @@ def _apart(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection
         network = Shield("full", gap="the policy allows the network")
     gap = None if machine.proc is None else f"no /proc inside: {machine.proc}"
     processes = Shield("full", ("process namespace", *by), gap)
-    by_user = (
-        "RLIMIT_NPROC" if os.geteuid() else "a watch on the number of processes (the kernel limits none of root's)"
-    )
-    limits = Shield("full", ("RLIMIT_DATA", "a watch on the memory of all", by_user, "RLIMIT_CPU", "RLIMIT_FSIZE"))
+    limits = Shield("full", (*_limits(policy), *_watches(policy)))
     if machine.proc is not None:
-        limits = Shield("weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), "nobody watches all processes together")
+        limits = Shield("weak", _limits(policy), "nobody watches all processes together")
+    if not _limits(policy):
+        limits = Shield(None, gap="the policy has none")
     unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
     return Protection(policy.level, files, network, processes, limits, unseen)
+
+
+def _limits(policy: SandboxPolicy) -> tuple[str, ...]:
+    """The kernel's limits for each process."""
+    limits = policy.limits
+    known = (("RLIMIT_DATA", limits.memory), ("RLIMIT_CPU", limits.cpu), ("RLIMIT_FSIZE", limits.file))
+    return tuple(name for name, amount in known if amount is not None)
+
+
+def _watches(policy: SandboxPolicy) -> tuple[str, ...]:
+    """What limits all processes together."""
+    found = ["a watch on the memory of all"] if policy.limits.memory is not None else []
+    if policy.limits.processes is not None:
+        watch = "a watch on the number of processes (the kernel limits none of root's)"
+        found.append("RLIMIT_NPROC" if os.geteuid() else watch)
+    return tuple(found)
 
 
 def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
@@ -242,8 +298,8 @@ def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
     counted = (
         "processes are counted with all others of this user" if os.geteuid() else "root's processes are not limited"
     )
-    limits = Shield(
-        "weak", ("RLIMIT_DATA", "RLIMIT_CPU", "RLIMIT_FSIZE"), f"memory is limited for each process; {counted}"
-    )
+    limits = Shield("weak", _limits(policy), f"memory is limited for each process; {counted}")
+    if not _limits(policy):
+        limits = Shield(None, gap="the policy has none")
     unseen = ("reads and writes outside", "connections", "signals", "system calls that were refused")
     return Protection(policy.level, files, network, processes, limits, unseen)

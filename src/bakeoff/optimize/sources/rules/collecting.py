@@ -105,6 +105,8 @@ def usable(subject: Subject, loop: ast.For, found: Collecting) -> bool:
     sources = [each.iter if isinstance(each, ast.For) else each for each in found.parts]
     flat = [each[0] if isinstance(each, tuple) else each for each in sources]
     inlined = [found.inline[1]] if found.inline else []
+    if subject.caught(loop, name):
+        return False
     if name in subject.shared or name in names_in(*flat, *found.values, *inlined) | targets:
         return False
     if any(not isinstance(node, ast.Name | ast.Tuple | ast.Load | ast.Store | ast.Starred)

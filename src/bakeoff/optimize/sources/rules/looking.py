@@ -157,6 +157,8 @@ READS = CALM | {"print", "filter", "map", "iter", "next", "Counter", "deque", "d
 
 def changed_in(name: str, *nodes: ast.AST) -> bool:
     """Whether a piece may bind `name` again, or change what it holds: by a method, an item, or by handing it on."""
+    if has(nodes, *SUSPENDS):
+        return True  # others run meanwhile
     for top in nodes:
         parents = {id(child): node for node in ast.walk(top) for child in ast.iter_child_nodes(node)}
         for node in ast.walk(top):

@@ -229,6 +229,26 @@ class Subject:
                     return True
         return False
 
+    def caught(self, loop: ast.AST, name: str) -> bool:
+        """Whether `name` is read after an error broke the loop off: it must hold then what it held before."""
+        previous: ast.AST = loop
+        for node in self.around(loop):
+            if isinstance(node, ast.Try | ast.TryStar) and previous in node.body:
+                inside = {id(each) for statement in node.body for each in ast.walk(statement)}
+                if any(id(load) not in inside for load in self.loads.get(name, [])):
+                    return True
+            previous = node
+        return False
+
+    def trying(self, node: ast.AST, place: ast.AST) -> bool:
+        """Whether an error of `node` may be caught inside `place`."""
+        for each in self.around(node):
+            if each is place:
+                return False
+            if isinstance(each, ast.Try | ast.TryStar):
+                return True
+        return False
+
     def _rebound(self, load: ast.Name, nodes: Sequence[ast.AST]) -> bool:
         """Whether a loop or comprehension that binds the name itself stands around a read of it."""
         previous: ast.AST = load

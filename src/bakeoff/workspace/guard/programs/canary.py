@@ -153,7 +153,7 @@ def main():
     look.modules(strict=not child)
     look.paths()
     look.finders()
-    if not child:
+    if not child and not look.mounted:  # a path cannot mean another tree there, whoever asks
         inner = json.dumps(dict(told, child=True))
         for flags in ([], ["-I"]):
             done = subprocess.run(

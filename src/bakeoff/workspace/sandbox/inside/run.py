@@ -32,9 +32,21 @@ LIMITS = {"cpu": 0, "file": 1, "data": 2, "core": 4, "processes": 6, "files": 7}
 
 
 def main() -> None:
-    """argv: the plan as hexadecimal marshal, then the command."""
-    plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))  # noqa: S302 - of our own making, and quick
-    argv = sys.argv[2:]
+    """Arguments: the plan as hexadecimal marshal, then the command."""
+    _run(sys.argv[1], sys.argv[2:])
+
+
+def forked(arguments: list[bytes], env: Mapping[bytes, bytes]) -> None:
+    """The same in a fork of another program, for a process with the environment `env`."""
+    kernel.forget_environment()
+    os.environb.clear()
+    os.environb.update(env)
+    told, *argv = map(os.fsdecode, arguments)
+    _run(told, argv)
+
+
+def _run(told: str, argv: list[str]) -> None:
+    plan: dict[str, Any] = marshal.loads(bytes.fromhex(told))  # noqa: S302 - of our own making, and quick
     kernel.ignore_signals(ENDING)
     try:
         if plan["holder"]:

@@ -34,7 +34,12 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     for block in subject.blocks():
         for start, loop in starts(block):
             made = assignment(start)
-            if made and is_empty(made[1], "dict") and made[0] not in subject.shared:
+            if (
+                made
+                and is_empty(made[1], "dict")
+                and not subject.caught(loop, made[0])
+                and made[0] not in subject.shared
+            ):
                 yield from _whole(subject, start, loop, made[0], sites)
     for site in sites:
         kind = _kind(subject, site)

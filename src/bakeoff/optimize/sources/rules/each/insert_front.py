@@ -23,7 +23,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     used = [each for other in block[block.index(start) + 1 : at] for each in ast.walk(other)]
                     clean = not any(isinstance(each, ast.Name) and each.id == name for each in used)
                     changed = _front(subject, loop, name)
-                    if clean and changed:
+                    if clean and changed and not subject.caught(loop, name):
                         text = f"{subject.statements([loop], changed)}\n{name}.reverse()"
                         yield rewrite(([loop], text))
 

@@ -23,7 +23,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             continue
         text = subject.code(node)
         place = _place(subject, node)
-        if place is None or text in done:
+        if place is None or text in done or subject.trying(node, place):
             continue
         done.add(text)
         name = subject.fresh(_name(node))

@@ -24,7 +24,12 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     continue
                 name, value = made
                 text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-                if not text or name in subject.shared or any(_mentions(each, name) for each in between):
+                if (
+                    not text
+                    or name in subject.shared
+                    or subject.caught(statement, name)
+                    or any(_mentions(each, name) for each in between)
+                ):
                     continue
                 grown = _growths(statement, name)
                 if grown and _is_text(subject, grown):

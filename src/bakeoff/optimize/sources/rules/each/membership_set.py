@@ -75,7 +75,7 @@ def _variable(subject: Subject, node: ast.Compare, left: ast.expr, right: ast.Na
     if base(element(kind)) in UNHASHABLE | {"float"} or isinstance(left, ast.List | ast.Dict | ast.Set):
         return
     place = _place(subject, node, name)
-    if place is None or not _bound_before(subject, name, place):
+    if place is None or subject.trying(node, place) or not _bound_before(subject, name, place):
         return
     index = subject.fresh(f"{name}_set")
     tests = [

@@ -27,7 +27,12 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             if not first or not second or not isinstance(loop, ast.For) or not plain_for(loop):
                 continue
             (out, made), (total, zero) = (first, second) if is_empty(first[1], "list") else (second, first)
-            if not is_empty(made, "list") or not is_number(zero, 0) or {out, total} & subject.shared:
+            if (
+                not is_empty(made, "list")
+                or not is_number(zero, 0)
+                or {out, total} & subject.shared
+                or subject.caught(loop, out)
+            ):
                 continue
             match loop.body:
                 case [ast.AugAssign(target=ast.Name(id=summed), op=ast.Add(), value=item), append]:

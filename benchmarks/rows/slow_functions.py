@@ -1,0 +1,106 @@
+"""Ordinary slow functions, written by somebody who did not know the rules: how many the rules alone make faster."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import BAKEOFF, REPOSITORY, Bench, Measure, spend
+
+FOLDER = REPOSITORY / "benchmarks" / "slow_functions"
+WANTED = 12
+TIMES = 7
+
+
+def measure(bench: Bench) -> Iterator[Measure]:
+    targets = (FOLDER / "targets.txt").read_text().split()
+    won: list[str] = []
+    false: list[str] = []
+    for target in targets[:6] if bench.quick else targets:
+        path, _, name = target.partition(":")
+        project = _project(bench.folder, Path(path).parent.name)
+        found = _optimised(project, f"{Path(path).name}:{name}")
+        said = "no winner"
+        if found["winner"] is not None:
+            winner = next(one for one in found["candidates"] if one["file"] == found["winner"])
+            ratio = _ratio(project)
+            won.append(target)
+            if ratio is None or ratio < 1:
+                false.append(target)
+            said = f"{found['winner']} {winner['speedup']['estimate']:.2f}x; its tests {ratio and f'{ratio:.2f}x'}"
+        print(f"  {target}: {said}", flush=True)
+        shutil.rmtree(project)
+    missing = max(0, WANTED - len(won))
+    yield Measure(
+        "slow-functions-missing",
+        f"of {WANTED} verified wins by the rules alone over {len(targets)} functions",
+        missing,
+        "wins",
+        0,
+        1 + missing,
+        "none, counted as 1",
+        tolerance=0.01,
+        notes=(f"won: {len(won)}",),
+    )
+    yield Measure(
+        "slow-functions-false",
+        "winners whose tests fail, or run no faster than with the original",
+        len(false),
+        "wins",
+        0,
+        1 + len(false),
+        "none, counted as 1",
+        tolerance=0.01,
+        notes=tuple(false),
+    )
+
+
+def _project(folder: Path, name: str) -> Path:
+    project = folder / name
+    shutil.copytree(FOLDER / name, project)
+    identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    for args in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "base"]):
+        subprocess.run(["git", *args], cwd=project, check=True)
+    return project
+
+
+def _optimised(project: Path, target: str) -> dict[str, Any]:
+    argv = [BAKEOFF, "optimize", target, "--json", "--apply", "--quiet", "--seconds", "40"]
+    try:
+        return dict(json.loads(spend(argv, project).output))
+    except RuntimeError as failure:
+        if "status 3" not in str(failure):
+            raise
+        return {"winner": None}
+
+
+def _ratio(project: Path) -> float | None:
+    """How much faster the tests' own calls run with the winner than before; None where a test fails."""
+    tests = next(project.glob("test_*.py")).stem
+    passed = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=project, capture_output=True
+    )
+    if passed.returncode:
+        return None
+    program = (
+        f"import sys, timeit; sys.path.insert(0, '.'); import {tests} as t\n"
+        "calls = [f for n, f in sorted(vars(t).items()) if n.startswith('test_large')]\n"
+        f"print(min(timeit.repeat(lambda: [f() for f in calls], number=1, repeat={TIMES})))"
+    )
+
+    def seconds() -> float:
+        return float(
+            subprocess.run(
+                [sys.executable, "-B", "-c", program], cwd=project, capture_output=True, text=True, check=True
+            ).stdout
+        )
+
+    after = min(seconds() for _ in range(3))
+    subprocess.run(["git", "stash", "-q"], cwd=project, check=True)
+    before = min(seconds() for _ in range(3))
+    return before / after

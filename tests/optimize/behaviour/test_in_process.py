@@ -1,0 +1,130 @@
+"""What can be judged in the candidate's own process only, and what originals do besides computing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bakeoff.optimize.behaviour import deriving
+from bakeoff.optimize.behaviour.errors import BehaviourError
+
+from .conftest import judges, judging
+
+pytestmark = pytest.mark.anyio
+
+MODULE = "def work(f, xs):\n    return [f(x) for x in xs]\n"
+TESTS = (
+    "from mod import work\n\ndef test_it():\n    seen = []\n    def f(x):\n        seen.append(x)\n        return -x\n"
+    "    assert work(f, [1, 2]) == [-1, -2]\n    assert seen == [1, 2]\n"
+)
+CANDIDATES = {
+    "right": ("def work(f, xs):\n    return list(map(f, xs))\n", None),
+    "wrong": ("def work(f, xs):\n    return list(xs)\n", "test-failed"),
+    "leaves": ("import os\ndef work(f, xs):\n    os._exit(0)\n", "crash"),
+    "interrupts": ("def work(f, xs):\n    raise KeyboardInterrupt\n", "behaviour/missing"),
+    "no Python": ("def work(f, xs:\n", "import-failure"),
+    "reports falsely": (
+        "import os\ndef work(f, xs):\n    for fd in range(3, 20):\n        try: os.write(fd, b'passed' * 9)\n"
+        "        except OSError: pass\n    os._exit(0)\n",
+        "tampering",
+    ),
+    "patches reports": (
+        "from _pytest.reports import TestReport\nold = TestReport.from_item_and_call\ndef new(cls, item, call):\n"
+        "    report = old(item, call)\n    report.outcome, report.longrepr = 'passed', None\n    return report\n"
+        "TestReport.from_item_and_call = classmethod(new)\ndef work(f, xs):\n    return 3\n",
+        "tampering",
+    ),
+    "hangs": ("def work(f, xs):\n    while True: pass\n", "timeout"),
+    "calls no more": ("def work(f, xs):\n    return [f(x) for x in xs]\ntwin = work\n", None),
+}
+
+
+async def test_with_trust_it_is_judged_in_its_own_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.optimize.behaviour.evaluation.SLACK", 1.0)
+    options = {"trust": True, "python": sys.executable, "floor": 1.0}
+    async with judging(tmp_path / "p", {"mod.py": MODULE, "test_mod.py": TESTS}, "mod.py:work", **options) as judge:
+        assert list(judge.baseline.in_process) == ["test_mod.py::test_it"]
+        found = {name: await judge(source) for name, (source, _) in CANDIDATES.items()}
+    assert {name: one.reason for name, one in found.items()} == {
+        name: reason for name, (_, reason) in CANDIDATES.items()
+    }
+    assert {one.receipt["judged"] for one in found.values()} == {"in-process"}
+
+
+async def test_without_trust_it_is_incomparable(tmp_path: Path) -> None:
+    files = {"mod.py": MODULE + "\ndef other():\n    pass\n", "test_mod.py": TESTS}
+    async with judging(tmp_path / "p", files, "mod.py:work", python=sys.executable) as judge:
+        found = await judge(files["mod.py"].replace("[f(x) for x in xs]", "list(map(f, xs))"))
+        assert found.reason == "incomparable"
+        assert "--trust" in found.detail
+        assert found.receipt["judged"] == "not at all"
+
+
+ORIGINALS = {
+    "leaks": (
+        "import os, time\n\ndef work(x):\n    if os.fork() == 0:\n        time.sleep(30)\n        os._exit(0)\n    return x\n",
+        "from leaks.mod import work\n\ndef test_it():\n    assert work(1) == 1\n",
+    ),
+    "writes": (
+        "def work(x):\n    with open('log.txt', 'a') as file: file.write('x')\n    return x\n",
+        "from writes.mod import work\n\ndef test_it():\n    assert work(1) == 1\n",
+    ),
+    "picky": (
+        "import os, time\n\ndef work(xs):\n    if len(xs) == 1: raise ValueError(xs)\n    if len(xs) == 2: time.sleep(30)\n"
+        "    if len(xs) == 3: os._exit(4)\n    return xs[::-1]\n",
+        "from picky.mod import work\n\ndef test_it():\n    assert work([1, 2, 3, 4]) == [4, 3, 2, 1]\n",
+    ),
+    "counts": (
+        "CALLS = []\n\ndef work(x):\n    CALLS.append(x)\n    return len(CALLS)\n",
+        "from counts.mod import work\n\ndef test_it():\n    assert work(5) == 1\n    assert work(5) == 2\n",
+    ),
+    "loops": (
+        "import time\n\ndef work(n):\n    return sum(range(n))\n",
+        "from loops.mod import work\n\ndef test_it():\n    assert work(100) == 4950\n",
+    ),
+}
+
+
+async def test_what_the_original_does_is_no_fault(tmp_path: Path) -> None:
+    files = {}
+    for name, (module, tests) in ORIGINALS.items():
+        files |= {f"{name}/__init__.py": "", f"{name}/mod.py": module, f"{name}/test_{name}.py": tests}
+    async with judges(tmp_path / "p", files, python=sys.executable, derived=6, floor=1.0) as judge_of:
+        for name, (module, _) in ORIGINALS.items():
+            judge = await judge_of(f"{name}/mod.py:work")
+            found = await judge(module + "\n")
+            assert found.reason is None, (name, found.differences)
+            if name == "picky":
+                assert judge.baseline.dropped["derived"] > 0
+            if name == "loops":
+                hangs = await judge(module.replace("return", "while n not in (100, 0): time.sleep(1)\n    return"))
+                assert hangs.reason == "differs-on-derived-input"
+                assert "timeout" in hangs.detail
+                dies = await judge(
+                    module.replace("    return", "    if n not in (100, 0): import os; os._exit(3)\n    return")
+                )
+                assert dies.reason == "differs-on-derived-input"
+                assert "status 3" in dies.detail
+                once = await judge(
+                    module.replace("    return", "    if n not in (100, 0): return time.time()\n    return")
+                )
+                assert once.reason == "flaky"
+                escapes = await judge(
+                    module.replace(
+                        "    return",
+                        "    if n != 100:\n        try: open('/x', 'w')\n        except OSError: pass\n    return",
+                    )
+                )
+                assert escapes.reason == "fs-escape"
+
+
+async def test_inputs_that_cannot_be_derived_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await deriving.derive([], 3) == []
+    monkeypatch.setattr(deriving.sys, "executable", "/bin/false")
+    for call in (b"x", b"x" * 1_000_000):
+        with pytest.raises(BehaviourError, match="derived inputs cannot be made"):
+            await deriving.derive([call], 3)
+    monkeypatch.setattr(deriving, "SECONDS", 0.0)
+    assert await deriving.derive([b"x"], 3) == []
