@@ -132,6 +132,7 @@ class Hired:
             grace=settings.grace,
             all_tokens=None if options.max_tokens is None else int(options.max_tokens) + 1,
             resumed=True,
+            level=settings.agent_sandbox,
         )
         return AgentSource(run, maker, write, options.agent_samples, reserve, replace(TURNED_AWAY, attempts=3))
 
