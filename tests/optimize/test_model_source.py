@@ -108,7 +108,9 @@ class ByValue:
         found = {}
         for number, one in candidates.items():
             speed = self.speeds[self.value(one)]
-            found[number] = Speed("faster" if speed > 1.05 else "not-faster", speedup=Interval(speed, speed, speed))
+            found[number] = Speed(
+                "faster" if speed > 1.05 else "not-faster", speedup=Interval(speed, speed, speed), remeasured=True
+            )
         return found
 
     async def profile(self, one: Candidate | None) -> Sequence[ProfileLine]:
