@@ -22,6 +22,7 @@ from bakeoff.engine.store import RunStore
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.pipeline import PATIENCE, Pipeline
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.standing import standing
@@ -47,7 +48,7 @@ class Fake:
     on_adapt: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda lineage: ()
     fails: BakeoffError | None = None
     asked: list[str] = field(default_factory=list)
-    reads_profile: bool = False
+    reads: frozenset[str] = frozenset()
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
         self.asked.append("propose")
@@ -245,6 +246,31 @@ def test_a_source_that_fails_ends_nothing_but_itself() -> None:
     assert "! source broken: no model answers" in judge.log
     with pytest.raises(BakeoffError, match="does not fit"):
         find(Scripted({}), Fake(name="given", fails=BakeoffError("a.patch does not fit")))
+
+
+class Slow(Scripted):
+    """A judge that takes its time to say what sources read."""
+
+    async def profile(self, one: Candidate | None) -> Sequence[ProfileLine]:
+        await anyio.sleep(100)
+        return await super().profile(one)
+
+    async def observed(self) -> Observed:
+        self.log.append("observed")
+        await anyio.sleep(50)
+        return Observed({"x": ("int",)}, "- t")
+
+
+def test_only_those_who_read_it_wait_for_what_is_told_and_it_is_found_out_once() -> None:
+    judge = Slow({"a": 1.2, "b": 1.0, "c": 1.0, "d": 1.0}, racing=1)
+    first, typed = Fake([(0, candidate("a"))]), Fake([(0, candidate("b"))], "typed", reads=frozenset({"calls"}))
+    both = [Fake([(0, candidate(name))], name, reads=frozenset({"calls", "code", "profile"})) for name in "cd"]
+    found = find(judge, first, typed, *both, refinements=0)
+    judged = [line for line in judge.log if line.startswith("judged")]
+    assert judged[:2] == ["judged a at 1", "judged b at 51"]
+    assert sorted(line.partition(" at ")[2] for line in judged[2:]) == ["151", "151"]
+    assert judge.log.count("observed") == 1
+    assert (found.context.argument_types, found.context.tests) == ({"x": ("int",)}, "- t")
 
 
 @pytest.mark.anyio

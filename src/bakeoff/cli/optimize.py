@@ -13,6 +13,20 @@ import click
               help="A new version of the whole file to try, or a .patch; may be repeated.")  # fmt: skip
 @click.option("--ref", "refs", multiple=True, metavar="REF", help="A commit or branch to try; may be repeated.")
 @click.option("--no-rules", is_flag=True, help="Leave the rewriting rules out.")
+@click.option("--model", "models", multiple=True, metavar="NAME",
+              help="A model to ask: local, one of your settings, or PROVIDER:MODEL; may be repeated.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(min=1), default=4, show_default=True,
+              help="First versions that each model writes.")  # fmt: skip
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="A coding agent to ask; may be repeated.")
+@click.option("--agent-samples", type=click.IntRange(min=1), default=1, show_default=True,
+              help="How often each agent is asked at first.")  # fmt: skip
+@click.option("--repairs", type=click.IntRange(min=0), default=1, show_default=True,
+              help="How often versions that behave otherwise go back to whom they came from.")  # fmt: skip
+@click.option("--refinements", type=click.IntRange(min=0), default=3, show_default=True,
+              help="How often the fastest versions so far go back to become faster still.")  # fmt: skip
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on requests and agent calls.")
 @click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
               help="Candidates whose behaviour is judged at once; the processors you may use if left out.")  # fmt: skip
 @click.option("--min-speedup", type=float, default=1.05, show_default=True,
@@ -51,11 +65,13 @@ def command(
 ) -> None:
     """Make a function faster that must go on behaving as it does.
 
-    Candidates come from rewriting rules and from files that you bring. Each is judged in a place of its own: it has
-    to do the same as the original in the tests that reach it, for the calls seen there, and for inputs derived from
-    them. Then it is measured with the machine alone. Your files stay as they are unless --apply is given.
+    Candidates come from rewriting rules, from models and agents that you name, and from files that you bring. Each is
+    judged in a place of its own: it has to do the same as the original in the tests that reach it, for the calls seen
+    there, and for inputs derived from them. Then it is measured with the machine alone. Your files stay as they are
+    unless --apply is given.
 
-    Exit status: 0 there is a winner; 3 nothing was faster; 1 refused or failed; 130 or 143 interrupted.
+    Exit status: 0 there is a winner; 3 nothing was faster; 4 the budget is spent (what was found by then counts);
+    1 refused or failed; 130 or 143 interrupted.
     """
     from bakeoff.cli.attempt import attempt_store
     from bakeoff.cli.opening import misused

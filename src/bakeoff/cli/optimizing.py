@@ -97,7 +97,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
         return 0 if found.winner is not None else NO_WINNER
     if ending.status is RunStatus.PAUSED and ending.signal is not None:
         return 128 + ending.signal
-    return 1
+    return 4 if ending.status is RunStatus.BUDGET_SPENT else 1
 
 
 def shown_run(
@@ -181,9 +181,12 @@ def _print_ending(
     for line in (*table_lines(found), *explanation(found)):
         out(line)
     run = folder.id
+    if found.usage:
+        out(f"used: {cost(found)}")
     if found.chosen is not None:
         _print_winner(store, run, found, found.chosen, out)
-        return
+        if ending.status is not RunStatus.BUDGET_SPENT:
+            return
     if ending.status is RunStatus.COMPLETED:
         out(f"run {run}: nothing was found that behaves the same and is faster")
         return

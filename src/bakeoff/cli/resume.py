@@ -109,9 +109,9 @@ def _optimisation(
     from bakeoff.optimize.job import resume
     from bakeoff.sampling.attempt.job import Conditions
 
-    if inputs or edit is not None or explain:
-        misused("-i, --edit and --explain are not for optimisations")
+    if edit is not None or explain:
+        misused("--edit and --explain are for runs of workflow files")
     if not despite_damage:
         refuse_losses(runs.open(run))
     conditions = Conditions(adopt=True)
-    carry_out(lambda: resume(runs, run, conditions), conditions, runs, Landing(), as_json=as_json, quiet=quiet)
+    carry_out(lambda: resume(runs, run, conditions, inputs), conditions, runs, Landing(), as_json=as_json, quiet=quiet)

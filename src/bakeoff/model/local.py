@@ -23,8 +23,8 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Processes, SpawnError
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.spawner import Spawner
-from bakeoff.model.client import Deadlines, Endpoint, HttpModel
-from bakeoff.model.protocol import ModelError, Reply, Request
+from bakeoff.model.client import Deadlines, Endpoint, HttpModel, estimate
+from bakeoff.model.protocol import ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import Limits
 from bakeoff.model.rate.gate import Gate
 from bakeoff.model.retrying import retried
@@ -100,6 +100,11 @@ class LocalModel:
                 await tasks.__aexit__(None, None, None)
         finally:
             await self._stack.aclose()
+
+    def at_most(self, request: Request) -> Usage:
+        """What a request may use at most; it costs nothing."""
+        limit = request.max_tokens or MAX_TOKENS
+        return Usage(estimate(replace(request, max_tokens=1)) - 1, limit, usd=0.0)
 
     async def generate(self, request: Request) -> Reply:
         """Generate one reply, from a prompt to continue or from messages; see `Model`.

@@ -20,6 +20,7 @@ class Candidate:
         note: one sentence on what was done, for people.
         parent: the `id` of the candidate that it builds on.
         assumes: what must hold that the source could not see: `pure`, `hashable`, ...
+        invalid: why there is nothing to judge, where that is so; there are no files then.
     """
 
     origin: str
@@ -27,10 +28,11 @@ class Candidate:
     note: str = ""
     parent: str | None = None
     assumes: tuple[str, ...] = ()
+    invalid: str = ""
 
     def __post_init__(self) -> None:
-        if not self.files:
-            raise ValueError("a candidate changes at least one file")
+        if bool(self.files) == bool(self.invalid):
+            raise ValueError("a candidate changes at least one file, or says why it is invalid")
         for path in self.files:
             parts = PurePosixPath(path).parts
             if not parts or path.startswith("/") or ".." in parts or "\0" in path or str(PurePosixPath(path)) != path:
@@ -58,10 +60,12 @@ class Candidate:
             "note": self.note,
             "parent": self.parent,
             "assumes": list(self.assumes),
+            "invalid": self.invalid,
         }
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Candidate:
         """What `to_json` gave."""
         files = {path: None if text is None else b64decode(text) for path, text in kept["files"].items()}
-        return cls(kept["origin"], files, kept["note"], kept["parent"], tuple(kept["assumes"]))
+        invalid = kept.get("invalid", "")
+        return cls(kept["origin"], files, kept["note"], kept["parent"], tuple(kept["assumes"]), invalid)

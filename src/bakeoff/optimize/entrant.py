@@ -41,6 +41,8 @@ class Entrant:
         """Why it stands as it does, one of `reasons`; None while nothing is known."""
         if self.twin is not None:
             return reasons.DUPLICATE
+        if self.candidate.invalid:
+            return reasons.INVALID
         if self.judgement is None:
             return None
         if self.judgement.reason is not None:
@@ -52,6 +54,8 @@ class Entrant:
         """The same in words."""
         if self.twin is not None:
             return "the original in other words" if self.twin == ORIGINAL else f"candidate {self.twin} in other words"
+        if self.candidate.invalid:
+            return self.candidate.invalid
         if self.judgement is not None and self.judgement.reason is not None:
             return self.judgement.detail
         return "" if self.speed is None else self.speed.detail

@@ -19,6 +19,7 @@ from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.observed import Observed, observed
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.profiling import profile
 from bakeoff.optimize.sources.source import ProfileLine
@@ -113,6 +114,10 @@ class SlotJudge:
             job = profile.job_of(baseline.module, baseline.target.qualname, folders, self.is_async, calls)
             source = baseline.source if candidate is None else candidate.files.get(path) or baseline.source
             return await profile.profiled(self.processes, command, slot.temp, job, source)
+
+    async def observed(self) -> Observed:
+        """Passes on BehaviourError: there is no baseline."""
+        return await in_thread(observed, await self.baseline())
 
     async def _interpreter(self, baseline: Baseline, slot: Slot, reads: Sequence[str]) -> Command:
         memory = max(LEAST_MEMORY, 4 * baseline.peak)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
+
+CEILINGS = ("max_cost", "max_tokens", "max_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,9 @@ class OptimizeOptions:
         candidates: files that the user brings: whole new versions of the target's file, or patches.
         refs: commits that the user brings, by any name that git knows.
         rules: whether the rewriting rules propose.
+        models: names of models that are asked, and `samples`: for how many first versions each.
+        agents: names of coding agents that are asked, and `agent_samples`: how often each.
+        repairs: how often failures go back to their sources.
         refinements: how often winners go back to their sources.
         parallel: candidates whose behaviour is judged at once; None for the processors that may be used.
         min_speedup: what the lower bound of the speed-up must reach.
@@ -28,12 +33,18 @@ class OptimizeOptions:
         level: of the sandbox; None for the setting.
         memory: whether peak memory is measured, too.
         base: a commit to start from; None for the work tree as it is.
+        max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
 
     target: str
     candidates: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
     rules: bool = True
+    models: tuple[str, ...] = ()
+    samples: int = 4
+    agents: tuple[str, ...] = ()
+    agent_samples: int = 1
+    repairs: int = 1
     refinements: int = 3
     parallel: int | None = None
     min_speedup: float = 1.05
@@ -46,12 +57,38 @@ class OptimizeOptions:
     level: str | None = None
     memory: bool = False
     base: str | None = None
+    max_cost: float | None = None
+    max_tokens: float | None = None
+    max_calls: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.min_speedup) and self.min_speedup >= 1):
             raise BakeoffError(f"--min-speedup must be a number from 1, not {self.min_speedup}")
-        if not (self.rules or self.candidates or self.refs):
-            raise BakeoffError("there is nothing to try: give --candidate or --ref, or leave --no-rules out")
+        if not (self.rules or self.candidates or self.refs or self.models or self.agents):
+            raise BakeoffError(
+                "there is nothing to try: give --candidate, --ref, --model or --agent, or leave --no-rules out"
+            )
+        if self.samples < 1 or self.agent_samples < 1 or self.repairs < 0:
+            raise BakeoffError("--samples and --agent-samples are at least 1, --repairs at least 0")
+        for names, option in ((self.models, "--model"), (self.agents, "--agent")):
+            if len(set(names)) < len(names):
+                raise BakeoffError(f"{option}: one is named twice; for more of its versions set the number of samples")
+
+    @property
+    def ceilings(self) -> dict[str, float]:
+        """The run's budget."""
+        asked = {"usd": self.max_cost, "tokens": self.max_tokens, "calls": self.max_calls}
+        return {kind: amount for kind, amount in asked.items() if amount is not None}
+
+    @property
+    def most_model_calls(self) -> int:
+        """Requests to one model at most, tries in place of those that failed apart."""
+        return self.samples + self.repairs + self.refinements
+
+    @property
+    def most_agent_calls(self) -> int:
+        """Calls of one agent at most, the same apart."""
+        return self.agent_samples * (1 + self.repairs) + self.refinements
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""
@@ -65,3 +102,19 @@ class OptimizeOptions:
             name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
         }
         return cls(**{name: value for name, value in found.items() if name in names})
+
+    def with_inputs(self, inputs: Mapping[str, str]) -> OptimizeOptions:
+        """The same with another budget, for a run that is resumed.
+
+        Raises:
+            BakeoffError: something else was given, or no number.
+        """
+        changes: dict[str, Any] = {}
+        for name, value in inputs.items():
+            if name not in CEILINGS:
+                raise BakeoffError(f"-i {name}: of an optimisation only {', '.join(CEILINGS)} can be changed")
+            try:
+                changes[name] = float(value)
+            except ValueError:
+                raise BakeoffError(f"-i {name}={value}: it must be a number") from None
+        return replace(self, **changes)

@@ -1,21 +1,25 @@
 """From candidates to a winner: behaviour is judged in slots side by side, speed alone, and no stage waits for another.
 
-Nodes of the run: `baseline:N` for each session, `source:NAME/WHAT` when a source has given all, `candidate:N` with what
-it changes, `candidate:N/behaviour`, and `race:N`. A resumed run finds what is recorded and does the rest.
+Nodes of the run: `baseline:N` for each session, `observed` for what the tests show, `profile:N`, `source:NAME/WHAT`
+when a source has given all, `candidate:N` with what it changes, `candidate:N/behaviour`, and `race:N`. A resumed run
+finds what is recorded and does the rest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias, cast
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.failures import WorkGroup, work_group
-from bakeoff.engine.record import Outcome, Record
+from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.speed import Speed
@@ -23,13 +27,19 @@ from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement, profile_of
 from bakeoff.optimize.normalise import fingerprint
+from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
+from bakeoff.optimize.surroundings import Surroundings
 
 BENCH = "bench"
 """The lane of whoever measures."""
 
 PATIENCE = 10.0
 """Seconds that a candidate which behaves waits for others to race with."""
+
+
+Asked: TypeAlias = Callable[[Context], AsyncIterator[Candidate]]
+"""What a source is asked, but for the context."""
 
 
 class Judge(Protocol):
@@ -47,6 +57,10 @@ class Judge(Protocol):
         """Where the time of a candidate goes, or of the original."""
         ...
 
+    async def observed(self) -> Observed:
+        """What the tests show of the original."""
+        ...
+
 
 @dataclass(slots=True)
 class Pipeline:
@@ -58,10 +72,12 @@ class Pipeline:
         sources: in the order in which they are asked.
         context: what sources are told.
         original: the files that the fingerprint of a candidate is compared with, by path.
+        look: finds what stands around the target, where a source reads that.
         repairs: how often failures go back to their sources; `refinements`: how often winners do.
         warn: told of a source that failed.
         prefix: what the paths of its nodes begin with.
         lanes: that all who judge hold besides their own.
+        spent: what was said when the budget had no room for what a source asked; None where it had.
     """
 
     run: Run
@@ -69,6 +85,7 @@ class Pipeline:
     sources: Sequence[Source]
     context: Context
     original: Callable[[Iterable[str]], Mapping[str, bytes | None]]
+    look: Callable[[], Awaitable[Surroundings]] | None = None
     repairs: int = 1
     refinements: int = 3
     warn: Callable[[str], None] = print
@@ -76,6 +93,7 @@ class Pipeline:
     lanes: tuple[str, ...] = ()
     entrants: dict[int, Entrant] = field(default_factory=dict)
     champion: Entrant | None = None
+    spent: str | None = None
     _prints: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, str], int] = field(default_factory=dict)
     _survivors: list[Entrant] = field(default_factory=list)
@@ -85,6 +103,8 @@ class Pipeline:
     _asking: int = 0
     _rounds: dict[str, int] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
+    _learning: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+    _learned: set[str] = field(default_factory=set)
 
     async def find(self) -> Entrant | None:
         """Carry it out; the winner, or None.
@@ -93,12 +113,10 @@ class Pipeline:
 
         Passes on BakeoffError: something a person has to mend.
         """
-        if any(source.reads_profile for source in self.sources):
-            self.context = replace(self.context, profile=await self._profile(ORIGINAL))
         async with work_group() as group:
             await self._take_up(group)
             for source in self.sources:
-                self._ask(group, source, "propose", lambda source=source: source.propose(self.context))  # type: ignore[misc]
+                self._ask(group, source, "propose", source.propose)
             await self._conduct(group)
         if self.champion is not None:
             for number in (ORIGINAL, self.champion.number):
@@ -117,6 +135,36 @@ class Pipeline:
         _check(record)
         return profile_of(record)
 
+    # What sources are told.
+
+    async def _learn(self, source: Source) -> None:
+        """Wait for what a source reads of the context; each part is found out once."""
+        for part in sorted(source.reads):
+            async with self._learning[part]:
+                if part not in self._learned:
+                    found = await self._find_out(part)
+                    self.context = replace(self.context, **found)
+                    self._learned.add(part)
+
+    async def _find_out(self, part: str) -> dict[str, Any]:
+        if part == "profile":
+            return {"profile": await self._profile(ORIGINAL)}
+        if part == "calls":
+            seen = await self._observed()
+            return {"tests": seen.tests, "argument_types": seen.types}
+        if self.look is None:
+            return {}
+        around = await self.look()
+        return {"helpers": around.helpers, "callers": around.callers}
+
+    async def _observed(self) -> Observed:
+        async def work(_: int) -> Outcome:
+            return Outcome(output=(await self.judge.observed()).to_json())
+
+        record = await self.run.leaf("observed", "observed", work, lanes=None)
+        _check(record)
+        return Observed.from_json(record.output)
+
     # Candidates come.
 
     async def _take_up(self, group: WorkGroup) -> None:
@@ -126,14 +174,14 @@ class Pipeline:
             await self._enter(group, record.output["source"], Candidate.from_json(record.output["candidate"]))
             number += 1
 
-    def _ask(self, group: WorkGroup, source: Source, what: str, ask: Callable[[], AsyncIterator[Candidate]]) -> None:
+    def _ask(self, group: WorkGroup, source: Source, what: str, ask: Asked) -> None:
         self._asking += 1
         group.start(self._listen, group, source, what, ask)
 
-    async def _listen(
-        self, group: WorkGroup, source: Source, what: str, ask: Callable[[], AsyncIterator[Candidate]]
-    ) -> None:
+    async def _listen(self, group: WorkGroup, source: Source, what: str, ask: Asked) -> None:
         """Take what a source gives until it has given all; one that fails ends nothing but itself.
+
+        A resumed run asks one that failed again.
 
         Raises:
             BakeoffError: what the user brought cannot be taken.
@@ -141,17 +189,22 @@ class Pipeline:
         path = f"{self.prefix}source:{source.name}/{what}"
         try:
             if self.run.find(path) is None:
-                count = 0
+                await self._learn(source)
+                count, failed = 0, None
                 try:
-                    async for candidate in ask():
-                        count += 1
-                        if (candidate.origin, candidate.id) not in self._known:
-                            await self._enter(group, source.name, candidate)
+                    async with aclosing(cast("AsyncGenerator[Candidate, None]", ask(self.context))) as candidates:
+                        async for candidate in candidates:
+                            count += 1
+                            if (candidate.origin, candidate.id) not in self._known:
+                                await self._enter(group, source.name, candidate)
+                except BudgetSpentError as failure:
+                    self.spent = failed = str(failure)
                 except BakeoffError as failure:
                     if source.name == "given":
                         raise
                     self.warn(f"source {source.name}: {failure}")
-                await self._note(path, "source", {"candidates": count})
+                    failed = str(failure)
+                await self._note(path, "source", {"candidates": count}, failed)
         finally:
             self._asking -= 1
             self._tell()
@@ -160,20 +213,21 @@ class Pipeline:
         number = len(self.entrants) + 1
         entrant = self.entrants[number] = Entrant(number, source, candidate)
         self._known[candidate.origin, candidate.id] = number
-        before = fingerprint(self.original(candidate.files))
-        print_ = fingerprint(candidate.files)
-        entrant.twin = ORIGINAL if print_ == before else self._prints.setdefault(print_, number)
-        if entrant.twin == number:
-            entrant.twin = None
-            self._judging += 1
+        if not candidate.invalid:
+            before = fingerprint(self.original(candidate.files))
+            print_ = fingerprint(candidate.files)
+            entrant.twin = ORIGINAL if print_ == before else self._prints.setdefault(print_, number)
+            if entrant.twin == number:
+                entrant.twin = None
+                self._judging += 1
         kept = {"source": source, "candidate": candidate.to_json(), "twin": entrant.twin}
         await self._note(f"{self.prefix}candidate:{number}", "candidate", kept)
-        if entrant.twin is None:
+        if entrant.reason is None:
             group.start(self._judge, entrant)
 
-    async def _note(self, path: str, type_: str, output: Mapping[str, Any]) -> Record:
+    async def _note(self, path: str, type_: str, output: Mapping[str, Any], failed: str | None = None) -> Record:
         async def work(_: int) -> Outcome:
-            return Outcome(output=output)
+            return Outcome(Status.COMPLETED if failed is None else Status.FAILED, output, failed)
 
         return await self.run.leaf(path, type_, work, lanes=None)
 
@@ -209,7 +263,7 @@ class Pipeline:
             if self._survivors and (quiet or anyio.current_time() - self._since >= PATIENCE):
                 await self._race(group)
             elif quiet and self._failures and self._may("repair", self.repairs):
-                self._repair(group)
+                await self._repair(group)
             elif quiet and not self._asking:
                 return
             else:
@@ -225,14 +279,18 @@ class Pipeline:
         self._rounds[what] = self._rounds.get(what, 0) + 1
         return self._rounds[what] <= most
 
-    def _repair(self, group: WorkGroup) -> None:
-        failed, self._failures = self._failures, []
+    async def _repair(self, group: WorkGroup) -> None:
+        failures, self._failures = self._failures, []
+        name = f"repair:{self._rounds['repair']}"
+        # A resumed run sends the same ones back, so that what was answered is found again.
+        decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in failures))
+        self._failures = [entrant for entrant in failures if entrant.number not in decided]
+        failed = [self.entrants[number] for number in decided]
         for source in self.sources:
             own = [Failure(one.candidate, one.judgement.differences) for one in failed
                    if one.source == source.name and one.judgement is not None]  # fmt: skip
             if own:
-                what = f"repair:{self._rounds['repair']}"
-                self._ask(group, source, what, lambda s=source, own=own: s.repair(self.context, own))  # type: ignore[misc]
+                self._ask(group, source, name, partial(_repairs, source, own))
 
     # Speed.
 
@@ -271,15 +329,16 @@ class Pipeline:
 
     def _refine(self, group: WorkGroup, winners: Sequence[Entrant], profile: Sequence[ProfileLine]) -> None:
         """Winners go back to all sources; a line that was refined already goes on as a line."""
+        speeds = {each.candidate.id: _in_words(each.speed) for each in self.entrants.values() if each.speed is not None}
+        self.context = replace(self.context, speeds=speeds)
         round_ = self._rounds["refine"]
         lineage = self._lineage(winners[0])
         for source in self.sources:
             if len(lineage) > 1 and source.name == winners[0].source:
-                self._ask(group, source, f"adapt:{round_}", lambda s=source: s.adapt(self.context, lineage))  # type: ignore[misc]
+                self._ask(group, source, f"adapt:{round_}", partial(_adapts, source, lineage))
                 continue
             candidates = [entrant.candidate for entrant in winners]
-            self._ask(group, source, f"refine:{round_}",
-                      lambda s=source, c=candidates: s.refine(self.context, c, profile))  # type: ignore[misc]  # fmt: skip
+            self._ask(group, source, f"refine:{round_}", partial(_refines, source, candidates, profile))
 
     def _lineage(self, entrant: Entrant) -> list[Candidate]:
         by_id = {other.candidate.id: other.candidate for other in self.entrants.values()}
@@ -287,6 +346,26 @@ class Pipeline:
         while (parent := by_id.get(line[0].parent or "")) is not None and parent not in line:
             line.insert(0, parent)
         return line
+
+
+def _in_words(speed: Speed) -> str:
+    if speed.speedup is None:
+        return speed.verdict
+    return f"{speed.speedup.estimate:.2f} times as fast as the original ({speed.verdict})"
+
+
+def _repairs(source: Source, failures: Sequence[Failure], context: Context) -> AsyncIterator[Candidate]:
+    return source.repair(context, failures)
+
+
+def _refines(
+    source: Source, winners: Sequence[Candidate], profile: Sequence[ProfileLine], context: Context
+) -> AsyncIterator[Candidate]:
+    return source.refine(context, winners, profile)
+
+
+def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> AsyncIterator[Candidate]:
+    return source.adapt(context, lineage)
 
 
 def _rank(entrant: Entrant) -> tuple[bool, float]:

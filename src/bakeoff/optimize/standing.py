@@ -62,7 +62,7 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     found = Standing(OptimizeOptions.from_json(history.meta["options"]), status)
-    found.usage = history.usage
+    found.usage = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:
         found.winner, found.result = history.ending.get("winner"), history.ending.get("result")

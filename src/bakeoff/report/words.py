@@ -61,11 +61,9 @@ def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str 
     """What takes a stopped run up again; None where nothing does."""
     if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
         return None
-    if job == "attempt":
+    if job in ("attempt", "optimize"):
         higher = " -i max_cost=USD (or max_calls=N, max_tokens=N)" if status is RunStatus.BUDGET_SPENT else ""
         return f"bakeoff resume {run_id}{higher}"
-    if job == "optimize":
-        return f"bakeoff resume {run_id}"
     if job not in (None, "workflow"):
         higher = ", with a higher budget" if status is RunStatus.BUDGET_SPENT else ""
         return f"the program that made it, called again for run {shlex.quote(run_id)}{higher}"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.sources.commits import changed_files
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.sampling.attempt.given import take
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.results import changed_between
 from bakeoff.workspace.workspace import Workspace
 
 PATCHES = (".patch", ".diff")
@@ -29,7 +29,7 @@ class Given:
     """
 
     name = "given"
-    reads_profile = False
+    reads: frozenset[str] = frozenset()
 
     def __init__(self, workspace: Workspace, run: str, files: Sequence[str], refs: Sequence[str]) -> None:
         self.workspace = workspace
@@ -56,16 +56,8 @@ class Given:
             yield Candidate(f"{'files' if name in self.files else 'refs'}/{name}", changes)
 
     def _changes(self, name: str, number: int) -> dict[str, bytes | None]:
-        repository, snapshot = self.workspace.repository, self.workspace.snapshot
         ref = ref_name(self.run, f"given-{number}")
-        commit = take(self.workspace, name, ref, f"{name}, for run {self.run}")
-        git = repository.git()
-        found: dict[str, bytes | None] = {}
-        for change in changed_between(repository, snapshot.commit, commit):
-            gone = change.status == "D"
-            path = change.path.encode("utf-8", "surrogateescape")
-            found[change.path] = None if gone else git.run("cat-file", "blob", commit.encode() + b":" + path)
-        return found
+        return changed_files(self.workspace, take(self.workspace, name, ref, f"{name}, for run {self.run}"))
 
     async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
         """Nothing: they are the user's."""

@@ -40,6 +40,7 @@ class Context:
         tests: what its tests do, as text.
         profile: where its time goes.
         argument_types: types that were seen for each parameter: `{"xs": ("list[int]",)}`.
+        speeds: how fast candidates are that were measured, in words, by their id.
     """
 
     target: Target
@@ -50,6 +51,7 @@ class Context:
     tests: str = ""
     profile: Sequence[ProfileLine] = ()
     argument_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    speeds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,12 @@ class Source(Protocol):
 
     Attributes:
         name: stands on the record.
-        reads_profile: whether `Context.profile` is of use to it; it costs a second.
+        reads: what of the context it waits for: `profile`; `calls` (`tests`, `argument_types`); `code` (`helpers`,
+            `callers`).
     """
 
     name: str
-    reads_profile: bool
+    reads: frozenset[str]
 
     def propose(self, context: Context) -> AsyncIterator[Candidate]:
         """First candidates."""

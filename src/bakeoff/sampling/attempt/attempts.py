@@ -35,20 +35,39 @@ AGENTS = "agents"
 def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None) -> dict[str, float]:
     """What one call of the agent may use of the budget that the options set, as far as it can be said before.
 
-    Raises:
-        BakeoffError: what this agent uses cannot be known.
+    Passes on BakeoffError: what this agent uses cannot be known.
     """
     if entry is None:
         return {}
+    model = options.model or settings.model
+    return agent_reserve(entry, model, settings.max_usd, options.max_cost, options.max_tokens, options.attempts)
+
+
+def agent_reserve(
+    entry: Entry, model: str | None, most: float | None, max_cost: float | None, max_tokens: float | None, calls: int
+) -> dict[str, float]:
+    """What one call of an agent may use.
+
+    Args:
+        entry: the agent.
+        model: that it is asked to use; None for its own choice.
+        most: USD that one call may cost; None: a share of the ceiling.
+        max_cost: the ceiling on money.
+        max_tokens: the ceiling on tokens.
+        calls: that share the ceiling on money.
+
+    Raises:
+        BakeoffError: what this agent uses cannot be known.
+    """
     reserve = {"calls": 1.0}
-    if options.max_tokens is not None:
+    if max_tokens is not None:
         if not entry.reports_usage:
             raise BakeoffError(f"a ceiling on tokens: {entry.name} does not report how many it used; set one on calls")
         reserve["tokens"] = 1.0  # how many a call takes cannot be said before; one must be left
-    if options.max_cost is not None:
-        if not tells_cost(entry, options.model or settings.model or entry.model):
+    if max_cost is not None:
+        if not tells_cost(entry, model or entry.model):
             raise BakeoffError(f"a ceiling on money: {unknown_cost(entry)}, or a ceiling on tokens or calls")
-        reserve["usd"] = min(settings.max_usd or options.max_cost / options.attempts, options.max_cost)
+        reserve["usd"] = min(most or max_cost / calls, max_cost)
     return reserve
 
 

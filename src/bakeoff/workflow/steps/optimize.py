@@ -149,7 +149,7 @@ async def _carry_out(place: Place) -> Record:
             setting = place.setting
             label, lanes = begun.label(asked["prefix"]), (SLOTS, *setting.lanes)
             work = Optimisation(options, setting.settings, setting.warn, prefix, label, lanes)
-            facts = await work.carry_out(run, workspace, setting.processes)
+            facts, _ = await work.carry_out(run, workspace, setting.processes)
             outcome = Outcome(output=_output(place, options, asked, facts), input={"target": options.target})
             if facts["winner"] is not None:
                 outcome.facts = {"result": facts["result"]["ref"]}

@@ -93,7 +93,7 @@ class RulesSource:
     """
 
     name = "rules"
-    reads_profile = False
+    reads = frozenset({"calls"})
 
     def __init__(self, rules: Sequence[Rule] = RULES, most: int = 24) -> None:
         self.rules = rules

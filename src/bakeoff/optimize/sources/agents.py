@@ -1,0 +1,145 @@
+"""Source `agent`: coding agents that work at the target, each in a slot of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.record import Outcome, Status
+from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.engine.run import Run
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.sources import prompts
+from bakeoff.optimize.sources.commits import changed_files
+from bakeoff.optimize.sources.models import digest, slug
+from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
+from bakeoff.optimize.sources.together import as_they_come
+from bakeoff.sampling.action import Ticket
+from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.maker import AgentMaker, AttemptFailure
+from bakeoff.sampling.errors import refused
+from bakeoff.sampling.result import Attempt
+from bakeoff.sampling.sampler import ceilings_of
+from bakeoff.sampling.usage import settled
+from bakeoff.workspace.blocking import in_thread
+
+NOTHING_MADE = "empty"
+"""The kind of failure of an agent that changed nothing that counts: its candidate is invalid."""
+
+
+@dataclass(slots=True)
+class AgentSource:
+    """Asks a coding agent, every call being a node of the run: work that has ended is never paid for again.
+
+    What it changes in tests and their configuration is left out. Nodes: `source:agent/NAME/WHAT`.
+
+    Attributes:
+        run: where calls are nodes.
+        maker: carries them out; its task is set for each.
+        write: makes a commit of a candidate of another source, which an agent is to go on with.
+        samples: how often it is asked at first.
+        reserve: what one call may use of the budget.
+        retry: which failures are tried again.
+    """
+
+    run: Run
+    maker: AgentMaker
+    write: Callable[[Candidate], Awaitable[str]]
+    samples: int = 1
+    reserve: dict[str, float] = field(default_factory=dict)
+    retry: Retry = ONCE
+    name: str = field(init=False)
+    reads: frozenset[str] = field(default=frozenset({"profile", "calls", "code"}), init=False)
+
+    def __post_init__(self) -> None:
+        self.name = f"agent/{slug(self.maker.entry.name)}"
+
+    async def propose(self, context: Context) -> AsyncIterator[Candidate]:
+        """What each of them made. Passes on what `_work` raises."""
+        works = [partial(self._work, context, f"propose/{number}", number) for number in range(1, self.samples + 1)]
+        async with aclosing(as_they_come(works)) as made:
+            async for candidate in made:
+                yield candidate
+
+    async def repair(self, context: Context, failures: Sequence[Failure]) -> AsyncIterator[Candidate]:
+        """Each goes on with its own work, in its own session where the agent can do that."""
+        works = [
+            partial(self._go_on, context, "repair", failure.candidate, prompts.differences(failure))
+            for failure in failures
+        ]
+        async with aclosing(as_they_come(works)) as made:
+            async for candidate in made:
+                yield candidate
+
+    async def refine(
+        self, context: Context, winners: Sequence[Candidate], profile: Sequence[ProfileLine]
+    ) -> AsyncIterator[Candidate]:
+        """One goes on with the best of them, and sees the others."""
+        feedback = prompts.refine_feedback(context, winners, profile)
+        yield await self._go_on(context, "refine", winners[0], feedback)
+
+    async def adapt(self, context: Context, lineage: Sequence[Candidate]) -> AsyncIterator[Candidate]:
+        """One goes on at the end of the line."""
+        feedback = prompts.refine_feedback(context, lineage[::-1], ())
+        yield await self._go_on(context, "adapt", lineage[-1], feedback)
+
+    async def _go_on(self, context: Context, what: str, parent: Candidate, feedback: str) -> Candidate:
+        label = f"{what}/{digest([parent])}"
+
+        async def receipt() -> dict[str, Any]:
+            own, _, rest = parent.origin.partition(f"{self.name}/")
+            record = None if own else self.run.history.records.get(f"source:{self.name}/{rest}")
+            if record is not None and record.status is Status.COMPLETED:
+                return dict(record.output)
+            return {"commit": await self.write(parent)}
+
+        return await self._work(context, label, 1, parent, receipt, feedback)
+
+    async def _work(
+        self,
+        context: Context,
+        label: str,
+        number: int,
+        parent: Candidate | None = None,
+        receipt: Callable[[], Awaitable[dict[str, Any]]] | None = None,
+        feedback: str = "",
+    ) -> Candidate:
+        """What an agent made, in an earlier session where that has it. Cancelled, the agent has ended.
+
+        Raises:
+            BakeoffError: it failed, after all tries.
+
+        Passes on BudgetSpentError.
+        """
+        maker = replace(self.maker, task=prompts.agent_task(context), label=f"{slug(f'{self.name}-{label}')}-")
+
+        async def work(_: int) -> Outcome:
+            ticket = Ticket(number, number, 0)
+            if receipt is not None:
+                ticket.previous = Attempt(number, number, 0, receipt=await receipt())
+                ticket.feedback = feedback
+            try:
+                made = await maker.make(ticket)
+            except AttemptFailure as failure:
+                if failure.kind == NOTHING_MADE:
+                    return Outcome(
+                        output={NOTHING_MADE: str(failure)}, usage=settled(failure.usage), facts=failure.facts
+                    )
+                return refused(failure)
+            return Outcome(output=dict(made.facts), usage=settled(made.usage), facts=dict(made.facts))
+
+        reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget) | {"calls"}}
+        path = f"source:{self.name}/{label}"
+        lanes = (AGENTS,)
+        record = await self.run.leaf(path, "agent", work, lanes=lanes, retry=self.retry, reserve=reserve)
+        origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id
+        if record.status is not Status.COMPLETED:
+            raise BakeoffError(record.error or "failed")
+        if NOTHING_MADE in record.output:
+            return Candidate(origin, {}, parent=ancestor, invalid=str(record.output[NOTHING_MADE]))
+        files = await in_thread(changed_files, maker.workspace, str(record.output["judged"]))
+        return Candidate(origin, files, str(record.output.get("text", "")).strip()[:300], ancestor)
