@@ -49,8 +49,8 @@ def test_a_model_s_version_wins_and_its_price_is_said(shop: Shop) -> None:
     assert sorted(one["reason"] for one in found["candidates"])[-1] == "invalid"
     assert found["winner"].startswith("model/mine/")
     # Two versions, the one that differs mended by one request, the winner refined by another.
-    assert (found["cost"]["calls"], len(asked)) == (4, 4)
-    assert found["cost"]["usd"] == pytest.approx(4 * 0.2)
+    assert (found["usage"]["calls"], len(asked)) == (4, 4)
+    assert found["usage"]["usd"] == pytest.approx(4 * 0.2)
     assert "at most 6 requests to mine" in shop.said
     assert "budget: 9 usd" in shop.said
     (used,) = [line for line in shop.said.splitlines() if line.startswith("used: ")]
@@ -137,7 +137,7 @@ def test_killed_it_pays_for_no_reply_twice(shop: Shop) -> None:
     assert found["winner"].startswith("model/mine/propose/")
     assert len(found["candidates"]) == 3
     # What the killed request had reserved counts as used, as nobody knows what it cost.
-    assert found["cost"]["calls"] == 4
+    assert found["usage"]["calls"] == 4
 
 
 def test_interrupted_it_closes_the_request(shop: Shop) -> None:
@@ -161,7 +161,7 @@ def test_an_agent_goes_on_with_a_winner_of_another_source_within_its_money(shop:
     assert mended["verdict"] in ("ACCEPT", "REJECT")
     assert mended["receipt"]["behaviour"]
     assert mended["parent"]
-    assert (found["cost"]["usd"], found["cost"]["calls"]) == (0.6, 2)
+    assert (found["usage"]["usd"], found["usage"]["calls"]) == (0.6, 2)
     assert "fake cannot be held to what is reserved for a call" in shop.said
     assert "times as fast as the original" in (shop.home / "asked").read_text().split("\n---\n")[1]
 
@@ -228,4 +228,4 @@ def test_killed_no_agent_goes_on_and_none_that_had_ended_is_asked_again(shop: Sh
     assert left(shop) == []
     assert sorted((shop.home / "calls").read_text().split()) == ["1", "2", "2"]
     assert [one["verdict"] for one in found["candidates"]] == ["ACCEPT", "SKIP"]
-    assert found["cost"]["calls"] == 3
+    assert found["usage"]["calls"] == 3

@@ -74,7 +74,8 @@ def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
 
 def cost(found: Standing) -> str:
     """What it used."""
-    return amounts(found.usage) or "nothing that is paid for"
+    told = {kind: amount for kind, amount in found.usage.items() if kind in ("usd", "tokens", "calls")}
+    return amounts(told) or "nothing that is paid for"
 
 
 def profiles(found: Standing) -> list[tuple[Side | None, Side | None]]:
