@@ -232,7 +232,6 @@ def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, o
         out(f"  {winner.candidate.note}")
     for text in cautions(winner):
         out(f"  ! {text}")
-    out(f"  used {cost(found)}")
     for line in profile_lines(found):
         out(f"  {line}")
     text = winners_diff(store.project, run, found) or ""

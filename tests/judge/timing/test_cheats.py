@@ -101,7 +101,7 @@ TRACED = "import sys\nsys.setprofile(lambda *facts: None)\n" + ORIGINAL
 EXIT = "import os\ndef f(xs):\n    os._exit(0)\n"
 FAULT = "import os, signal\ndef f(xs):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
 ENDLESS = "def f(xs):\n    while True: pass\n"
-PARENT = "import os\ndef f(xs):\n    os.kill(os.getppid(), 9)\n"
+PARENT = "import os\nP = os.getppid()  # later it may be whoever adopts orphans\ndef f(xs):\n    os.kill(P, 9)\n"
 NO_MODULE = "import nothing_like_it\n"
 NO_FUNCTION = "g = 1\n"
 LOCK = "import threading\ndef f(xs):\n    return threading.Lock()\n"
