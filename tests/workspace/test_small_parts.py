@@ -9,11 +9,13 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace import deleter, git, locks
+from bakeoff.workspace import deleter, deleting, git, locks
 from bakeoff.workspace.applying import apply, open_project
 from bakeoff.workspace.cache import ProjectCache, cache_root, projects
 from bakeoff.workspace.changes import Changes, read_upper
@@ -439,3 +441,23 @@ def test_a_holder_whose_coordinator_is_killed_ends_without_a_word(tmp_path: Path
     os.close(reading)
     out, err = process.communicate(b'{"do": "stop", "pid": 0}\n{"do": "stop", "pid": 0}\n', timeout=20)
     assert (out, err, process.returncode) == (None, b"", 0)
+
+
+def test_no_process_that_deletes_is_forgotten_when_many_begin_at_once(tmp_path, monkeypatch):
+    class Lasting:
+        def poll(self):
+            time.sleep(0)  # let others come between
+            return None
+
+    started: list = []
+    monkeypatch.setattr(deleting, "_STARTED", started)
+    monkeypatch.setattr(deleting.subprocess, "Popen", lambda *args, **more: Lasting())
+    threads = [
+        threading.Thread(target=lambda: [deleting.delete_later([tmp_path]) for _ in range(25)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(started) == 200
+    started.clear()
