@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -443,21 +442,24 @@ def test_a_holder_whose_coordinator_is_killed_ends_without_a_word(tmp_path: Path
     assert (out, err, process.returncode) == (None, b"", 0)
 
 
-def test_no_process_that_deletes_is_forgotten_when_many_begin_at_once(tmp_path, monkeypatch):
+def test_no_process_that_deletes_is_forgotten_when_two_begin_at_once(tmp_path, monkeypatch):
+    asked, other_began = threading.Event(), threading.Event()
+
     class Lasting:
         def poll(self):
-            time.sleep(0)  # let others come between
+            if not asked.is_set():
+                asked.set()
+                other_began.wait(0.5)  # it cannot, while the first holds the lock
             return None
 
-    started: list = []
+    started = [Lasting()]
     monkeypatch.setattr(deleting, "_STARTED", started)
     monkeypatch.setattr(deleting.subprocess, "Popen", lambda *args, **more: Lasting())
-    threads = [
-        threading.Thread(target=lambda: [deleting.delete_later([tmp_path]) for _ in range(25)]) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(started) == 200
+    first = threading.Thread(target=deleting.delete_later, args=([tmp_path],))
+    first.start()
+    assert asked.wait(60)
+    deleting.delete_later([tmp_path])
+    other_began.set()
+    first.join()
+    assert len(started) == 3
     started.clear()
