@@ -452,7 +452,11 @@ def test_no_process_that_deletes_is_forgotten_when_two_begin_at_once(tmp_path, m
                 other_began.wait(0.5)  # it cannot, while the first holds the lock
             return None
 
-    started = [Lasting()]
+    class Ended:
+        def poll(self):
+            return 0
+
+    started = [Ended(), Ended(), Lasting()]
     monkeypatch.setattr(deleting, "_STARTED", started)
     monkeypatch.setattr(deleting.subprocess, "Popen", lambda *args, **more: Lasting())
     first = threading.Thread(target=deleting.delete_later, args=([tmp_path],))
