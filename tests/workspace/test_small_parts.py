@@ -9,11 +9,12 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace import deleter, git, locks
+from bakeoff.workspace import deleter, deleting, git, locks
 from bakeoff.workspace.applying import apply, open_project
 from bakeoff.workspace.cache import ProjectCache, cache_root, projects
 from bakeoff.workspace.changes import Changes, read_upper
@@ -439,3 +440,30 @@ def test_a_holder_whose_coordinator_is_killed_ends_without_a_word(tmp_path: Path
     os.close(reading)
     out, err = process.communicate(b'{"do": "stop", "pid": 0}\n{"do": "stop", "pid": 0}\n', timeout=20)
     assert (out, err, process.returncode) == (None, b"", 0)
+
+
+def test_no_process_that_deletes_is_forgotten_when_two_begin_at_once(tmp_path, monkeypatch):
+    asked, other_began = threading.Event(), threading.Event()
+
+    class Lasting:
+        def poll(self):
+            if not asked.is_set():
+                asked.set()
+                other_began.wait(0.5)  # it cannot, while the first holds the lock
+            return None
+
+    class Ended:
+        def poll(self):
+            return 0
+
+    started = [Ended(), Ended(), Lasting()]
+    monkeypatch.setattr(deleting, "_STARTED", started)
+    monkeypatch.setattr(deleting.subprocess, "Popen", lambda *args, **more: Lasting())
+    first = threading.Thread(target=deleting.delete_later, args=([tmp_path],))
+    first.start()
+    assert asked.wait(60)
+    deleting.delete_later([tmp_path])
+    other_began.set()
+    first.join()
+    assert len(started) == 3
+    started.clear()

@@ -6,6 +6,7 @@ import atexit
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -30,11 +31,13 @@ def delete_later(paths: Iterable[Path]) -> None:
             stderr=subprocess.DEVNULL,
         )
     # It detaches and exits within milliseconds; whoever comes next takes note of that.
-    _STARTED[:] = [process for process in _STARTED if process.poll() is None]
-    _STARTED.append(started)
+    with _LOCK:
+        _STARTED[:] = [process for process in _STARTED if process.poll() is None]
+        _STARTED.append(started)
 
 
 _STARTED: list[subprocess.Popen[bytes]] = []
+_LOCK = threading.Lock()
 
 
 @atexit.register
