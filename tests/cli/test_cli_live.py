@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -428,6 +429,24 @@ def test_damaged_entries_are_named(project: Project) -> None:
     assert project("answer", "m", "last", "approve", "--despite-damage").status == 0
     project("report", "m", "-o", "r.html")
     assert "journal entries that cannot be read" in (project.folder / "r.html").read_text()
+
+
+def test_what_was_gone_on_without_is_not_asked_about_again(project: Project) -> None:
+    def damage(*numbers: int) -> None:
+        with closing(sqlite3.connect(project.folder / ".bakeoff/runs/m/journal.db")) as db, db:
+            db.executemany("UPDATE entry SET body = body || ' ' WHERE seq = ?", [(number,) for number in numbers])
+
+    project.write("mixed", MIXED)
+    project("run", "mixed.yml", "--run-id", "m")
+    damage(4, 6)
+    assert project("resume", "m").status == 1
+    assert project("resume", "m", "--despite-damage").status == 0
+    damage(8)
+    assert "1 entry of its journal" in project("resume", "m").err
+    assert project("resume", "m", "--despite-damage").status == 0
+    assert project("answer", "m", "last", "approve").status == 0
+    assert project("resume", "m").status == 0
+    assert checked("show", project("show", "m", "--json").out)["damaged"] == [4, 6, 8]
 
 
 def test_an_unreadable_journal_is_said_everywhere(project: Project) -> None:

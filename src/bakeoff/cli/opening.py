@@ -89,12 +89,15 @@ DESPITE_DAMAGE = click.option(
 def refuse_losses(folder: RunFolder) -> None:
     """Do not go on unasked with a run that has lost part of its journal: what it paid for would be paid again.
 
+    What an earlier session was told to go on without is not asked about again.
+
     Raises:
         BakeoffError: it has.
     """
     from bakeoff.engine.salvage import is_torn
 
-    lost = folder.history().damaged
+    history = folder.history()
+    lost = set(history.damaged) - history.known
     if is_torn(folder.journal):
         what = "its journal is damaged, and what was written last may be missing from it"
     elif lost:

@@ -140,6 +140,7 @@ class History:
         retries: what the failed tries of a node said, oldest first.
         pool: final records from before an edit that were not taken over yet, by key.
         damaged: numbers of entries that cannot be read, or whose files are lost.
+        known: those of them that a later session went on without.
         spent: what counts against the budgets.
         usage: what every try reported, by kind, and what was reserved where none was reported.
         settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
@@ -162,6 +163,7 @@ class History:
     called: dict[str, str] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
+    known: set[int] = field(default_factory=set)
     settled: tuple[str, ...] = ()
     spent: dict[str, float] = field(default_factory=dict)
     usage: dict[str, float] = field(default_factory=dict)
@@ -197,6 +199,7 @@ class History:
         if status is RunStatus.RUNNING:
             self.interrupt()
             self.began = body["at"]
+            self.known.update(body.get("lost", ()))
         else:
             self.active_seconds += body.get("seconds", 0.0)
             self.began = None

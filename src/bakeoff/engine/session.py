@@ -195,7 +195,8 @@ def _run(folder: RunFolder, journal: SqliteJournal, history: History, terms: Ter
 
 async def _announce(run: Run, terms: Terms, warnings: list[str]) -> None:
     now = terms.clock.wall()
-    await run.note("run", {"status": RunStatus.RUNNING, "at": now}).committed()
+    lost = {"lost": run.history.damaged} if run.history.damaged else {}
+    await run.note("run", {"status": RunStatus.RUNNING, "at": now, **lost}).committed()
     terms.events.emit(RunChanged(now, run.root.name, RunStatus.RUNNING))
     for text in warnings:
         terms.events.emit(Warned(now, text))
