@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -185,13 +186,24 @@ async def test_what_takes_long_is_not_repeated(raced: Callable[..., Any]) -> Non
     assert found.speeds["fast"].cold is None
 
 
+def locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_cancelled_it_leaves_nothing(root: Path, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
+    # A process that has ended lets go of its lock, also where nobody waits for it.
+    held = tmp_path / "held"
     endless = f"""
-import os
-with open({str(pids)!r}, "a") as file: pass
-os.symlink(str(os.getpid()), {str(tmp_path)!r} + "/pid")
+import fcntl, os
+held = open({str(held)!r}, "a")
+fcntl.flock(held, fcntl.LOCK_SH)
+if not os.path.islink({str(tmp_path)!r} + "/begun"):
+    os.symlink("anything", {str(tmp_path)!r} + "/begun")
 def f(xs):
     while True: pass
 """
@@ -209,13 +221,12 @@ def f(xs):
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
         with anyio.fail_after(120):
-            while not (tmp_path / "pid").is_symlink():
+            while not (tmp_path / "begun").is_symlink():
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
     assert not running.is_set()
-    pid = int(os.readlink(tmp_path / "pid"))
-    with anyio.fail_after(60):
-        while Path(f"/proc/{pid}").exists():
+    with held.open() as file, anyio.fail_after(60):
+        while not locked(file.fileno()):
             await anyio.sleep(0.01)
     assert not list((tmp_path / "lock").glob("*.ticket"))
 
