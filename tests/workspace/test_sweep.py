@@ -213,10 +213,14 @@ def test_discarding_saves_what_can_be_saved(project: Checkout, owner) -> None:
     half.touch()
     assert discard([dead]).lost == {}
     assert half.exists()
-    os.utime(half, (0, 0))
+    trial = cache_of(project).root / ".try.x"
+    trial.mkdir()
+    for path in (half, trial):
+        os.utime(path, (0, 0))
     assert discard([]).slots == []
     clean()
     assert not half.exists()
+    assert not trial.exists()
     assert len(open_project(project.root)[1].refs("refs/bakeoff/salvage")) == 1
 
 

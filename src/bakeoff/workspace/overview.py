@@ -13,13 +13,14 @@ from bakeoff.workspace.cache import ProjectCache, projects
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.locks import facts, is_held, try_lock
+from bakeoff.workspace.mounts import TRIAL
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import read_facts
 from bakeoff.workspace.repository import SALVAGE, Repository, disk_bytes, ref_part
 from bakeoff.workspace.sweep import Swept, dead_slots, slot_names, sweep
 
-_HALF_WRITTEN = 3600.0
-"""Seconds after which a file that git is writing counts as given up."""
+_HALF_DONE = 3600.0
+"""Seconds after which what somebody is writing counts as given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +166,20 @@ def discard(names: Sequence[str], root: Path | None = None) -> Cleaning:
 
 
 def _delete(cache: ProjectCache) -> None:
-    """Delete what is buried, later; and what a git that was stopped, or had no room, left half written."""
+    """Delete what is buried, later; and what was left half done when it was stopped, or when there was no room."""
+    for trial in cache.root.glob(f"{TRIAL}*"):
+        if _is_old(trial):
+            cache.bury(trial)
     delete_later(cache.dead())
     for pattern in ("fast_import_crash_*", "objects/pack/tmp_*", "objects/??/tmp_obj_*"):
         for path in cache.repository.glob(pattern):
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _HALF_WRITTEN:
+                if _is_old(path):
                     path.unlink()
+
+
+def _is_old(path: Path) -> bool:
+    return time.time() - path.lstat().st_mtime > _HALF_DONE
 
 
 def _bury_unused(cache: ProjectCache, done: Cleaning, dry_run: bool, *, keep: bool) -> None:
