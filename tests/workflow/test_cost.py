@@ -106,8 +106,13 @@ def test_ceilings_of_single_steps_are_named() -> None:
     assert announcement(read(steps), find, {"calls": 9}) == (
         "at most 3 agent calls; budget: 9 calls; ceilings of their own: a"
     )
-    steps = "- {id: s, type: sample, model: m, prompt: say, max_tokens: 5, loop_budget: 1}"
-    assert announcement(read(steps), find, {}) == "at most 1 call of agents and models; no budget is set"
+    steps = "- {id: s, type: sample, model: m, prompt: say, max_tokens: 5, loop_budget: 1%s}"
+    words = "at most 1 call of agents and models; no budget is set"
+    assert announcement(read(steps % ""), find, {}) == words
+    assert (
+        announcement(read(steps % ", budget: {calls: 1}"), find, {})
+        == f"{words} for the whole; ceilings of their own: s"
+    )
 
 
 def test_workflows_that_call_many_others_are_counted_once_each_and_named_in_part() -> None:
