@@ -253,6 +253,13 @@ async def test_regular_expressions() -> None:
     assert await verdict("wor", absent=True) == "failed"
     assert await verdict("war", absent=True) == "passed"
     assert "does not match" in Requirement.regex("x", absent=True).description
+    unmet = [
+        (Requirement.regex("x"), "the text does not match 'x'"),
+        (Requirement.regex("H", absent=True), "the text matches 'H'"),
+        (Requirement.regex("x", "say x"), "say x"),
+    ]
+    for requirement, reason in unmet:
+        assert (await examine(requirement, Subject("Hello"))).reason == reason
     with pytest.raises(ValueError, match="compiled"):
         Requirement.regex("(")
     with pytest.raises(ValueError, match="fullmatch"):

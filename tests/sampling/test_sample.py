@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import anyio
@@ -33,6 +34,7 @@ from bakeoff import (
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.requirement import Cost
 from bakeoff.model.protocol import Message, ModelError, Reply, Request, Usage
+from bakeoff.model.retrying import retried
 from bakeoff.sampling.events import AttemptEnded, Repaired, SamplingEnded, SamplingStarted
 from bakeoff.sampling.usage import UsageTotal, settled, total
 from sampling.worlds import Backend, rate_limited, real, says_pass, unauthorised, virtual
@@ -120,6 +122,23 @@ def test_a_stuck_call_is_cut_and_counted() -> None:
         assert result.errors[1].kind == "timeout"
         assert (result.usage.unknown, model.aborted, model.in_flight) == (1, 1, 0)
         assert anyio.current_time() == pytest.approx(5.1)
+
+    virtual(main)
+
+
+def test_a_model_that_fails_until_the_time_is_over_is_named() -> None:
+    class Overloaded:
+        async def generate(self, request: Request) -> Reply:
+            async def ask() -> Reply:
+                raise ModelError("the server is overloaded", "overload")
+
+            return await retried(ask, Retry(attempts=99, delay=1), Random(1))
+
+    async def main() -> None:
+        result = await sample("go", [says_pass], strategy=rejection(1), model=Overloaded(), attempt_timeout=5)
+        (error,) = result.errors.values()
+        assert error.kind == "timeout"
+        assert error.message.endswith("until then its model had failed: the server is overloaded")
 
     virtual(main)
 

@@ -87,7 +87,19 @@ async def test_live_and_dead_slots_are_listed_and_only_dead_ones_cleaned(project
 
 def test_what_cannot_be_saved_is_said(project: Checkout, monkeypatch) -> None:
     monkeypatch.setattr(overview, "clean", lambda dry_run: overview.Cleaning(kept={"abc": "no space"}))
-    assert "kept slot abc: no space" in bakeoff(project, cleaning.command).stderr
+    said = bakeoff(project, cleaning.command).stderr
+    assert "kept slot abc: its work cannot be saved: no space; " in said
+    assert "bakeoff clean --discard abc" in said
+
+
+def test_a_slot_is_discarded_by_name(project: Checkout, monkeypatch) -> None:
+    monkeypatch.setattr(overview, "discard", lambda names: overview.Cleaning(slots=[*names], lost={"abc": "no space"}))
+    done = bakeoff(project, cleaning.command, "--discard", "abc")
+    assert "removed 1 dead slot" in done.stdout
+    assert "slot abc is gone with its work, which could not be saved: no space" in done.stderr
+    shown = checked("clean", bakeoff(project, cleaning.command, "--discard", "abc", "--json").stdout)
+    assert shown["slots"]["lost"] == [{"slot": "abc", "reason": "no space"}]
+    assert "--discard is for slots alone" in bakeoff(project, cleaning.command, "--discard", "abc", "--all").stderr
 
 
 def test_refs_that_cannot_be_read_are_none(project: Checkout, monkeypatch) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from bakeoff.workspace.applying import open_project
 from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.locks import is_held, try_lock
-from bakeoff.workspace.overview import clean, slots
+from bakeoff.workspace.overview import clean, discard, slots
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import read_entries
 from bakeoff.workspace.sweep import sweep
@@ -174,6 +174,54 @@ async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeyp
         async with workspace.lease() as other:
             assert other.id != slot.id
     assert sweep(cache).slots == [slot.id]
+
+
+def test_a_full_disk_can_be_got_out_of(project: Checkout, owner, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", cache], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this login may not mount a file system")
+    try:
+        process, dead = owner("overlay", "head -c 20000000 /dev/urandom > big 2>/dev/null || true")
+        with pytest.raises(SlotError, match=f"slot {dead} is not dead"):
+            discard([dead])
+        process.kill()
+        process.wait()
+        kept = clean().kept[dead]
+        assert kept.splitlines() == [kept]
+        assert "o space" in kept
+        with pytest.raises(SlotError, match="there is no slot 'other'"):
+            discard([dead, "other"])
+        done = discard([dead])
+        assert (done.slots, done.saved, list(done.lost)) == ([dead], [], [dead])
+        assert done.size > 4_000_000
+        until(lambda: not list(cache.glob("bakeoff/projects/*/.dead.*")))
+        assert slots() == []
+        assert clean().kept == {}
+    finally:
+        subprocess.run(["umount", "-l", cache], check=True)
+
+
+def test_discarding_saves_what_can_be_saved(project: Checkout, owner) -> None:
+    process, dead = owner("repository", "echo mine > work.txt")
+    process.kill()
+    process.wait()
+    half = cache_of(project).repository / "objects/pack/tmp_pack_x"
+    half.parent.mkdir(exist_ok=True)
+    half.touch()
+    assert discard([dead]).lost == {}
+    assert half.exists()
+    trial = cache_of(project).root / ".try.x"
+    trial.mkdir()
+    for path in (half, trial):
+        os.utime(path, (0, 0))
+    assert discard([]).slots == []
+    clean()
+    assert not half.exists()
+    assert not trial.exists()
+    assert len(open_project(project.root)[1].refs("refs/bakeoff/salvage")) == 1
 
 
 async def test_a_slot_that_was_only_begun_is_swept(project: Checkout) -> None:

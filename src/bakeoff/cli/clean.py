@@ -51,6 +51,9 @@ class Choice:
 @click.option("--older-than", type=Age(), help="Only runs that have not changed for so long, as in 7d.")
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only runs that stand so.")
 @click.option("--all", "everything", is_flag=True, help="Also runs that can still be resumed.")
+@click.option(
+    "--discard", multiple=True, metavar="SLOT", help="Remove this dead slot alone, also where its work cannot be saved."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -59,6 +62,7 @@ def command(
     older_than: float | None,
     statuses: tuple[str, ...],
     everything: bool,
+    discard: tuple[str, ...],
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -71,6 +75,13 @@ def command(
     """
     from bakeoff.cli.opening import misused, refuse, store
 
+    if discard:
+        if runs or older_than is not None or statuses or everything or dry_run:
+            misused("--discard is for slots alone")
+        from bakeoff.workspace.overview import discard as removing
+
+        _report([], Choice(), removing(discard), dry_run, as_json)
+        return
     here = store()
     chosen = _named(here, runs) if runs else _fitting(here, older_than, statuses, everything)
     if runs and (older_than is not None or statuses or everything):
@@ -241,9 +252,11 @@ def _report(
 
 def _slots_shown(slots: Cleaning) -> dict[str, object]:
     kept = [{"slot": name, "reason": reason} for name, reason in slots.kept.items()]
+    lost = [{"slot": name, "reason": reason} for name, reason in slots.lost.items()]
     return {
         "removed": slots.slots,
         "saved": slots.saved,
+        "lost": lost,
         "kept": kept,
         "unused": slots.unused,
         "bytes": slots.size,
@@ -260,4 +273,9 @@ def _tell_slots(slots: Cleaning, dry_run: bool) -> None:
     for ref in slots.saved:
         say(f"saved as {ref}")
     for name, reason in slots.kept.items():
-        say(f"kept slot {name}: {reason}")
+        say(
+            f"kept slot {name}: its work cannot be saved: {reason}; clean again when that is mended, or lose its work: "
+            f"bakeoff clean --discard {name}"
+        )
+    for name, reason in slots.lost.items():
+        say(f"slot {name} is gone with its work, which could not be saved: {reason}")

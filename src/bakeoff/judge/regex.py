@@ -46,6 +46,7 @@ class RegexRequirement(Requirement):
             raise ValueError(f"the pattern {pattern!r} cannot be compiled: {failure}") from None
         said = description or f"the text {'does not match' if absent else 'matches'} {pattern!r}"
         super().__init__(said, version=version)
+        self.unmet = description or f"the text {'matches' if absent else 'does not match'} {pattern!r}"
         self.job = {"do": "match", "pattern": pattern, "flags": int(flags), "how": how}
         self.absent = absent
         self.seconds = timeout
@@ -68,4 +69,4 @@ class RegexRequirement(Requirement):
         if "raised" in found:
             raise RuntimeError(found["raised"])
         met = found["matched"] is not self.absent
-        return ValidationResult(met, "" if met else self.description)
+        return ValidationResult(met, "" if met else self.unmet)

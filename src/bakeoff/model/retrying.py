@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 
 import anyio
 
@@ -16,6 +17,9 @@ LONGEST_WAIT = 300.0
 """Seconds of `Retry-After` beyond which a request fails instead of waiting."""
 JITTER = 0.1
 """Share of a `Retry-After` that is added at random, so that those rejected together do not return together."""
+
+FAILURES: ContextVar[list[ModelError] | None] = ContextVar("FAILURES", default=None)
+"""Where whoever awaits a reply hears of failures that are tried again: its time may be over before the last."""
 
 
 async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: random.Random) -> Reply:
@@ -31,6 +35,8 @@ async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: ran
         try:
             return await ask()
         except ModelError as failure:
+            if (heard := FAILURES.get()) is not None:
+                heard.append(failure)
             delay = next(delays, None)
             if delay is None or not failure.transient or (retry.on and failure.kind not in retry.on):
                 raise

@@ -201,6 +201,7 @@ def _clean() -> dict[str, Any]:
             "removed": _list(_TEXT),
             "saved": _list(_TEXT),
             "kept": _list(_object({"slot": _TEXT, "reason": _TEXT})),
+            "lost": _list(_object({"slot": _TEXT, "reason": _TEXT})),
             "unused": _list(_TEXT),
             "bytes": _WHOLE,
         }

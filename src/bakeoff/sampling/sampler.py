@@ -18,6 +18,7 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.model.protocol import Message, ModelError
+from bakeoff.model.retrying import FAILURES
 from bakeoff.sampling.action import Ask, Call, Generation, Ticket, talk
 from bakeoff.sampling.checks import Checks
 from bakeoff.sampling.errors import OWN, refused, unbilled
@@ -160,6 +161,7 @@ class Sampler:
         amounts = self.options.amounts(self.action, ticket, self.ceilings) if self.ceilings else {}
         made: list[Generation] = []
         raised: list[BaseException] = []
+        tried_again: list[ModelError] = []
 
         async def work(_: int) -> Outcome:
             if self.stopped is None and self._is_spent(amounts):
@@ -169,6 +171,7 @@ class Sampler:
                 return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
             attempt.usage.calls += 1
             known = False
+            token = FAILURES.set(tried_again)
             try:
                 generation = await self._make(ticket, amounts)
                 attempt.usage.add(generation.usage)
@@ -190,6 +193,7 @@ class Sampler:
                 raised.append(failure)
                 raise
             finally:
+                FAILURES.reset(token)
                 attempt.usage.unknown += not known
 
         record = await self.run.leaf(
@@ -211,6 +215,9 @@ class Sampler:
         attempt.error = None
         if record.status is not Status.COMPLETED:
             self._failed(attempt, ticket, record, raised[-1] if raised else None)
+            if attempt.error is not None and attempt.error.kind == "timeout" and tried_again:
+                said = f"{attempt.error.message}; until then its model had failed: {tried_again[-1]}"
+                attempt.error = AttemptError("timeout", said, tried_again[-1])
             return True
         generation = made[-1] if made else _kept(record, ticket)
         attempt.output = record.output["value"] if self.durable else generation.output

@@ -26,8 +26,9 @@ class Calls:
         most: how many there are at most, leaving aside what is open.
         each: how many more for each item of fan-outs whose items are not known yet, by their ids from inside out.
         unseen: steps that call a workflow whose name is only known during the run.
-        models: whether there are calls of models among them, and not of agents alone.
         uncounted: steps of which expressions say how many attempts they make.
+        models: whether there are calls of models among them, and not of agents alone.
+        capped: steps that have a ceiling of their own.
     """
 
     most: int = 0
@@ -35,6 +36,7 @@ class Calls:
     unseen: tuple[str, ...] = ()
     uncounted: tuple[str, ...] = ()
     models: bool = False
+    capped: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.most or self.each or self.uncounted)
@@ -47,15 +49,13 @@ class Calls:
             self.unseen + other.unseen,
             self.uncounted + other.uncounted,
             self.models or other.models,
+            tuple(dict.fromkeys(self.capped + other.capped)),
         )
 
     def __or__(self, other: Calls) -> Calls:
         """The larger of two, of which one happens."""
         each = {fans: max(self.each.get(fans, 0), other.each.get(fans, 0)) for fans in (*self.each, *other.each)}
-        most = max(self.most, other.most)
-        return Calls(
-            most, each, self.unseen + other.unseen, self.uncounted + other.uncounted, self.models or other.models
-        )
+        return replace(self + other, most=max(self.most, other.most), each=each)
 
     def times(self, factor: int) -> Calls:
         """The same, so many times."""
@@ -70,8 +70,9 @@ class Calls:
     def inside(self, call: str) -> Calls:
         """The same with ids as they are outside the step that calls the workflow; what is too much to name is cut."""
         each = {tuple(f"{call}/{fan}" for fan in fans): count for fans, count in list(self.each.items())[:TERMS]}
-        unseen, uncounted = (tuple(f"{call}/{step}" for step in ids[:TERMS]) for ids in (self.unseen, self.uncounted))
-        return Calls(self.most, each, unseen, uncounted, self.models)
+        lists = (self.unseen, self.uncounted, self.capped)
+        unseen, uncounted, capped = (tuple(f"{call}/{step}" for step in ids[:TERMS]) for ids in lists)
+        return Calls(self.most, each, unseen, uncounted, self.models, capped)
 
     def __str__(self) -> str:
         terms = [(count, "".join(f" for each item of {fan}" for fan in fans)) for fans, count in self.each.items()]
@@ -102,7 +103,9 @@ class _Counter:
         if hasattr(step, "most_calls"):
             models = step.agent_key is None
             most = step.most_calls
-            once = Calls(uncounted=(step.id,), models=models) if most is None else Calls(most, models=models)
+            capped = (step.id,) if getattr(step, "has_ceilings", False) else ()
+            counted = Calls(uncounted=(step.id,)) if most is None else Calls(most)
+            once = replace(counted, models=models, capped=capped)
         else:
             once = Calls(1) if step.type in AGENT_STEPS else self.held(step, file)
         return once.times(step.retry.attempts if step.retry else 1)
@@ -157,7 +160,8 @@ def announcement(workflow: Workflow, find: FindCopy, ceilings: Mapping[str, floa
         return None
     earlier = f" ({made:g} made already)" if made else ""
     bounds = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items())
+    own = f"; ceilings of their own: {', '.join(calls.capped[:TERMS])}" if calls.capped else ""
     if not bounds:
-        return f"{calls}{earlier}; no budget is set"
+        return f"{calls}{earlier}; no budget is set{' for the whole' if own else ''}{own}"
     over = "; tokens are counted when a call has ended, so calls under way may go over" if "tokens" in ceilings else ""
-    return f"{calls}{earlier}; budget: {bounds}{over}"
+    return f"{calls}{earlier}; budget: {bounds}{own}{over}"

@@ -144,11 +144,16 @@ class Git:
                 raise
         if process.returncode not in statuses:
             said = err.decode(errors="replace").strip()
+            if _FULL.search(said):
+                said = f"no space is left on the disk of {self.directory or self.cwd or Path.cwd()}"
             raise GitError(
                 f"git {_shown(args)} failed (status {process.returncode}): {said or 'it said nothing'}",
                 process.returncode,
             )
         return process.returncode, out, err
+
+
+_FULL = re.compile(r"out of disk ?space|no space left on device|disk quota exceeded", re.IGNORECASE)
 
 
 def _write(pipe: IO[bytes], data: bytes) -> None:

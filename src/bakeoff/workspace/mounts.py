@@ -115,6 +115,10 @@ def entering(pid: int, folder: str) -> tuple[str, ...]:
     return ("nsenter", "-t", str(pid), "-U", "-m", "--preserve-credentials", "--", "env", "-C", folder)
 
 
+TRIAL = ".try."
+"""How the name of a folder begins in which it is found out what can be mounted."""
+
+
 def try_overlay(mounts: Mounts, folder: Path) -> str | None:
     """Why overlay slots cannot be had with their changes in `folder`; None when they can. Found out by doing it."""
     if not sys.platform.startswith("linux"):
@@ -122,7 +126,7 @@ def try_overlay(mounts: Mounts, folder: Path) -> str | None:
     for program in ("nsenter", "env"):
         if shutil.which(program) is None:
             return f"{program} is missing"
-    place = folder / f".try.{secrets.token_hex(6)}"
+    place = folder / f"{TRIAL}{secrets.token_hex(6)}"
     pid = None
     try:
         lower, upper, work, at = (place / name for name in ("lower", "upper", "work", "at"))

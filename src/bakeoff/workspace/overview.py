@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bakeoff.workspace.cache import ProjectCache, projects
 from bakeoff.workspace.deleting import delete_later
-from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.locks import facts, is_held, try_lock
+from bakeoff.workspace.mounts import TRIAL
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import read_facts
 from bakeoff.workspace.repository import SALVAGE, Repository, disk_bytes, ref_part
 from bakeoff.workspace.sweep import Swept, dead_slots, slot_names, sweep
+
+_HALF_DONE = 3600.0
+"""Seconds after which what somebody is writing counts as given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ class Cleaning:
         slots: slots of dead owners.
         saved: refs that keep work that was in them.
         kept: slots whose work could not be saved, and why.
+        lost: slots that went with work that could not be saved, and why it could not.
         unused: materialised snapshots and layers that nobody uses now.
         size: bytes on disk of all that.
     """
@@ -108,6 +115,7 @@ class Cleaning:
     slots: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -129,8 +137,49 @@ def clean(root: Path | None = None, *, dry_run: bool = False) -> Cleaning:
         _bury_unused(cache, done, dry_run, keep=bool(swept.kept))
         done.size += sum(disk_bytes(path) for path in cache.dead()) if dry_run else 0
         if not dry_run:
-            delete_later(cache.dead())
+            _delete(cache)
     return done
+
+
+def discard(names: Sequence[str], root: Path | None = None) -> Cleaning:
+    """Remove these dead slots, also where their work cannot be saved: for when there is no room to save it.
+
+    Raises:
+        SlotError: there is no such slot, or it has an owner; nothing was removed.
+    """
+    places = {name: cache for cache in projects(root) for name in slot_names(cache) if name in names}
+    for name in names:
+        if name not in places:
+            raise SlotError(f"there is no slot {name!r}; `bakeoff slots` lists them")
+        if name not in dead_slots(places[name]):
+            raise SlotError(f"slot {name} is not dead: its owner lives; `bakeoff slots` says who it is")
+    done = Cleaning()
+    for cache in set(places.values()):
+        chosen = [name for name in names if places[name] == cache]
+        done.size += sum(disk_bytes(cache.slots / name) for name in chosen)
+        swept = sweep(cache, chosen, lose=True)
+        done.slots += swept.slots
+        done.saved += swept.saved
+        done.lost |= swept.lost
+        _delete(cache)
+    return done
+
+
+def _delete(cache: ProjectCache) -> None:
+    """Delete what is buried, later; and what was left half done when it was stopped, or when there was no room."""
+    for trial in cache.root.glob(f"{TRIAL}*"):
+        if _is_old(trial):
+            cache.bury(trial)
+    delete_later(cache.dead())
+    for pattern in ("fast_import_crash_*", "objects/pack/tmp_*", "objects/??/tmp_obj_*"):
+        for path in cache.repository.glob(pattern):
+            with suppress(OSError):
+                if _is_old(path):
+                    path.unlink()
+
+
+def _is_old(path: Path) -> bool:
+    return time.time() - path.lstat().st_mtime > _HALF_DONE
 
 
 def _bury_unused(cache: ProjectCache, done: Cleaning, dry_run: bool, *, keep: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,11 +25,13 @@ class Swept:
         slots: ids of the slots that are gone.
         saved: refs that keep work that was in them.
         kept: slots whose work could not be saved, with the reason; they are still there.
+        lost: slots that are gone with their work, which could not be saved, with the reason.
     """
 
     slots: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 def slot_names(cache: ProjectCache) -> list[str]:
@@ -42,19 +45,30 @@ def dead_slots(cache: ProjectCache) -> list[str]:
     return [name for name in slot_names(cache) if not is_held(cache.slots / f"{name}.lock")]
 
 
-def sweep(cache: ProjectCache) -> Swept:
-    """Save the work of dead owners' slots and bury them. To be called in a thread."""
+def sweep(cache: ProjectCache, only: Collection[str] | None = None, *, lose: bool = False) -> Swept:
+    """Save the work of dead owners' slots and bury them. To be called in a thread.
+
+    Args:
+        cache: the project's.
+        only: the slots; None for all.
+        lose: bury also those whose work cannot be saved.
+    """
     swept = Swept()
     for name in slot_names(cache):
+        if only is not None and name not in only:
+            continue
         lock = try_lock(cache.slots / f"{name}.lock")
         if lock is None:
             continue
         try:
             swept.saved += save_dead(cache, name)
         except (WorkspaceError, OSError, ValueError, KeyError, TypeError) as failure:
-            swept.kept[name] = str(failure) or type(failure).__name__
-            lock.release()
-            continue
+            why = str(failure) or type(failure).__name__
+            if not lose:
+                swept.kept[name] = why
+                lock.release()
+                continue
+            swept.lost[name] = why
         _bury(cache, name, lock)
         swept.slots.append(name)
     return swept

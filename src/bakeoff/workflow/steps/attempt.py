@@ -88,6 +88,11 @@ class Attempt(StepModel):
             return None
         return int(max(self.attempts, self.concurrency_budget) * max(self.repair + 1, self.loop_budget))
 
+    @property
+    def has_ceilings(self) -> bool:
+        """Whether what this step alone may use is bounded."""
+        return any(ceiling is not None for ceiling in (self.max_cost, self.max_tokens, self.max_calls))
+
 
 @dataclass(frozen=True, slots=True)
 class _WithEnvironment:

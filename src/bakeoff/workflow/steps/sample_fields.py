@@ -73,3 +73,8 @@ class Sample(StepModel):
         judged = sum(one.judge is not None for one in self.requirements)
         attempts = int(self.loop_budget * self.concurrency_budget) + (self.strategy == "escalation")
         return attempts * (1 + judged)
+
+    @property
+    def has_ceilings(self) -> bool:
+        """Whether what this step alone may use is bounded."""
+        return self.budget != Ceilings()
