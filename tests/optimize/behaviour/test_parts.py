@@ -12,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 from bakeoff.judge.codec import Malformed, decode, encode
+from bakeoff.judge.codec.writer import Writer
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.changed import changed_besides
 from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_process, of_test, same
-from bakeoff.optimize.behaviour.deriving import Writer, derived
-from bakeoff.optimize.behaviour.evaluation import Call, Watched
+from bakeoff.optimize.behaviour.deriving import derived
+from bakeoff.optimize.behaviour.findings import Call, Watched
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.inside.addopts import kept_options
 from bakeoff.optimize.behaviour.inside.importing import ProjectFinder, decorated, target_in

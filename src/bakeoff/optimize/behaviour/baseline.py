@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from bakeoff.optimize.behaviour.evaluation import Call
+from bakeoff.optimize.behaviour.findings import Call
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.target import Target
 

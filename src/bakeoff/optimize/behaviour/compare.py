@@ -11,7 +11,7 @@ from bakeoff.judge.codec.explaining import described
 from bakeoff.judge.codec.parser import Node, parse
 from bakeoff.judge.codec.wire import AGAIN, ENUM, ITERATOR, LISTED, LISTED_MUTABLE, OBJECT, OBJECT_FIXED
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.evaluation import Call, Watched
+from bakeoff.optimize.behaviour.findings import Call, Watched
 from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 

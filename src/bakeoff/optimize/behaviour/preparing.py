@@ -14,7 +14,8 @@ from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Record
 from bakeoff.optimize.behaviour.compare import DIGEST, same
 from bakeoff.optimize.behaviour.deriving import derive
 from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import Call, Place, Replay, TestRun, replay, run_tests
+from bakeoff.optimize.behaviour.evaluation import replay, run_tests
+from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
 from bakeoff.optimize.behaviour.stage import Stage, sources_of
 from bakeoff.optimize.target import Target, locate
