@@ -12,7 +12,7 @@ from bakeoff.model import registry
 from bakeoff.model.client import Deadlines, Endpoint
 from bakeoff.model.protocol import Message, Request, Usage
 from bakeoff.model.rate.controller import Limits
-from bakeoff.model.registry import UnknownModelError, model_for
+from bakeoff.model.registry import UnknownModelError, missing, model_for
 from bakeoff.settings import ModelSettings, Settings, SettingsError, load_settings
 from scripted_model import Say, ScriptedModel
 
@@ -94,6 +94,24 @@ def test_local(monkeypatch):
 
     monkeypatch.setattr(local, "find_weights", lambda: "w.gguf")
     assert isinstance(model_for("local", Settings(), {}), local.LocalModel)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("local", None),
+        ("mine", None),
+        ("http://127.0.0.1:1/v1#m", None),
+        ("groq:m", None),
+        ("openai:m", "OPENAI_API_KEY is not set"),
+        ("http://127.0.0.1:1/v1", "an address of a model reads"),
+        ("min", "Did you mean mine?"),
+        ("groq", "no model is called 'groq'"),
+    ],
+)
+def test_what_is_missing_is_said_without_opening_anything(name, words):
+    found = missing(name, Settings(models={"mine": ModelSettings(base_url="http://h/v1")}), {})
+    assert found is None if words is None else words in str(found)
 
 
 def test_other_providers_go_through_pydantic_ai(monkeypatch):

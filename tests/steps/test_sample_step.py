@@ -168,6 +168,29 @@ def test_a_step_that_cannot_begin_says_why(lab, flow, serve, fields, words):
     assert server.seen == []
 
 
+def test_models_that_cannot_be_asked_are_named_before_anything_is_paid(lab, flow, serve):
+    serve(Say("x"))
+    said = flow(
+        """
+        inputs: {which: {type: string, default: mm}}
+        steps:
+          - {id: a, type: shell, run: exit 1}
+          - id: b
+            type: fan-out
+            items: [1]
+            step: {id: c, type: sample, prompt: p, model: "{{ inputs.which }}", judge: "{{ steps.a.output.stdout }}"}
+          - {id: d, type: sample, prompt: p, judge: "openai:gpt"}
+          - {id: e, type: sample, action: "act:make"}
+        """
+    )
+    assert said.status == 1
+    warned = [line for line in said.err.splitlines() if line.startswith("! step")]
+    assert [line.split(":")[0].split(" (")[0] for line in warned] == ["! step c", "! step d", "! step d"]
+    assert "no model is called 'mm'. Did you mean m?" in warned[0]
+    assert "no model is named for this step" in warned[1]
+    assert "the variable OPENAI_API_KEY is not set" in warned[2]
+
+
 def test_a_permanent_error_has_its_kind(lab, flow, serve):
     serve(Status(401))
     assert flow("steps:\n  - {id: ask, type: sample, model: m, prompt: p}\n").status == 1

@@ -64,6 +64,27 @@ def model_for(
     raise UnknownModelError(_unknown(name, settings))
 
 
+def missing(name: str, settings: Settings, environ: Mapping[str, str] | None = None) -> str | None:
+    """Why `model_for` would find no model of that name; None where it would. Nothing is opened."""
+    environ = os.environ if environ is None else environ
+    vendor, colon, model = name.partition(":")
+    try:
+        if name in settings.models:
+            _configured(name, settings.models[name], environ)
+        elif re.match(r"https?://", name):
+            _at(name)
+        elif colon and model and vendor in VENDORS:
+            _configured(name, ModelSettings(api=VENDORS[vendor][0], model=model), environ)
+        elif name != "local":
+            from bakeoff.model.providers import PROVIDERS
+
+            if not (colon and model and vendor in PROVIDERS):
+                return _unknown(name, settings)
+    except UnknownModelError as failure:
+        return str(failure)
+    return None
+
+
 def _http(endpoint: Endpoint, environ: Mapping[str, str], retry: Retry) -> HttpModel:
     gate = gate_for(endpoint.base_url, endpoint.key, endpoint.limits, environ)
     return HttpModel(endpoint, gate=gate, retry=retry)

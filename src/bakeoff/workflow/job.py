@@ -25,6 +25,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workflow.agents import agents_of, unknown_by_inputs
+from bakeoff.workflow.asked_models import missing_models
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
@@ -114,14 +115,16 @@ def input_values(
     return values
 
 
-def _warn_of_agents(
+def _warn_of_missing(
     workflow: Workflow,
     values: Mapping[str, Any],
     settings: Settings,
     conditions: Conditions,
     secrets: Iterable[str],
 ) -> None:
-    for text in unknown_by_inputs(workflow, values, agents_of(settings), Masker(present(secrets))):
+    masker = Masker(present(secrets))
+    agents = unknown_by_inputs(workflow, values, agents_of(settings), masker)
+    for text in (*agents, *missing_models(workflow, values, settings, masker)):
         conditions.events.emit(Warned(SystemClock().wall(), text))
 
 
@@ -138,7 +141,7 @@ async def start(
     called = copies(workflow, project, step_types(settings))
     secrets = secrets_of(workflow.text, *called.values())
     values = input_values(workflow, inputs, project, conditions, secrets)
-    _warn_of_agents(workflow, values, settings, conditions, secrets)
+    _warn_of_missing(workflow, values, settings, conditions, secrets)
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
@@ -233,7 +236,7 @@ async def resume(
     found = resumable(store, run_id, inputs, conditions, edit)
     folder, workflow = found.folder, found.workflow
     if inputs or edit is not None:
-        _warn_of_agents(workflow, found.inputs, found.settings, conditions, found.secrets)
+        _warn_of_missing(workflow, found.inputs, found.settings, conditions, found.secrets)
     job = _Job(
         folder, workflow, found.settings, conditions, found.source.parent, found.inputs, store.project, found.secrets
     )

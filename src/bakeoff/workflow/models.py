@@ -225,6 +225,12 @@ class StepModel(Strict):
     agent_key: ClassVar[str | None] = None
     """The field that names a coding agent, where the type has one."""
 
+    model_keys: ClassVar[tuple[str, ...]] = ()
+    """The fields that name models which bakeoff asks itself.
+
+    Where the first of them and `action` are left out, the workflow's own is asked.
+    """
+
     _position: tuple[int, int] = PrivateAttr((0, 0))
     _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
     _templates: dict[Any, Template] = PrivateAttr(default_factory=dict)

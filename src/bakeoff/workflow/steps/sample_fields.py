@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,8 @@ class Ceilings(Strict):
 
 class Sample(StepModel):
     """Asks a model several times, judges every answer, and keeps the best."""
+
+    model_keys: ClassVar[tuple[str, ...]] = ("model", "judge", "slow")
 
     prompt: Text | None = Field(None, description="What the model is asked.")
     system: Text | None = Field(None, description="What it is told before.")
