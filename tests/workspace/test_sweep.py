@@ -224,6 +224,20 @@ def test_discarding_saves_what_can_be_saved(project: Checkout, owner) -> None:
     assert len(open_project(project.root)[1].refs("refs/bakeoff/salvage")) == 1
 
 
+def test_objects_of_runs_that_are_gone_go_after_two_weeks(project: Checkout) -> None:
+    repository = open_project(project.root)[1]
+    git = repository.git()
+    old, young, needed = (
+        git.run("hash-object", "-w", "--stdin", data=text).decode().strip() for text in (b"old", b"young", b"needed")
+    )
+    repository.set_ref("refs/bakeoff/run/kept", needed)
+    for oid in (old, needed):
+        os.utime(repository.objects / oid[:2] / oid[2:], (0, 0))
+    clean()
+    kept = [oid for oid in (old, young, needed) if (repository.objects / oid[:2] / oid[2:]).exists()]
+    assert kept == [young, needed]
+
+
 async def test_a_slot_that_was_only_begun_is_swept(project: Checkout) -> None:
     cache = cache_of(project)
     (cache.slots / "begun").mkdir()

@@ -22,6 +22,9 @@ from bakeoff.workspace.sweep import Swept, dead_slots, slot_names, sweep
 _HALF_DONE = 3600.0
 """Seconds after which what somebody is writing counts as given up."""
 
+_UNUSED = "2.weeks.ago"
+"""Age from which objects that no ref needs are deleted, as git does it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SlotView:
@@ -166,7 +169,7 @@ def discard(names: Sequence[str], root: Path | None = None) -> Cleaning:
 
 
 def _delete(cache: ProjectCache) -> None:
-    """Delete what is buried, later; and what was left half done when it was stopped, or when there was no room."""
+    """Delete what is buried, later; what was left half done, stopped or for want of room; objects of runs long gone."""
     for trial in cache.root.glob(f"{TRIAL}*"):
         if _is_old(trial):
             cache.bury(trial)
@@ -176,6 +179,9 @@ def _delete(cache: ProjectCache) -> None:
             with suppress(OSError):
                 if _is_old(path):
                     path.unlink()
+    if cache.repository.is_dir():
+        with suppress(GitError):  # a full disk, say, or a repository that was made by nobody we know
+            Repository(cache.repository).git().run("prune", f"--expire={_UNUSED}")
 
 
 def _is_old(path: Path) -> bool:
