@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
 
 from attempt.conftest import ADD, FIX, FIXED
+from ending import wait_until_ended
 
 
 def test_edited_and_deleted_tests_are_as_before_when_it_is_judged(lab):
@@ -135,11 +134,7 @@ def test_a_daemon_is_ended_before_its_work_is_taken(lab, kind):
     )
     assert said.status == 0, said
     for name in ("daemon", "hidden"):
-        pid = (lab.place / name).read_text().strip()
-        end = time.monotonic() + 5
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
-            time.sleep(0.01)
-        assert not os.path.exists(f"/proc/{pid}")
+        wait_until_ended(int((lab.place / name).read_text()))
     assert lab.slots() == []
 
 

@@ -19,6 +19,7 @@ from bakeoff.engine.proctable import process_table
 from bakeoff.engine.store import RunFolder
 from bakeoff.engine.sweep import token_of
 from crash.laboratory import alive, wait_until_gone
+from ending import wait_until_ended
 from flows import HEAD, Flow
 
 ROOT = Path(__file__).parents[2]
@@ -228,7 +229,7 @@ def test_a_stopped_supervisor_holds_no_interrupt_up(command: Command, times: int
     assert time.monotonic() - since < 20
     assert process.returncode == 130
     assert alive(command.folder) == []
-    assert not Path(f"/proc/{supervisor}").exists()
+    wait_until_ended(supervisor)
     assert command.state()["status"] == "paused"
 
 

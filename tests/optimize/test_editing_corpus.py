@@ -76,7 +76,7 @@ def check(path: Path, raw: bytes, qualname: str) -> None:
 @pytest.mark.soak
 def test_library() -> None:
     """A sample; the whole library in the soak."""
-    for path, raw in sources(modules(None if SOAK else 40)):
+    for path, raw in sources(modules(None if SOAK else 20)):
         names = [name for name, _, _ in definitions(PythonFile.read(raw).tree)]
         for qualname in dict.fromkeys(names[:: max(1, len(names) // (6 if SOAK else 3))]):
             check(path, raw, qualname)

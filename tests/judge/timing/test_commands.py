@@ -15,6 +15,7 @@ from bakeoff.judge.timing.commands import race_commands
 from bakeoff.judge.timing.parent import TimingError
 from bakeoff.judge.timing.race import Options, Raced
 from bakeoff.judge.timing.speed import Interval, Speed
+from ending import wait_until_ended
 
 pytestmark = pytest.mark.anyio
 
@@ -86,14 +87,7 @@ async def test_one_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> N
     script = f"sleep 600 & echo $! > {mark}; wait"
     found = await raced(tmp_path, {"hangs": Command(["sh", "-c", script], "/")}, python("pass"), fork_seconds=1.0)
     assert found.speeds["hangs"].verdict == "timeout"
-    assert gone(int(mark.read_text()))
-
-
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    wait_until_ended(int(mark.read_text()))
 
 
 async def test_an_original_that_fails_cannot_be_compared_with(tmp_path: Path) -> None:
@@ -119,5 +113,5 @@ async def test_cancelled_it_leaves_nothing(tmp_path: Path) -> None:
             while not mark.exists():
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
-    assert gone(int(mark.read_text()))
+    wait_until_ended(int(mark.read_text()))
     assert not os.listdir(tmp_path / "lock") or os.listdir(tmp_path / "lock") == ["work"]
