@@ -45,6 +45,7 @@ ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "modular-power": lambda n: (3, 10 * n, 10**9 + 7),
     "pairs": lambda n: (_numbers(n // 2),),
     "prefix-sums": lambda n: (_numbers(n),),
+    "remember": lambda n: ([x % 50 for x in _numbers(n)],),
     "search": lambda n: (_numbers(n), -1),
     "seen-set": lambda n: (_numbers(n),),
     "sort": lambda n: (_numbers(n // 2),),

@@ -1,0 +1,96 @@
+"""What a function of the project gives in a loop is remembered, for as long as the outer call lasts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import in_text
+from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
+from bakeoff.optimize.sources.rules.looking import stored
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+CHANGING = {
+    "asyncio", "glob", "io", "itertools", "logging", "log", "logger", "math", "operator", "os", "pathlib", "random",
+    "secrets", "shutil", "socket", "subprocess", "sys", "threading", "time", "uuid",
+}  # fmt: skip
+"""Modules whose functions do something, give something else each time, or are as fast as a look-up."""
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in ast.walk(subject.node):
+        match node:
+            case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
+                fits = _is_function(subject, function) and _in_loop(subject, node) and not in_text(subject, node)
+                if fits and all(_may_be_key(subject, each) for each in arguments):
+                    found.setdefault(ast.unparse(function), []).append(node)
+    body = subject.node.body
+    doc = body[0] if ast.get_docstring(subject.node, clean=False) is not None else None
+    rest = body[1:] if doc is not None else body
+    if not rest:
+        return
+    line, cache = subject.imported("functools", "cache")
+    for name, calls in found.items():
+        local = subject.fresh(name.rpartition(".")[2])
+        if "." not in name:
+            local = subject.fresh(f"{name}_once")
+        text = subject.statements(rest, {id(call.func): local for call in calls})
+        yield rewrite((rest, f"{local} = {cache}({name})\n{text}"), imports=[line], assumes=("pure", "hashable"))
+
+
+def _is_function(subject: Subject, function: ast.expr) -> bool:
+    """Whether this names a function of the file or of a module, or a method of its own object, but no class."""
+    path = ast.unparse(function).split(".")
+    root, last = path[0], path[-1]
+    if not all(part.isidentifier() for part in path) or not last.lstrip("_")[:1].islower() or last in NOISY:
+        return False
+    if root in CHANGING or last == subject.node.name:
+        return False
+    own = subject.parameters[0] if subject.definition.is_method and subject.parameters else None
+    if len(path) == 2 and root == own:
+        return root not in stored(*subject.node.body)
+    if root in subject.local:
+        return False
+    return root in _known(subject)
+
+
+NOISY = {"print", "input", "open", "next", "send", "append", "write", "now", "today", "utcnow"}
+
+
+def _known(subject: Subject) -> set[str]:
+    """Functions that the file defines, and what it imports."""
+    found: set[str] = set()
+    for statement in subject.definition.file.tree.body:
+        match statement:
+            case ast.FunctionDef(name=name):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {(alias.asname or alias.name).partition(".")[0] for alias in names}
+    return found
+
+
+def _in_loop(subject: Subject, node: ast.AST) -> bool:
+    previous: ast.AST = node
+    for each in subject.around(node):
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return False
+        if isinstance(each, LOOPS) and not (isinstance(each, ast.For) and previous is each.iter):
+            return True
+        previous = each
+    return False
+
+
+def _may_be_key(subject: Subject, argument: ast.expr) -> bool:
+    shown = ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
+    if isinstance(argument, ast.Starred | shown):
+        return False
+    return base(subject.kind(argument)) not in UNHASHABLE
+
+
+RULE = Rule(
+    "remember", "What a function has given for the same arguments is looked up in place of computed again.", find
+)
