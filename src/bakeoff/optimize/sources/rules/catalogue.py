@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = tuple(
     for module in (
         manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, queue, index_join,
         prefix_sums, count_calls, membership_view, seen_set, membership_set, modular_power, invariant, while_range,
-        pairs, range_length, early_exit, extreme, counting, grouping, running, join, comprehension, total, copying, translate,
-        join_list, any_of, bind,
+        pairs, range_length, early_exit, extreme, counting, grouping, running, join, comprehension, total, copying,
+        translate, join_list, any_of, bind,
     )
 )  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.sources.rules.catalogue import RULES
+from bakeoff.optimize.sources.rules.helpers import functions_among, with_helper
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -93,14 +94,14 @@ class RulesSource:
     """
 
     name = "rules"
-    reads = frozenset({"calls"})
+    reads = frozenset({"calls", "code"})
 
     def __init__(self, rules: Sequence[Rule] = RULES, most: int = 24) -> None:
         self.rules = rules
         self.most = most
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """Everything together first, then each rule alone. Passes on TargetError."""
+        """Everything together first, helpers included; then each helper and each rule alone. Passes on TargetError."""
         for version in self.versions(context):
             yield self._candidate(context, version)
 
@@ -112,7 +113,7 @@ class RulesSource:
                 continue
             for name in used:
                 rules = [rule for rule in self.rules if rule.name in used and rule.name != name]
-                version = fixed_point(Version(context.source), context.target.qualname, context.argument_types, rules)
+                version = self._everywhere(context, Version(context.source), rules)
                 if version.applied:
                     yield self._candidate(context, version, failure.candidate.id)
 
@@ -121,17 +122,16 @@ class RulesSource:
     ) -> AsyncIterator[Candidate]:
         """The rules that won, together; and all rules on top of each winner, whoever proposed it."""
         names = {name for winner in winners for name in self._used(winner)}
-        qualname, types = context.target.qualname, context.argument_types
         if len(winners) > 1 and names:
             rules = [rule for rule in self.rules if rule.name in names]
-            version = fixed_point(Version(context.source), qualname, types, rules)
+            version = self._everywhere(context, Version(context.source), rules)
             if version.applied:
                 yield self._candidate(context, version, winners[0].id)
         for winner in winners:
             content = winner.files.get(str(context.target.path))
             if content is not None:
                 start = Version(content, self._used(winner), winner.assumes)
-                version = fixed_point(start, qualname, types, self.rules)
+                version = self._everywhere(context, start, self.rules)
                 if version.source != content:
                     yield self._candidate(context, version, winner.id)
 
@@ -142,24 +142,29 @@ class RulesSource:
 
     def versions(self, context: Context) -> Iterator[Version]:
         """What is proposed, without duplicates. Passes on TargetError."""
-        qualname, types = context.target.qualname, context.argument_types
-        start = Version(context.source)
         seen = {context.source}
-        together = fixed_point(start, qualname, types, self.rules)
-        for version in self._each(start, qualname, types, together):
+        for version in self._each(context):
             if version.source not in seen and len(seen) <= self.most:
                 seen.add(version.source)
                 yield version
 
-    def _each(
-        self, start: Version, qualname: str, types: Mapping[str, Sequence[str]], together: Version
-    ) -> Iterator[Version]:
-        if together.applied:
-            yield together
+    def _each(self, context: Context) -> Iterator[Version]:
+        start, qualname = Version(context.source), context.target.qualname
+        yield self._everywhere(context, start, self.rules)
+        yield fixed_point(start, qualname, context.argument_types, self.rules)
+        for name in functions_among(context.source, context.helpers, qualname):
+            yield _with_helper(start, qualname, name, self.rules)
         for rule in self.rules:
-            version = apply_rule(rule, start, qualname, types)
-            if version is not None:
-                yield version
+            yield self._everywhere(context, start, [rule])
+
+    def _everywhere(self, context: Context, version: Version, rules: Sequence[Rule]) -> Version:
+        """The version with rules applied to the target and to the functions that it calls."""
+        qualname = context.target.qualname
+        helpers = functions_among(version.source, context.helpers, qualname)
+        version = fixed_point(version, qualname, context.argument_types, rules)
+        for name in helpers:
+            version = _with_helper(version, qualname, name, rules)
+        return version
 
     def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
         why = {rule.name: rule.why for rule in self.rules}
@@ -170,3 +175,16 @@ class RulesSource:
     def _used(self, candidate: Candidate) -> tuple[str, ...]:
         source, _, names = candidate.origin.partition("/")
         return tuple(names.split("+")) if source == "rules" and names else ()
+
+
+def _with_helper(version: Version, qualname: str, name: str, rules: Sequence[Rule]) -> Version:
+    """The version with rules applied to one of the functions that the target calls."""
+    found = version
+
+    def improve(source: bytes, helper: str) -> bytes:
+        nonlocal found
+        found = fixed_point(replace(version, source=source), helper, {}, rules)
+        return found.source
+
+    source = with_helper(version.source, qualname, name, improve)
+    return version if source is None else replace(found, source=source)

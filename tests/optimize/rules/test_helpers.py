@@ -1,0 +1,134 @@
+"""Rules on the functions that the target calls."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+
+from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.sources.rules import RulesSource
+from bakeoff.optimize.sources.rules.source import Version
+from bakeoff.optimize.sources.source import Context
+from bakeoff.optimize.surroundings import surroundings
+from bakeoff.optimize.target import Target
+
+
+def versions(source: str, qualname: str = "f") -> list[Version]:
+    target, data = Target(PurePosixPath("m.py"), qualname), source.encode()
+    helpers = surroundings(target, data, [], lambda path: None).helpers
+    return list(RulesSource().versions(Context(target, data, helpers=helpers)))
+
+
+def run(source: str | bytes, call: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(source, names)
+    return eval(call, names)
+
+
+BUSY = '''{first}def {name}(xs, ys):
+    """Über."""
+    found = []
+    for x in xs:
+        if x in ys:
+            found.append(x)
+    return found
+
+
+def f(groups, ys):
+    return [{name}(group, ys) for group in groups], len(ys)
+
+
+def other(ys):
+    return {name}(ys, ys)
+'''
+
+
+def test_a_public_helper_is_copied_and_stays_for_others() -> None:
+    source = BUSY.format(first="import math\n\n\n", name="shared")
+    found = [each for each in versions(source) if "membership-set" in each.applied and "remember" not in each.applied]
+    assert found
+    for version in found:
+        text = version.source.decode()
+        assert "def _shared(xs, ys):" in text
+        assert "[_shared(group, ys) for group in groups]" in text
+        assert "return shared(ys, ys)" in text
+        assert changed_besides(source.encode(), version.source, "f") == []
+        assert run(text, "f([[1, 2], [3]], [2, 3]), other([1])") == run(source, "f([[1, 2], [3]], [2, 3]), other([1])")
+
+
+def test_a_name_that_is_taken_is_not_used() -> None:
+    source = BUSY.format(first="_shared = 1\n\n\n", name="shared")
+    assert any("def _shared_(xs" in each.source.decode() for each in versions(source))
+
+
+def test_a_private_helper_is_changed_where_it_stands() -> None:
+    source = BUSY.format(first="", name="_own")
+    whole = next(each for each in versions(source) if each.applied == ("membership-set", "comprehension"))
+    assert whole.source.decode().count("def _own") == 1
+    assert "ys_set" in whole.source.decode()
+
+
+def test_helpers_of_helpers_and_methods_are_reached_where_they_are_private() -> None:
+    source = """class A:
+    def f(self, xs):
+        return self._g(xs)
+
+    def _g(self, xs):
+        return _h(xs) + self.open(xs)
+
+    def open(self, xs):
+        t = 0
+        for x in xs:
+            t += x
+        return t
+
+
+def _h(xs):
+    t = 0
+    for x in xs:
+        t += x
+    return t
+"""
+    (only,) = versions(source, "A.f")
+    assert only.source.decode().count("sum(xs)") == 1
+    assert only.source.decode().index("sum(xs)") > source.index("def _h")
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "import functools\n@functools.cache\ndef g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
+        "class g:\n    def __init__(self, xs): self.xs = xs\n",
+        "g = len\n",
+        "async def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
+        "def g(xs):\n    return 1\n",
+    ],
+)
+def test_what_is_no_plain_function_is_left_alone(helper: str) -> None:
+    assert versions(f"{helper}def f(xs):\n    return g(xs)\n") == []
+
+
+def test_a_helper_that_calls_itself_calls_its_copy() -> None:
+    source = """def fib(n):
+    if n < 2:
+        return n
+    total = 0
+    for k in (1, 2):
+        total += fib(n - k)
+    return total
+
+
+def f(n):
+    return fib(n) + 1
+"""
+    found = [each.source.decode() for each in versions(source)]
+    assert any("fib_once(" in text and "return _fib(n) + 1" in text for text in found)
+    for text in found:
+        assert run(text, "f(12)") == 145
+
+
+def test_a_call_inside_a_formatted_text_stays() -> None:
+    helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n"
+    assert versions(helper + "def f(xs):\n    return f'{g(xs)}'\n") == []
