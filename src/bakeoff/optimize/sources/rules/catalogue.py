@@ -8,25 +8,32 @@ from bakeoff.optimize.sources.rules.each import (
     any_of,
     bind,
     comprehension,
+    constant_set,
     copying,
     count_calls,
     counting,
+    counts,
     early_exit,
     extreme,
+    filtering,
     grouping,
     heap,
+    hoist,
     index_join,
     insert_front,
+    insort,
     invariant,
     join,
     join_list,
     list_concat,
+    lookup,
     manual_sort,
     membership_set,
     membership_view,
     memo,
     modular_power,
     pairs,
+    positions,
     prefix_sums,
     queue,
     range_length,
@@ -38,15 +45,16 @@ from bakeoff.optimize.sources.rules.each import (
     translate,
     trial_division,
     while_range,
+    window,
 )
 from bakeoff.optimize.sources.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, queue, index_join,
-        prefix_sums, count_calls, membership_view, seen_set, membership_set, modular_power, invariant, while_range,
-        pairs, range_length, early_exit, extreme, counting, grouping, running, join, comprehension, total, copying,
-        translate, join_list, any_of, bind,
+        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, insort, queue,
+        index_join, filtering, lookup, positions, prefix_sums, window, count_calls, counts, membership_view, seen_set,
+        membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit, extreme,
+        counting, grouping, running, join, hoist, comprehension, total, copying, translate, join_list, any_of, bind,
     )
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from bakeoff.optimize.sources.rules.looking import changed_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -57,3 +58,39 @@ def loops_around(subject: Subject, node: ast.AST) -> list[ast.For | ast.While]:
 def before(subject: Subject, statement: ast.stmt, new: str, changed: Mapping[int, str]) -> tuple[list[ast.stmt], str]:
     """A statement with others before it, and expressions in it replaced."""
     return [statement], f"{new}\n{subject.statements([statement], changed)}"
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def repeating(subject: Subject, node: ast.AST, names: set[str]) -> ast.stmt | None:
+    """The outermost statement that computes `node` again and again while none of `names` changes; None where none is.
+
+    What stands before it is computed once instead. Comprehensions and lambdas repeat, too: then it is their statement.
+    """
+    found: ast.stmt | None = None
+    again = False
+    child = node
+    for each in subject.around(node):
+        if each is subject.node:
+            break
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        if isinstance(each, ast.Lambda):
+            if names & {argument.arg for argument in ast.walk(each) if isinstance(argument, ast.arg)}:
+                return found
+            again = True
+        elif isinstance(each, COMPREHENSIONS):
+            first = each.generators[0]
+            if child is not first or not any(inner is node for inner in ast.walk(first.iter)):
+                if names & stored(*(one.target for one in each.generators)):
+                    return found
+                again = True
+        elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
+            if any(changed_in(name, each) for name in names):
+                return found
+            found, again = each, False
+        if again and isinstance(each, ast.stmt):
+            found, again = each, False
+        child = each
+    return found

@@ -1,0 +1,128 @@
+"""An attribute or item that stays the same while a loop runs is looked up once before it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around
+from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, has, names_in
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+Lookup = ast.Attribute | ast.Subscript
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    done: set[str] = set()
+    for node in ast.walk(subject.node):
+        if not isinstance(node, Lookup) or not isinstance(node.ctx, ast.Load) or ast.dump(node) in done:
+            continue
+        done.add(ast.dump(node))
+        place = _place(subject, node) if _is_steady(subject, node) else None
+        if place is None:
+            continue
+        same = [each for each in ast.walk(place) if ast.dump(each) == ast.dump(node) and not in_text(subject, each)]
+        local = subject.fresh(_name(node))
+        yield rewrite(before(subject, place, f"{local} = {subject.code(node)}", {id(each): local for each in same}))
+
+
+def _is_steady(subject: Subject, node: Lookup) -> bool:
+    """Whether it is a chain from a local name by plain attributes and items, and is no method that is called."""
+    parent = subject.parents.get(id(node))
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return False
+    if isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
+        above = subject.parents.get(id(parent))
+        if not (isinstance(above, ast.Call) and above.func is parent):
+            return False  # the longer chain is looked at
+    root: ast.expr = node
+    while isinstance(root, Lookup):
+        if isinstance(root, ast.Subscript) and not isinstance(root.slice, ast.Name | ast.Constant):
+            return False
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id not in subject.local:
+        return False
+    return not (names_in(node) & subject.shared) and not in_text(subject, node)
+
+
+def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
+    """The outermost loop in which nothing that it goes through changes."""
+    found: ast.stmt | None = None
+    for each in subject.around(node):
+        if isinstance(each, (ast.Lambda, *COMPREHENSIONS)):
+            return None
+    names = names_in(node)
+    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    for loop in loops_around(subject, node):
+        if subject.trying(node, loop) or any(_rebinds(name, loop) for name in names):
+            break
+        if _stores(loop, node, attributes) or _calls_unknown(loop):
+            break
+        found = loop
+    return found
+
+
+def _rebinds(name: str, loop: ast.stmt) -> bool:
+    return any(
+        isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load) for each in ast.walk(loop)
+    )
+
+
+def _stores(loop: ast.stmt, node: Lookup, attributes: set[str]) -> bool:
+    """Whether something is stored where the chain goes through."""
+    parts = [ast.dump(each.value) for each in ast.walk(node) if isinstance(each, ast.Subscript)]
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load) and each.attr in attributes:
+            return True
+        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) and ast.dump(each.value) in parts:
+            return True
+    bases = [each.value for each in ast.walk(node) if isinstance(each, ast.Subscript)]
+    return any(isinstance(each, ast.Name) and changed_by_method(each.id, loop) for each in bases)
+
+
+def changed_by_method(name: str, loop: ast.stmt) -> bool:
+    """Whether a method of `name` itself is called that may change it."""
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and isinstance(each.func.value, ast.Name)
+        and each.func.value.id == name
+        and each.func.attr not in CALM_METHODS
+        for each in ast.walk(loop)
+    )
+
+
+GROWING = {"append", "add", "extend", "appendleft", "setdefault", "update", "popleft", "pop", "push", "discard"}
+
+
+def _calls_unknown(loop: ast.stmt) -> bool:
+    """Whether it calls what may change anything: more than built-in functions and the usual methods of containers."""
+    if has(loop, *SUSPENDS):
+        return True
+    for each in ast.walk(loop):
+        match each:
+            case ast.Call(func=ast.Name(id=name)) if name in CALM:
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+                pass
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in CALM_METHODS or attr in GROWING:
+                pass
+            case ast.Call():
+                return True
+    return False
+
+
+def _name(node: Lookup) -> str:
+    match node:
+        case ast.Attribute(attr=attr):
+            return attr
+        case ast.Subscript(value=ast.Name(id=of), slice=ast.Name(id=by)):
+            return f"{of}_{by}"
+        case ast.Subscript(value=ast.Name(id=of)) | ast.Subscript(value=ast.Attribute(attr=of)):
+            return f"{of}_item"
+    return "found"
+
+
+RULE = Rule("hoist", "A local is one instruction; each step of a chain looks something up in a dict or list.", find)
