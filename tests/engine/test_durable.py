@@ -18,6 +18,7 @@ import bakeoff
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Event, Warned
 from bakeoff.engine.store import RunStore
+from bakeoff.engine.sync import run_sync
 
 pytestmark = pytest.mark.anyio
 
@@ -410,3 +411,20 @@ def test_importing_bakeoff_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True)
     assert heavy.isdisjoint(done.stdout.split()), done.stderr
     assert "bakeoff" in done.stdout.split()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_ctrl_c_before_the_work_begins_is_not_lost(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = threading.Thread.start
+
+    def pressed_first(thread: threading.Thread) -> None:
+        if thread.name == "bakeoff-sync":
+            signal.raise_signal(signal.SIGINT)
+        begin(thread)
+
+    async def inside() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            run_sync(anyio.sleep_forever)
+
+    monkeypatch.setattr(threading.Thread, "start", pressed_first)
+    anyio.run(inside, backend=backend)

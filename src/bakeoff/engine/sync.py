@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import anyio
@@ -31,13 +32,11 @@ def run_sync(main: Callable[[], Awaitable[Value]]) -> Value:
 def _in_thread(main: Callable[[], Awaitable[Value]]) -> Value:
     results: list[Value] = []
     raised: list[BaseException] = []
-    cancels: list[Callable[[], None]] = []
-    done = threading.Event()
+    work = _Cancellable()
 
     async def cancellable() -> None:
-        call = loop_caller()
         with anyio.CancelScope() as scope:
-            cancels.append(lambda: call(scope.cancel))
+            work.begins(scope)
             results.append(await main())
 
     def body() -> None:
@@ -46,40 +45,54 @@ def _in_thread(main: Callable[[], Awaitable[Value]]) -> Value:
         except BaseException as failure:
             raised.append(failure)
         finally:
-            done.set()
+            work.done.set()
 
     thread = threading.Thread(target=body, name="bakeoff-sync")
-    thread.start()
-    interrupt = _wait(done, cancels)
+    with work.interruptible():
+        thread.start()
+        work.done.wait()  # not `join`, which takes a thread for ended once Ctrl-C interrupts it (CPython 3.11)
     thread.join()
-    if interrupt is not None:
-        raise interrupt
+    if work.pressed:
+        raise KeyboardInterrupt
     if raised:
         raise raised[0]
     return results[0]
 
 
-def _wait(done: threading.Event, cancels: list[Callable[[], None]]) -> KeyboardInterrupt | None:
-    """Wait for the work; on Ctrl-C cancel it and go on waiting.
+class _Cancellable:
+    """Work in another thread that Ctrl-C in this one cancels, from before it begins until it has ended."""
 
-    Not by `Thread.join`, which takes a thread for ended once Ctrl-C interrupts it (CPython 3.11).
-    """
-    in_main = threading.current_thread() is threading.main_thread()
-    # The loop's own handler would take the first Ctrl-C for itself while this thread blocks.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler) if in_main else None
-    interrupt: KeyboardInterrupt | None = None
-    try:
-        while not done.is_set():
-            try:
-                done.wait()
-            except KeyboardInterrupt as pressed:
-                interrupt = pressed
-                for cancel in cancels:
-                    cancel()
-    finally:
-        if in_main:
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.pressed = False
+        self._cancel: Callable[[], None] | None = None
+
+    def begins(self, scope: anyio.CancelScope) -> None:
+        """Called in the thread that does it."""
+        call = loop_caller()
+        self._cancel = lambda: call(scope.cancel)
+        if self.pressed:
+            scope.cancel()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Take Ctrl-C meanwhile: the loop's own handler would take the first one for itself while this thread blocks.
+
+        It raises nothing, so that nothing can be left half-way.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._interrupted)
+        try:
+            yield
+        finally:
             signal.signal(signal.SIGINT, before)
-    return interrupt
+
+    def _interrupted(self, number: int, frame: object) -> None:
+        self.pressed = True
+        if self._cancel is not None:
+            self._cancel()
 
 
 def fan_out_sync(function: Callable[[Any], Any], items: Iterable[Any], **options: Any) -> list[Any]:
