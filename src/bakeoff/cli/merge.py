@@ -13,7 +13,7 @@ from bakeoff.settings.merge import STRATEGIES
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="Must end with exit status 0; may be repeated.")
 @click.option("--base", metavar="REF", default="HEAD", show_default=True, help="The commit to merge onto.")
 @click.option("--strategy", type=click.Choice(STRATEGIES),
-              help="In a conflict the later one stays out, nothing lands, or what it has there is dropped.")  # fmt: skip
+              help="In a conflict the later one stays out, nothing lands, or what it has is dropped.")  # fmt: skip
 @click.option("--union", multiple=True, metavar="GLOB", help="Files whose lines may come from both sides.")
 @click.option("--at-once", "width", type=click.IntRange(min=1), metavar="N",
               help="Merges tested at once in the search for a culprit; more take less time and more runs.")  # fmt: skip

@@ -150,7 +150,7 @@ class _Job:
         self, run: Run, folder: RunFolder, workspace: Workspace, spawner: Spawner, brought: Brought
     ) -> Findings:
         options, repository = self.options, workspace.repository
-        ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy)
+        ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy, tests="as merged")
         git = as_user(workspace.base.project, repository.git())
         merger = Merger(git, options.rules, options.strategy or "three_way", f"bakeoff run {folder.id}")
         tip = await in_thread(merger.point, brought.snapshot.commit)
