@@ -128,7 +128,7 @@ def _merged(tree: str, parts: Iterator[bytes]) -> Merged:
         mode, oid, stage = facts.decode().split(" ")
         found.setdefault(os.fsdecode(path), _Found()).sides[int(stage)] = Side(mode, oid)
     for count in parts:
-        if not count.strip():
+        if not count.isdigit():  # the end; about submodules some versions print advice there, without an end of its own
             break
         paths = [os.fsdecode(next(parts)) for _ in range(int(count))]
         kind = next(parts).decode()
@@ -144,6 +144,8 @@ def _merged(tree: str, parts: Iterator[bytes]) -> Merged:
 def _clash(path: str, found: _Found) -> Clash:
     base, ours, theirs = (found.sides.get(stage) for stage in (1, 2, 3))
     kind = found.kind or "contents"
+    if any(side is not None and side.mode == "160000" for side in (base, ours, theirs)):
+        kind = "submodule"
     if kind == "contents" and base is None and ours and theirs:
         kind = "add/add"
     return Clash(path, kind, base, ours, theirs)

@@ -75,6 +75,8 @@ class _Bodies:
         for key in their:
             if key in order:
                 at = order.index(key) + 1
+                while at < len(order) and order[at] not in old and order[at] not in their:
+                    at += 1  # what we added there comes first
             elif key in kept:
                 order.insert(at, key)
                 at += 1

@@ -6,6 +6,7 @@ import io
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 
 from bakeoff.plan.merge.hunks import Texts
@@ -109,20 +110,12 @@ def _json_writer(text: str, value: Any) -> Callable[[Any], str]:
         _CannotTellError: none of the usual ways does.
     """
     ending = text[len(text.rstrip("\n")) :]
-    for indent in (2, 4, "\t", None, 1, 3, 8):
+    spread: list[tuple[int | str | None, tuple[str, str]]] = [(indent, (",", ": ")) for indent in (2, 4, "\t", 1, 3, 8)]
+    for indent, separators in (*spread, (None, (", ", ": ")), (None, (",", ":"))):
         for escapes in (False, True):
-            for separators in ((",", ": "), (", ", ": "), (",", ":")):
-
-                def write(
-                    value: Any,
-                    indent: int | str | None = indent,
-                    escapes: bool = escapes,
-                    separators: tuple[str, str] = separators,
-                ) -> str:
-                    return json.dumps(value, indent=indent, ensure_ascii=escapes, separators=separators) + ending
-
-                if write(value) == text:
-                    return write
+            write = partial(json.dumps, indent=indent, separators=separators, ensure_ascii=escapes)
+            if write(value) + ending == text:
+                return lambda value: write(value) + ending
     raise _CannotTellError
 
 
