@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.pairs import conflicting_pairs, touched
 from bakeoff.plan.merge.rules import Rules
+from bakeoff.plan.merge.trees import merge_many
 from plan.merge.forge import Forge
 
 SOAK = os.environ.get("BAKEOFF_SOAK") == "1"
@@ -109,7 +110,7 @@ def test_the_chain_is_what_git_merge_makes(tmp_path_factory, branches, forks):
     for content in forge.files(tip.commit).values():
         assert not re.search(rb"^(<{7}|={7}|>{7}|\|{7})", content[1], re.MULTILINE)
     assert forge.chain(merger, base, *commits)[0] == tip
-    assert_predicted(forge, base, commits, steps)
+    assert_predicted(forge, base, commits)
     # What is dropped for ours leaves nothing half merged.
     first, dropped = forge.chain(Merger(forge.git, Rules(structured=False), "ours_first"), base, *commits)
     assert all(step.point for step in dropped)
@@ -117,11 +118,13 @@ def test_the_chain_is_what_git_merge_makes(tmp_path_factory, branches, forks):
         assert not re.search(rb"^(<{7}|={7}|>{7}|\|{7})", content[1], re.MULTILINE)
 
 
-def assert_predicted(forge, base, commits, steps):
+def assert_predicted(forge, base, commits):
     """The matrix, which merges only pairs that touch the same places, finds what merging all pairs finds."""
     git = forge.git
-    trees = [git.line("rev-parse", f"{commit}^{{tree}}") for commit in (base, *commits)]
-    everything = touched(git, trees[0], trees[1:])
+    own = zip(commits, merge_many(git, [(base, commit) for commit in commits]), strict=True)
+    fit = {commit: merged.tree for commit, merged in own if merged.clean}
+    commits = list(fit)
+    everything = touched(git, git.line("rev-parse", f"{base}^{{tree}}"), list(fit.values()))
     found = conflicting_pairs(git, commits, everything)
     anything = [type(each)(each.paths | {b"same"}, each.folders, each.left) for each in everything]
     assert found == conflicting_pairs(git, commits, anything)

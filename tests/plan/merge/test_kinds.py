@@ -160,7 +160,7 @@ def test_a_result_on_top_of_another_and_one_that_is_there_already(forge):
     one = forge.commit({"f": line(2, "one")}, base)
     two = forge.commit({"f": line(2, "one and two")}, one)
     merger = Merger(forge.git)
-    tip, steps = forge.chain(merger, base, one, two)
+    tip, _ = forge.chain(merger, base, one, two)
     assert forge.text(tip.commit, "f") == line(2, "one and two")
     again, _ = forge.chain(merger, tip.commit, one)
     assert again == tip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.errors import ApplyError, GitError
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.git import Git, copy_index
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import Repository, object_directories
 
@@ -78,10 +79,10 @@ def move_branch(path: Path, run: str, tip: str, name: str) -> Moved:
 def move_checkout(path: Path, run: str, tip: str) -> Moved:
     """Have the branch that is checked out stand at `tip`, and the files with it; uncommitted changes stay.
 
-    Passes on ApplyError: it cannot be moved, and nothing was changed.
+    Passes on ApplyError: it cannot be moved, or uncommitted changes or untracked files are in the way.
 
     Raises:
-        ApplyError: uncommitted changes or untracked files are in the way, or nothing is committed yet.
+        ApplyError: nothing is committed yet.
     """
     project, repository = open_project(path)
     git = project.git()
@@ -93,22 +94,38 @@ def move_checkout(path: Path, run: str, tip: str) -> Moved:
     commit, merged = _onto(project, repository, run, tip, before, name)
     if commit == before:
         return Moved(name, commit, before, merged)
+    _check_way(project, repository, before, commit)
     _send(project, repository, commit)
     git.both("update-index", "-q", "--refresh", statuses=range(256))
     # The branch is locked where it stands; then files and index are written; then it moves. Killed in between, the
     # files are as after it and the branch is not: the same command goes on from there.
     with _moving(git, ref or "HEAD", commit, before):
-        try:
-            git.run("read-tree", "-m", "-u", before, commit)
-        except GitError as failure:
-            found = [next(filter(None, names)) for names in _IN_THE_WAY.findall(str(failure))]
-            what = f"uncommitted or untracked work is in the way in {', '.join(found[:10])}" if found else str(failure)
-            raise ApplyError(
-                f"the merge was not applied to {project.root}: {what}; nothing was changed. Commit it or put it "
-                "aside, or say --branch NAME",
-                tuple(found),
-            ) from failure
+        git.run("read-tree", "-m", "-u", before, commit)
     return Moved(name, commit, before, merged, files=True)
+
+
+def _check_way(project: Project, repository: Repository, before: str, commit: str) -> None:
+    """Nothing uncommitted may stand where files are to be written.
+
+    Raises:
+        ApplyError: something does.
+    """
+    index = repository.path / f"way.{secrets.token_hex(6)}.index"
+    git = project.git().at(index=index, alternates=[repository.objects])
+    try:
+        copy_index(project.git_dir / "index", index)
+        git.both("update-index", "-q", "--refresh", statuses=range(256))
+        git.run("read-tree", "-m", "-u", "-n", before, commit)
+    except GitError as failure:
+        found = [next(filter(None, names)) for names in _IN_THE_WAY.findall(str(failure))]
+        what = f"uncommitted or untracked work is in the way in {', '.join(found[:10])}" if found else str(failure)
+        raise ApplyError(
+            f"the merge was not applied to {project.root}: {what}; nothing was changed. Commit it or put it aside, or "
+            "say --branch NAME",
+            tuple(found),
+        ) from failure
+    finally:
+        index.unlink(missing_ok=True)
 
 
 def _stands_at(git: Git, ref: str) -> str | None:
