@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import re
 import time
 
 import jsonschema
-import pytest
 
 from bakeoff.report.schemas import output_schema
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.plan.merge.chain import Change
-from bakeoff.sampling.attempt.given import commit_of
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import Repository, object_directories, ref_name
@@ -45,19 +45,25 @@ def find_commits(project: Project, base: str, refs: Sequence[str]) -> list[str]:
     Raises:
         BakeoffError: one is no commit, or is named twice, or nothing is committed yet.
     """
-    if commit_of(project, "HEAD") is None and base == "HEAD":
+    onto, *found = _commits(project, [base, *refs])
+    if onto is None and base == "HEAD":
         raise BakeoffError(f"{project.root} has no commit yet that anything could be merged onto")
-    if commit_of(project, base) is None:
+    if onto is None:
         raise BakeoffError(f"--base: {base!r} is no commit of {project.root}")
-    found = []
-    for ref in refs:
-        commit = commit_of(project, ref)
+    for ref, commit in zip(refs, found, strict=True):
         if commit is None:
             raise BakeoffError(f"{ref!r} is no branch and no commit of {project.root}; nothing was merged")
         if refs.count(ref) > 1:
             raise BakeoffError(f"{ref!r} is named twice; nothing was merged")
-        found.append(commit)
-    return found
+    return [commit for commit in found if commit is not None]
+
+
+def _commits(project: Project, names: Sequence[str]) -> list[str | None]:
+    """What the names stand for, asked for at once; None for what is no commit, or no name at all."""
+    asked = "".join(f"{'.' if chr(10) in name else name}^{{commit}}\n" for name in names)
+    lines = project.git().run("cat-file", "--batch-check=%(objectname) %(objecttype)", data=os.fsencode(asked))
+    found = [line.split(b" ") for line in lines.splitlines()]
+    return [oid.decode() if kind == [b"commit"] else None for oid, *kind in found]
 
 
 def bring(project: Project, repository: Repository, run: str, base: str, refs: Sequence[str]) -> Brought:

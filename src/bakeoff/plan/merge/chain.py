@@ -89,6 +89,8 @@ class Merger:
 
     def points(self, commits: Sequence[str]) -> list[Point]:
         """The same of several."""
+        if not commits:
+            return []
         out = self.git.run("log", "--no-walk=unsorted", "--format=%H %T %ct", *commits).decode().split("\n")
         rows = (line.split(" ") for line in out if line)
         known = {commit: Point(commit, tree, int(date)) for commit, tree, date in rows}

@@ -36,6 +36,8 @@ class Touched:
 
 def touched(git: Git, base: str, trees: Sequence[str]) -> list[Touched]:
     """What leads from the tree `base` to each of `trees`. Blocks."""
+    if not trees:
+        return []
     data = "".join(f"{base} {tree}\n" for tree in trees).encode()
     out = git.run("diff-tree", "--stdin", "-r", "-z", "--name-status", "--no-renames", data=data)
     found: list[tuple[set[bytes], set[bytes]]] = []

@@ -121,6 +121,8 @@ class _Job:
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Merge, verify, and say how it ended."""
         brought = await self._brought(run)
+        if self.options.base == "HEAD" and await in_thread(_dirty, self.project):
+            self._warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
         async with open_workspace(
             self.project,
             self.settings,
@@ -134,7 +136,7 @@ class _Job:
                 findings = await self._landed(run, folder, workspace, spawner, brought)
             finally:
                 for text in workspace.warnings:
-                    self.conditions.events.emit(Warned(SystemClock().wall(), text))
+                    self._warn(text)
         return Ending(RunStatus.COMPLETED, None, {"findings": findings.to_json()})
 
     async def _brought(self, run: Run) -> Brought:
@@ -166,5 +168,12 @@ class _Job:
         await in_thread(keep, repository, folder.id, {"tip": findings.tip})
         return findings
 
+    def _warn(self, text: str) -> None:
+        self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
     def _say(self, text: str) -> None:
         self.conditions.events.emit(QueueSaid(SystemClock().wall(), text))
+
+
+def _dirty(path: Path) -> bool:
+    return bool(find_project(path).git().run("status", "--porcelain", "-z", "-uno", "--ignore-submodules"))

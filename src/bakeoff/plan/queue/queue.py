@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -76,6 +76,9 @@ class _Batch:
         self.pairs: Pairs = {}
         self.out: set[int] = set()  # what is not to be merged, because it fails by itself
         self.alone: set[int] = set()
+        self.base_is_known = (
+            False  # a check that passes with one change alone passes on the base, or that change mends it
+        )
         self.culprits: list[Culprit] = []
         self.preexisting: list[Preexisting] = []
         self.steps: dict[tuple[str, int], Step] = {}
@@ -252,12 +255,12 @@ class _Batch:
         name = self.changes[number].name
         if found.passed:
             self.alone.add(number)
+            self.base_is_known = True
             if found.excused:
                 self.preexisting.append(Preexisting(name, found.excused, True))
             return
         self.out.add(number)
-        if self.verification.fails_on_base(found.check) and found.tests == (self.verification.checks[found.check],):
-            # The check fails without the change too, and does not tell by which tests: nothing can be said.
+        if self.verification.unclear(found):
             self.preexisting.append(Preexisting(name, found.tests, False))
         else:
             self.culprits.append(Culprit(name, None, found.tests[0], found.tests, found.reason))
@@ -277,7 +280,10 @@ class _Batch:
                 answer = await self._answer(question)
 
     async def _answer(self, probes: tuple[Probe, ...]) -> list[Trial]:
-        """Test what the policy wants to know; equal trees once, but for what is to be tested again."""
+        """Test what the policy wants to know; equal trees once, but for what is to be tested again.
+
+        Passes on BakeoffError: a check says nothing.
+        """
         points = [await self.build(probe.items) for probe in probes]
         wanted: dict[str, str] = {}
         for probe, point in zip(probes, points, strict=True):
@@ -288,8 +294,17 @@ class _Batch:
                 self.queue.say(self._about(probe))
 
         async def verify(_: int, entry: tuple[str, str]) -> Verified:
+            """One tree.
+
+            Raises:
+                BakeoffError: a check says nothing, for it fails on the base too.
+            """
             tree, name = entry
-            return await self.verification.verify(name, tree, ask_base=not self.alone)
+            found = await self.verification.verify(name, tree, ask_base=not self.base_is_known)
+            if not found.passed and self.verification.unclear(found):
+                check = self.verification.checks[found.check]
+                raise BakeoffError(f"{check!r} fails on the base too and names no tests: nothing can be verified by it")
+            return found
 
         verdicts = await fan_out(wanted.items(), verify, bound=max(1, len(wanted)))
         self.seen.update(zip(wanted, verdicts, strict=True))
@@ -313,7 +328,8 @@ class _Batch:
         names = [change.name for change in self.changes]
         found = Findings(self.queue.tip.commit, tip.commit, [names[number] for number in outcome.landed])
         found.runs = self.runs
-        found.preexisting, found.culprits = self.preexisting, list(self.culprits)
+        found.preexisting = [replace(one, landed=one.ref in found.landed) for one in self.preexisting]
+        found.culprits = list(self.culprits)
         for blame in outcome.blamed:
             other = None if blame.partner is None else names[blame.partner]
             reason = next((said for items, said in self.said.items() if said and items[-1] == blame.item), "")

@@ -90,6 +90,10 @@ class Verification:
         """Whether the check is known to fail on the base."""
         return number in self._on_base and not self._on_base[number].result
 
+    def unclear(self, found: Verified) -> bool:
+        """Whether the check that failed fails on the base too, and does not tell by which tests."""
+        return self.fails_on_base(found.check) and found.tests == (self.checks[found.check],)
+
     async def _before(self, number: int) -> ValidationResult:
         async with self._asking:
             if number not in self._on_base:
