@@ -82,7 +82,7 @@ def in_a_work_tree(forge, place, base, commits):
     return landed, git("rev-parse", "HEAD^{tree}").stdout.strip()
 
 
-@settings(max_examples=400 if SOAK else 25)
+@settings(max_examples=400 if SOAK else 16)
 @given(branches=st.lists(st.lists(edits(), min_size=1, max_size=3), min_size=2, max_size=5), forks=st.data())
 def test_the_chain_is_what_git_merge_makes(tmp_path_factory, branches, forks):
     place = tmp_path_factory.mktemp("history")

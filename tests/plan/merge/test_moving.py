@@ -170,6 +170,18 @@ def test_a_new_branch_and_one_that_is_there(theirs):
     assert theirs.state()[1:] == files
 
 
+def test_a_checkout_without_a_commit_and_one_in_the_middle_of_a_merge(theirs):
+    theirs.git("merge", "-q", "--no-commit", "--no-ff", "two")
+    before = theirs.state()
+    with pytest.raises(ApplyError, match="under way"):
+        move(theirs)
+    assert theirs.state() == before
+    theirs.git("merge", "--abort")
+    theirs.git("checkout", "-q", "--orphan", "empty")
+    with pytest.raises(ApplyError, match="has no commit yet"):
+        move(theirs)
+
+
 def test_names_that_are_refused(theirs):
     before = theirs.state()
     with pytest.raises(ApplyError, match=r"checked out in .*project: say --apply"):

@@ -252,6 +252,14 @@ def test_python_that_it_cannot_tell(ours, theirs):
     assert python(PY.replace(*ours), PY.replace(*theirs)) is None
 
 
+def test_statements_of_other_sorts_and_classes_in_one_line():
+    ours = PY.replace("LIMIT = 1", "LIMIT = 1\nx.y = 1\nn: int = 2\na = b = 3")
+    theirs = PY.replace("return 2", "return 20")
+    assert python(ours, theirs) == ours.replace("return 2", "return 20")
+    short = "class A: x = 1\n"
+    assert python(short.replace("1", "2"), short.replace("1", "3"), short) is None
+
+
 def test_moved_definitions_are_not_guessed_at():
     moved = PY.replace("def f(x):\n    return x\n\n\n", "") + "\n\ndef f(x):\n    return x\n"
     assert python(PY.replace("return 1", "return 10"), moved) is None

@@ -79,7 +79,7 @@ def test_killed_at_journal_writes(pair, zygote):
     assert [one["ref"] for one in whole["culprits"]] == ["r4"]
     all_runs, all_checks = len(pair.runs), checks(pair)
     assert all_runs == len(all_checks)
-    for number in itertools.count(2, 1 if SOAK else 9):
+    for number in itertools.count(2, 1 if SOAK else 14):
         for when in ("before", "after") if SOAK else (("before", "after")[number % 2],):
             lab("clean", "r")
             (lab.place / "runs").unlink()

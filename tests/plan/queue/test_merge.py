@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import time
 
@@ -73,38 +72,6 @@ def test_one_that_fails_alone_is_out_before_anything_is_merged(project):
     assert len(project.runs) == 5 + 1 + 1 + 1  # each alone, r2 once more, the base, the merge
 
 
-def test_fifty_of_which_five_edit_the_same_lines(project):
-    """Case C8, on a small repository; the sizes are for the benchmark."""
-    hub = {number: HUB.replace("line 9\n", f"line 9 of {number}\n") for number in (7, 17, 27, 37, 47)}
-    refs = plain(project, 50, **{f"r{number}": {"hub": text} for number, text in hub.items()})
-    said = project.merge(*refs, "--json", check="true")
-    assert said.status == 3, said
-    assert len(said.json["landed"]) == 46
-    conflicts = said.json["conflicts"]
-    assert [(one["ref"], one["with"], one["path"]) for one in conflicts] == [
-        (f"r{number}", "r7", "hub") for number in (17, 27, 37, 47)
-    ]
-    assert conflicts[0]["hunks"] == [{"line": 10, "base": "line 9", "ours": "line 9 of 7", "theirs": "line 9 of 17"}]
-    assert said.json["runs"] == 1
-
-
-def test_the_tip_does_not_depend_on_who_finished_first(project):
-    refs = plain(project, 4, r2={"hub": HUB.replace("line 3", "two")}, r4={"hub": HUB.replace("line 3", "four")})
-    trees = set()
-    for seed in range(3):
-        delays = random.Random(seed).sample(range(4), 4)
-        slow = "".join(f"[ -e m{number + 1} ] && sleep 0.{delay}; " for number, delay in enumerate(delays))
-        said = project.merge(*refs, "--json", "--run-id", f"s{seed}", check=f"{slow} true")
-        assert said.json["landed"] == ["r1", "r2", "r3"]
-        trees.add(project.lab.git("--git-dir", str(repository(project)), "rev-parse", f"{said.json['tip']}^{{tree}}"))
-    assert len(trees) == 1
-
-
-def repository(project):
-    (found,) = project.lab.place.glob("cache/bakeoff/projects/*/repository.git")
-    return found
-
-
 def test_a_red_run_that_passes_when_run_again_blames_nobody(project):
     refs = plain(project, 3)
     flaky = f"[ $(ls | grep -c '^m') != 3 ] || [ -e {project.lab.place}/once ] || {{ touch {project.lab.place}/once; exit 1; }}"
@@ -121,16 +88,14 @@ TEST_RED = "def test_red():\n    assert False\n"
 def test_what_was_red_on_the_base_is_said_to_be_so(project):
     project.lab.write("tests/test_calc.py", TEST_RED)
     project.lab.commit("red")
-    refs = plain(project, 3, r2={"tests/test_r2.py": TEST_RED.replace("red", "r2")})
+    refs = plain(project, 2, r2={"tests/test_r2.py": TEST_RED.replace("red", "r2")})
     said = project.merge(*refs, "--json", check="python -m pytest -q -p no:cacheprovider", sandbox="weak")
     assert said.status == 3, said
-    assert said.json["landed"] == ["r1", "r3"]
+    assert said.json["landed"] == ["r1"]
     assert [(one["ref"], one["with"], one["test"]) for one in said.json["culprits"]] == [
         ("r2", None, "tests.test_r2.test_r2")
     ]
-    assert said.json["preexisting"] == [
-        {"ref": ref, "tests": ["tests.test_calc.test_red"], "landed": True} for ref in ("r1", "r3")
-    ]
+    assert said.json["preexisting"] == [{"ref": "r1", "tests": ["tests.test_calc.test_red"], "landed": True}]
     assert "fails on the base too" in project.lab("show", "r").out
 
 
@@ -235,13 +200,15 @@ def test_apply_moves_the_branch_and_its_files(project):
     (project.lab.root / "calc.py").write_text("# mine\n")
     said = project.merge(*refs, "--apply", "--json")
     assert said.status == 0, said
+    assert "uncommitted changes are no part of this" in said.err
     assert said.json["moved"]["commit"] == project.lab.git("rev-parse", "main") == said.json["tip"]
     assert project.lab.git("status", "--porcelain").split("\n") == ["M calc.py"]
     assert (project.lab.root / "m2").exists()
     jsonschema.validate(said.json, output_schema("merge"))
-    said = project.merge("r1", "--branch", "other", "--run-id", "again")
+    said = project.merge("r1", "--branch", "other", "--run-id", "again", "--quiet")
     assert said.status == 0
     assert "other stands at" in said.out
+    assert "▶" not in said.err
 
 
 def test_apply_that_is_refused_changes_nothing(project):
@@ -300,6 +267,7 @@ def test_messages(project):
     assert "--base: 'nobody' is no commit" in refused("r1", "--base", "nobody")
     assert "a --check is empty" in refused("r1", check=" ")
     assert "there is nothing to verify by" in lab("merge", "r1").err
+    assert "--check-timeout" in refused("r1", "--check-timeout", "nan")
     assert "--apply or --branch, not both" in refused("r1", "--apply", "--branch", "x", status=2)
     assert lab.run.root.exists() is False
     lab.git("checkout", "-q", "--orphan", "stranger")

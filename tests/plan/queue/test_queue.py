@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import anyio
 import pytest
 
@@ -12,6 +14,7 @@ from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger
+from bakeoff.plan.merge.hunks import Hunk
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.reopening import reopenings
@@ -30,6 +33,7 @@ class Bench:
         self.merger = merger or Merger(forge.git)
         self.tip = self.merger.point(base)
         self.judge, self.said, self.atonce, self.most = judge, [], 0, 0
+        self.delay = lambda: 0.01
 
     def queue(self, tip=None, prefix="", checks=("check",), width=1):
         ground: Ground = None  # type: ignore[assignment]  # nothing of it is used
@@ -40,7 +44,7 @@ class Bench:
     async def check(self, requirement, subject):
         self.atonce += 1
         self.most = max(self.most, self.atonce)
-        await anyio.sleep(0.01)
+        await anyio.sleep(self.delay())
         self.atonce -= 1
         files = {path: text.decode() for path, (_, text) in self.forge.files(subject.output["tree"]).items()}
         self.seen.append(sorted(files))
@@ -172,3 +176,56 @@ def test_twins_and_what_is_there_already(bench):
     assert findings.landed == ["one", "same", "base"]
     assert findings.runs == 0  # all together is what each is alone
     assert len(found.seen) == 2
+
+
+def fifty(forge, base):
+    """Case C8: fifty results, of which five edit the same lines."""
+    changes = []
+    for number in range(1, 51):
+        files = {f"m{number}": "x\n"} | ({"hub": LINES.replace("line 9", f"by {number}")} if number % 10 == 7 else {})
+        changes.append(Change(f"r{number}", forge.commit(files, base)))
+    return changes
+
+
+def test_fifty_of_which_five_edit_the_same_lines(bench):
+    found = bench({"hub": LINES}, unused)
+    changes = fifty(found.forge, found.tip.commit)
+    trees = set()
+    for seed in range(20):
+        order = Random(seed).sample(range(1000), 1000)
+        found.delay = lambda order=order: order.pop() / 1e5
+        findings = anyio.run(found.queue(prefix=f"{seed}/").land, changes)
+        assert len(findings.landed) == 46
+        assert [(one.ref, one.other, one.path) for one in findings.conflicts] == [
+            (f"r{number}", "r7", "hub") for number in (17, 27, 37, 47)
+        ]
+        assert findings.conflicts[0].hunks == (Hunk(10, "line 9", "by 7", "by 17"),)
+        assert findings.runs == 1
+        trees.add(found.merger.point(findings.tip))
+    assert len(trees) == 1
+    for path, (_, text) in found.forge.files(findings.tip).items():
+        assert b"<<<<<<<" not in text, path
+
+
+def test_three_that_fit_in_pairs_and_not_all_together(bench):
+    found = bench({"f": LINES, "g": LINES}, unused)
+    base, commit = found.tip.commit, found.forge.commit
+    # The second moves the file that the first edits; where it went the third has one of its own.
+    changes = [
+        Change("one", commit({"f": LINES.replace("line 3", "one")}, base)),
+        Change("two", commit({"f": None, "h": LINES}, base)),
+        Change("three", commit({"h": "other\n"}, base)),
+    ]
+    findings = anyio.run(found.queue().land, changes)
+    assert findings.landed == ["one", "two"]
+    assert {(one.ref, one.other) for one in findings.conflicts} == {("three", "two")}
+
+
+def test_changes_without_a_common_history_are_refused_by_name(bench):
+    found = bench({"f": "x"}, unused)
+    changes = [
+        Change("fine", found.forge.commit({"g": "x"}, found.tip.commit)),
+        Change("alien", found.forge.commit({})),
+    ]
+    with pytest.raises(BakeoffError, match="alien has no history in common"):
+        anyio.run(found.queue().land, changes)

@@ -21,6 +21,10 @@ from bakeoff.workspace.repository import Repository, object_directories
 _IN_THE_WAY = re.compile(r"Entry '(.+)' |(?:file|directory) '(.+)' would be|^\t(.+)$", re.MULTILINE)
 
 
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+"""What git has in its folder while the user is in the middle of something."""
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """What was done with a merge.
@@ -82,10 +86,12 @@ def move_checkout(path: Path, run: str, tip: str) -> Moved:
     Passes on ApplyError: it cannot be moved, or uncommitted changes or untracked files are in the way.
 
     Raises:
-        ApplyError: nothing is committed yet.
+        ApplyError: nothing is committed yet, or the user is in the middle of a merge or rebase.
     """
     project, repository = open_project(path)
     git = project.git()
+    if any((project.git_dir / name).exists() for name in _UNDER_WAY):
+        raise ApplyError(f"a merge, rebase or the like is under way in {project.root}: finish or abort it first")
     ref = git.line("symbolic-ref", "-q", "HEAD", statuses=(0, 1, 128))
     name = ref.removeprefix("refs/heads/") or "HEAD"
     before = _stands_at(git, "HEAD")
