@@ -88,6 +88,7 @@ def test_yaml_by_key_keeps_comments_and_quotes():
     assert list(YAML(typ="safe").load(merged)["jobs"]) == ["test", "lint", "build"]
     assert resolve("a.yaml", YML, ours, YML + "  lint: 1\n") is None
     assert resolve("a.yaml", YML, ours, YML + " bad: [\n") is None
+    assert resolve("a.yaml", "a: &x 1\n", "a: &x 1\nb: *x\n", "a: &x 1\nc: 2\n") is None
     assert resolve("a.yaml", "", "a:  1\nb: [1,\n  2]\n", "c: 1\n") is None
 
 
@@ -250,6 +251,41 @@ def test_deleted_on_one_side_and_methods_added_on_the_other():
 )
 def test_python_that_it_cannot_tell(ours, theirs):
     assert python(PY.replace(*ours), PY.replace(*theirs)) is None
+
+
+PROPERTY = """class C:
+    @property
+    def x(self):
+        return 1
+
+    @x.setter
+    def x(self, value):
+        pass
+
+    # the end
+"""
+
+
+def test_names_that_are_defined_twice_and_comments_at_the_end():
+    getter, setter = PROPERTY.replace("return 1", "return 2"), PROPERTY.replace("pass", "self.y = value")
+    assert python(getter, setter, PROPERTY) is None
+    assert python(getter, PROPERTY.replace("the end", "done"), PROPERTY) == getter.replace("the end", "done")
+    assert python(getter, PROPERTY.replace("    # the end", "    y = 1\n    # the end"), PROPERTY) is not None
+
+
+@pytest.mark.parametrize(
+    "deep", ["(" * 5000 + ")" * 5000, "-" * 20000 + "1", "a" + ".b" * 50000, "[" * 150 + "]" * 150]
+)
+def test_what_nests_too_deeply_is_left_alone(deep):
+    assert python(f"{PY}\nx = {deep}\n", PY.replace("return 1", "return 3"), PY) in (
+        None,
+        f"{PY}\nx = {deep}\n".replace("return 1", "return 3"),
+    )
+
+
+def test_large_files_are_left_alone():
+    large = json.dumps({"a": "x" * (1 << 20)})
+    assert resolve("a.json", "{}", large, '{"b": 1}') is None
 
 
 def test_statements_of_other_sorts_and_classes_in_one_line():

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from bakeoff.judge.protected import glob_pattern
 from bakeoff.plan.merge.hunks import Texts
 
+MOST_BYTES = 1 << 20
+"""Of a file that is merged by its structure: the parsers take seconds for each megabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -33,7 +36,8 @@ class Rules:
             from bakeoff.plan.merge.rules.union import union
 
             return "union", union(texts)
-        rule = _rule_for(path) if self.structured else None
+        small = max(map(len, (texts.base, texts.ours, texts.theirs))) <= MOST_BYTES
+        rule = _rule_for(path) if self.structured and small else None
         if rule is None:
             return None
         name, merge = rule

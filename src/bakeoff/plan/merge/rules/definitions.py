@@ -25,10 +25,20 @@ def merge_definitions(texts: Texts) -> bytes | None:
     import libcst as cst
 
     try:
+        for text in (texts.base, texts.ours, texts.theirs):
+            ast.parse(text)  # refuses what nests so deeply that it would end the process in libcst
         base, ours, theirs = (cst.parse_module(text) for text in (texts.base, texts.ours, texts.theirs))
         merged = _Bodies(base, ours, theirs).module()
         ast.parse(merged)
-    except (_CannotTellError, cst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError):
+    except (
+        _CannotTellError,
+        cst.ParserSyntaxError,
+        UnicodeDecodeError,
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):
         return None
     return merged
 
@@ -63,7 +73,7 @@ class _Bodies:
         stayed = [key for key in their if key in old]
         if stayed != [key for key in old if key in their]:
             raise _CannotTellError
-        if _rewrote_the_same(old, our, their):
+        if _rewrote_the_same(old, our, their) or self._mixed_up(old, our, their):
             raise _CannotTellError
         kept: dict[Key, cst.CSTNode] = {}
         for key in {**our, **their}:
@@ -81,6 +91,14 @@ class _Bodies:
                 order.insert(at, key)
                 at += 1
         return [kept[key] for key in order]
+
+    def _mixed_up(self, *versions: Mapping[Key, cst.CSTNode]) -> bool:
+        """Whether both changed what a name that is defined several times (overloads, properties) stands for."""
+        for name in {key[:2] for version in versions for key in version if key[2] and key[0] == "definition"}:
+            said = [[self._text(node) for key, node in version.items() if key[:2] == name] for version in versions]
+            if said[0] not in said[1:] and said[1] != said[2]:
+                return True
+        return False
 
     def _statement(
         self, old: cst.CSTNode | None, our: cst.CSTNode | None, their: cst.CSTNode | None
@@ -101,12 +119,11 @@ class _Bodies:
             return None
         if not all(isinstance(each.body, cst.IndentedBlock) for each in (old, our, their)):
             return None
-        heads = [
-            self._text(each.with_changes(body=cst.SimpleStatementSuite([cst.Pass()]))) for each in (old, our, their)
-        ]
+        nothing = [cst.SimpleStatementLine([cst.Pass()])]
+        heads = [self._text(each.with_changes(body=each.body.with_changes(body=nothing))) for each in (old, our, their)]
         head: Any = (our, their)[_pick(*heads)]
         body = self._merged(old.body.body, our.body.body, their.body.body)
-        return head.with_changes(body=our.body.with_changes(body=body))
+        return head.with_changes(body=head.body.with_changes(body=body))
 
     def _keyed(self, body: Sequence[cst.CSTNode]) -> Iterator[tuple[Key, cst.CSTNode]]:
         seen: dict[tuple[str, str], int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import partial
@@ -124,14 +125,31 @@ def _read_toml(text: str) -> Any:
 
 
 def _edit_toml(ours: str, theirs: str, changes: list[Path]) -> str:
-    import tomlkit
+    """The same for TOML, with its comments.
 
-    document = tomlkit.parse(ours)
-    _apply(document, tomlkit.parse(theirs), changes)
-    return tomlkit.dumps(document)
+    Raises:
+        _CannotTellError: the library cannot edit it.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(ours)
+        _apply(document, tomlkit.parse(theirs), changes)
+        return tomlkit.dumps(document)
+    except TOMLKitError:
+        raise _CannotTellError from None
 
 
 def _read_yaml(text: str) -> Any:
+    """Its value.
+
+    Raises:
+        _CannotTellError: there is none, or it has aliases: a change in one place would be one in others, and a few
+            lines of them can stand for more than memory holds.
+    """
+    if _ALIAS.search(text):
+        raise _CannotTellError
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -139,6 +157,9 @@ def _read_yaml(text: str) -> Any:
         return YAML(typ="safe", pure=True).load(text)
     except YAMLError:
         raise _CannotTellError from None
+
+
+_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[\w-]", re.MULTILINE)
 
 
 def _edit_yaml(ours: str, theirs: str, changes: list[Path]) -> str:
