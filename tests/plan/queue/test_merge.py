@@ -164,6 +164,7 @@ def test_rules_come_from_the_settings(project):
     project.branch("b4", {"a.broken": "4\n"})
     said = project.merge("b3", "b4", "--json", "--run-id", "broken")
     assert [(one["ref"], one["kind"]) for one in said.json["conflicts"]] == [("b4", "contents")], said
+    assert "a.broken could not be made anew by 'exit 3': status 3" in said.err
 
 
 def test_what_conflicted_with_a_culprit_comes_back(project):
@@ -276,7 +277,7 @@ def test_messages(project):
     before = lab.digest()
     said = project.merge("r1", "stranger")
     assert said.status == 1
-    assert "stranger has no history in common" in said.err + said.out
+    assert "stranger: no history in common" in said.err + said.out
     assert lab.digest() == before
 
 

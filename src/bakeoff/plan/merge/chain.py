@@ -18,7 +18,7 @@ class Change:
     """Something to merge.
 
     Attributes:
-        name: what people call it: a branch, a subplan.
+        name: what people call it: a branch, a subplan; no two of a batch are called the same.
         commit: its commit, in bakeoff's repository.
         tested: its own tests are known to pass on the base, so they are not run.
     """

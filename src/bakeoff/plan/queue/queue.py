@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import Outcome
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import Ground
+from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
 from bakeoff.plan.merge.hunks import hunks_of
-from bakeoff.plan.merge.pairs import Pairs, conflicting_pairs, touched
+from bakeoff.plan.merge.pairs import Pairs, Touched, conflicting_pairs, touched
 from bakeoff.plan.merge.trees import Clash, Merged, UnrelatedError, merge_many
 from bakeoff.plan.queue import policy
 from bakeoff.plan.queue.findings import BASE, Conflict, Culprit, Findings, Preexisting, Ruled
@@ -23,6 +23,7 @@ from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial
 from bakeoff.plan.queue.verification import Verification, Verified
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
+from bakeoff.workspace.git import Git
 
 LOCKFILE_LIMIT = 64 << 20
 """Bytes of a lockfile that are read."""
@@ -73,17 +74,17 @@ class _Batch:
         self.merger, self.verification = queue.merger, queue.verification
         self.points: list[Point] = []
         self.own: dict[int, str] = {}  # the tree of each on the base alone
+        self.touched: dict[int, Touched] = {}
         self.pairs: Pairs = {}
         self.out: set[int] = set()  # what is not to be merged, because it fails by itself
         self.alone: set[int] = set()
-        self.base_is_known = (
-            False  # a check that passes with one change alone passes on the base, or that change mends it
-        )
+        # A check that passes with one change alone passes on the base, or that change mends it.
+        self.base_is_known = False
         self.culprits: list[Culprit] = []
         self.preexisting: list[Preexisting] = []
         self.steps: dict[tuple[str, int], Step] = {}
         self.chain: Items = ()
-        self.refused: dict[int, tuple[int | None, Step]] = {}
+        self.refused: dict[int, Step] = {}
         self.conflicts: list[Conflict] = []
         self.seen: dict[str, Verified] = {}
         self.said: dict[Items, str] = {}
@@ -91,7 +92,7 @@ class _Batch:
         self.runs = 0
 
     @property
-    def git(self) -> Any:
+    def git(self) -> Git:
         return self.merger.git
 
     async def look(self) -> None:
@@ -115,25 +116,24 @@ class _Batch:
         """Each on the base alone.
 
         Raises:
-            BakeoffError: one has no history in common with it.
-            UnrelatedError: never, but for a repository that changes meanwhile.
+            BakeoffError: some have no history in common with it.
         """
-        pairs = [(self.queue.tip.commit, change.commit) for change in self.changes]
+        base = self.queue.tip.commit
         try:
-            return merge_many(self.git, pairs)
+            return merge_many(self.git, [(base, change.commit) for change in self.changes])
         except UnrelatedError:
-            for change, pair in zip(self.changes, pairs, strict=True):
-                if self.git.both("merge-base", *pair, statuses=(0, 1))[0]:
-                    raise BakeoffError(
-                        f"{change.name} has no history in common with what it is to be merged onto "
-                        f"({pair[0][:12]}): it cannot be merged"
-                    ) from None
-            raise
+            asked = {change.name: ("merge-base", base, change.commit) for change in self.changes}
+            names = [name for name, command in asked.items() if self.git.both(*command, statuses=(0, 1))[0]]
+            raise BakeoffError(
+                f"{', '.join(names)}: no history in common with what it is to be merged onto ({base[:12]}), as far as "
+                "it is here; after a shallow clone `git fetch --unshallow` brings the rest"
+            ) from None
 
     def _match(self) -> None:
         """The pairwise matrix of those that fit the base."""
         fit = sorted(self.own)
         changes = touched(self.git, self.queue.tip.tree, [self.own[number] for number in fit])
+        self.touched = dict(zip(fit, changes, strict=True))
         commits = [self.changes[number].commit for number in fit]
         found = conflicting_pairs(self.git, commits, changes)
         self.pairs = {(fit[first], fit[second]): clashes for (first, second), clashes in found.items()}
@@ -157,11 +157,14 @@ class _Batch:
         async def work(_: int) -> Outcome:
             async with ground.holding(tree) as slot:
                 trial = await ground.run(slot, command, "lockfile", {}, verification.timeout)
-                content = await in_thread(read_small, slot.outside, path.encode(), LOCKFILE_LIMIT)
+                content = await in_thread(read_small, slot.outside, os.fsencode(path), LOCKFILE_LIMIT)
             done = trial.finished
             oid = None
             if done is not None and done.exit_code == 0 and done.ended_by is None and content is not None:
                 oid = await in_thread(self.merger.write, content)
+            else:
+                said = "it was not run" if done is None else tail(text_of(done), 300) or f"status {done.exit_code}"
+                self.queue.say(f"{path} could not be made anew by {command!r}: {trial.unbuilt or said}")
             return Outcome(output={"oid": oid, **trial.receipt})
 
         digest = hashlib.sha256(f"{tree}\0{path}\0{command}".encode("utf-8", "surrogateescape")).hexdigest()[:10]
@@ -190,7 +193,7 @@ class _Batch:
                 continue
             step = await self.step(at, number)
             if step.point is None:
-                self.refused[number] = (chain[-1] if chain else None, step)
+                self.refused[number] = step
             else:
                 at = step.point
                 chain.append(number)
@@ -199,32 +202,31 @@ class _Batch:
 
     def _conflicts(self) -> list[Conflict]:
         """What keeps those in `refused` from being merged."""
-        return [
-            conflict
-            for number, (last, step) in self.refused.items()
-            for conflict in self._named(number, last, step.left)
-        ]
+        return [conflict for number, step in self.refused.items() for conflict in self._named(number, step.left)]
 
-    def _named(self, number: int, last: int | None, clashes: Sequence[Clash]) -> list[Conflict]:
+    def _named(self, number: int, clashes: Sequence[Clash]) -> list[Conflict]:
         """Clashes of a change with the chain before it, each said of the changes that it clashes with."""
-        name, found = self.changes[number].name, []
+        before = [other for other in self.chain if other < number]
+        found = []
         for clash in clashes:
-            others = [
-                (other, theirs)
-                for other in self.chain
-                if other < number
+            pairs = [
+                (self.changes[other].name, theirs)
+                for other in before
                 for theirs in self.pairs.get((other, number), ())
                 if theirs.path == clash.path
             ]
-            for other, theirs in others:
-                found.append(
-                    Conflict(name, self.changes[other].name, clash.path, theirs.kind, hunks_of(self.git, theirs))
-                )
-            if not others:
-                # It fits each of them and not all together, or not even the base.
-                whole = BASE if last is None or number not in self.own else self.changes[last].name
-                found.append(Conflict(name, whole, clash.path, clash.kind, hunks_of(self.git, clash)))
+            for other, theirs in pairs or [(self._meets(number, before, clash), clash)]:
+                hunks = hunks_of(self.git, theirs)
+                found.append(Conflict(self.changes[number].name, other, clash.path, theirs.kind, hunks))
         return found
+
+    def _meets(self, number: int, before: Sequence[int], clash: Clash) -> str:
+        """Whom a change clashes with that fits each of those before it, and not all of them, or not even the base."""
+        if number not in self.own or not before:
+            return BASE
+        path = os.fsencode(clash.path)
+        meeting = [other for other in before if other in self.touched and path in self.touched[other].paths]
+        return self.changes[(meeting or before)[-1]].name
 
     async def verify_each(self) -> None:
         """The checks of each change alone, on the base; those that fail are out."""
@@ -339,11 +341,10 @@ class _Batch:
         found.flaky = [tuple(names[number] for number in items) for items in (*sorted(self.flaky), *outcome.flaky)]
         found.conflicts = await in_thread(self._conflicts)
         at = self.queue.tip
-        for place, number in enumerate(outcome.landed):
+        for number in outcome.landed:
             step = self.steps[at.commit, number]
             found.resolved += [Ruled(names[number], one.path, one.rule) for one in step.resolved]
-            last = outcome.landed[place - 1] if place else None
-            found.dropped += await in_thread(partial(self._named, number, last, step.dropped))
+            found.dropped += await in_thread(self._named, number, step.dropped)
             assert step.point is not None
             at = step.point
         return found
