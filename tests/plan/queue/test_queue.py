@@ -15,8 +15,9 @@ from bakeoff.judge.ground import Ground
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.hunks import Hunk
+from bakeoff.plan.merge.trees import Clash
 from bakeoff.plan.queue.findings import Findings
-from bakeoff.plan.queue.queue import MergeQueue
+from bakeoff.plan.queue.queue import MergeQueue, _Batch
 from bakeoff.plan.queue.reopening import reopenings
 from bakeoff.plan.queue.verification import Verification
 from bakeoff.workspace.repository import Repository
@@ -216,18 +217,16 @@ def test_who_finished_first_does_not_matter(bench):
     assert [(one.ref, one.other) for one in told[0].culprits] == [("caller", "mover")]
 
 
-def test_three_that_fit_in_pairs_and_not_all_together(bench):
-    found = bench({"f": LINES, "g": LINES}, unused)
-    base, commit = found.tip.commit, found.forge.commit
-    # The second moves the file that the first edits; where it went the third has one of its own.
-    changes = [
-        Change("one", commit({"f": LINES.replace("line 3", "one")}, base)),
-        Change("two", commit({"f": None, "h": LINES}, base)),
-        Change("three", commit({"h": "other\n"}, base)),
-    ]
-    findings = anyio.run(found.queue().land, changes)
-    assert findings.landed == ["one", "two"]
-    assert {(one.ref, one.other) for one in findings.conflicts} == {("three", "two")}
+def test_whom_a_change_meets_where_no_pair_conflicts(bench):
+    found = bench({"f": LINES}, unused)
+    base = found.tip.commit
+    changes = [Change(name, found.forge.commit({name: "x"}, base)) for name in ("a", "b", "c")]
+    batch = _Batch(found.queue(), changes)
+    anyio.run(batch.look)
+    clash = Clash("a", "contents")
+    assert [one.other for one in batch._named(2, [clash])] == ["a"]
+    assert [one.other for one in batch._named(2, [Clash("z", "contents")])] == ["b"]
+    assert [one.other for one in batch._named(0, [clash])] == ["the base"]
 
 
 def test_changes_without_a_common_history_are_refused_by_name(bench):
