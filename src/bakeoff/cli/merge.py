@@ -17,6 +17,7 @@ from bakeoff.settings.merge import STRATEGIES
 @click.option("--union", multiple=True, metavar="GLOB", help="Files whose lines may come from both sides.")
 @click.option("--at-once", "width", type=click.IntRange(min=1), metavar="N",
               help="Merges tested at once in the search for a culprit; more take less time and more runs.")  # fmt: skip
+@click.option("--tested", is_flag=True, help="They are known to pass by themselves: do not test each alone first.")
 @click.option("--apply", "and_apply", is_flag=True, help="Move the branch that is checked out, and your files with it.")
 @click.option("--branch", metavar="NAME", help="Move or make this branch; your files stay as they are.")
 @PARALLEL
@@ -32,6 +33,7 @@ def command(
     strategy: str | None,
     union: tuple[str, ...],
     width: int | None,
+    tested: bool,
     and_apply: bool,
     branch: str | None,
     max_parallel: int | None,
@@ -63,6 +65,7 @@ def command(
         strategy=strategy,
         width=width,
         union=union or None,
+        tested=tested,
         check_timeout=check_timeout,
         sandbox=sandbox,
     )

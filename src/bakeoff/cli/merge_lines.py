@@ -10,7 +10,7 @@ from bakeoff.cli.merging import name_of
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.standing import Ran
-from bakeoff.report.words import duration
+from bakeoff.report.words import counted, duration
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -62,7 +62,7 @@ class MergeLines(Lines):
         from rich.text import Text
 
         now = time.monotonic()
-        text = Text(f"{len(self.running)} checks running, {duration(now - self.began)}\n", "bold", end="")
+        text = Text(f"{counted(len(self.running), 'check')} running, {duration(now - self.began)}\n", "bold", end="")
         for what, since in list(self.running.values())[: max(1, room)]:
             text.append(f"  ▶ {what}  ", "cyan").append(f"{duration(now - since)}\n", "bright_black")
         return text

@@ -196,6 +196,14 @@ def test_more_prefixes_at_once(project):
     assert [(one["ref"], one["with"]) for one in said.json["culprits"]] == [("r8", "r3")]
 
 
+def test_what_ci_has_tested_is_not_tested_alone(project):
+    refs = plain(project, 6, r4={"bad": "x\n"})
+    said = project.merge(*refs, "--json", "--tested")
+    assert said.json["landed"] == [ref for ref in refs if ref != "r4"]
+    assert [(one["ref"], one["with"]) for one in said.json["culprits"]] == [("r4", None)]
+    assert len(project.runs) == said.json["runs"] + 1  # and the base, which the first red run asked for
+
+
 def test_apply_moves_the_branch_and_its_files(project):
     refs = plain(project, 2)
     (project.lab.root / "calc.py").write_text("# mine\n")

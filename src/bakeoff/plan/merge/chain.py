@@ -20,7 +20,7 @@ class Change:
     Attributes:
         name: what people call it: a branch, a subplan; no two of a batch are called the same.
         commit: its commit, in bakeoff's repository.
-        tested: its own tests are known to pass on the base, so they are not run.
+        tested: its own tests are said to pass on the base, so that they are not run.
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ class _Job:
             options.width or 1,
             self._say,
         )
-        findings = await queue.land(brought.changes)
+        findings = await queue.land([replace(change, tested=options.tested) for change in brought.changes])
         await in_thread(keep, repository, folder.id, {"tip": findings.tip})
         return findings
 

@@ -21,6 +21,7 @@ class MergeOptions:
         checks: shell commands that must end with exit status 0.
         base: the commit to merge onto.
         strategy, width, union, lockfiles, structured: see `MergeSettings`, which they come from where they are None.
+        tested: what is merged is known to pass by itself, so that it is not tested alone.
         check_timeout: seconds for one check.
         sandbox: what protects from what is tested; None for the setting.
     """
@@ -33,6 +34,7 @@ class MergeOptions:
     union: tuple[str, ...] | None = None
     lockfiles: tuple[tuple[str, str], ...] | None = None
     structured: bool | None = None
+    tested: bool = False
     check_timeout: float | None = None
     sandbox: str | None = None
 

@@ -229,11 +229,13 @@ class _Batch:
         return self.changes[(meeting or before)[-1]].name
 
     async def verify_each(self) -> None:
-        """The checks of each change alone, on the base; those that fail are out."""
-        self.alone = {number for number in self.own if self.changes[number].tested}
+        """The checks of each change alone, on the base; those that fail are out.
+
+        One that is said to pass is not tested, and nothing is built on what is only said.
+        """
         by_tree: dict[str, list[int]] = {}
         for number, tree in sorted(self.own.items()):
-            if number not in self.alone:
+            if not self.changes[number].tested:
                 by_tree.setdefault(tree, []).append(number)
 
         async def verify(_: int, entry: tuple[str, list[int]]) -> Verified:
