@@ -205,8 +205,8 @@ def test_fifty_of_which_five_edit_the_same_lines(bench):
 def test_who_finished_first_does_not_matter(bench):
     found = bench({"hub": LINES, "def-f": "f"}, unused)
     base = found.tip.commit
-    changes = some(found.forge, base, 8)
-    changes[2:2] = [Change("mover", found.forge.commit({"def-f": None}, base))]
+    changes = some(found.forge, base, 3)
+    changes[1:1] = [Change("mover", found.forge.commit({"def-f": None}, base))]
     changes += [Change("caller", found.forge.commit({"calls-f": "x", "hub": LINES.replace("line 1\n", "x\n")}, base))]
     told = []
     for seed in range(20):
