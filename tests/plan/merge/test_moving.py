@@ -151,6 +151,24 @@ def test_killed_between_files_and_branch_it_goes_on_from_there(theirs):
     assert theirs.git("status", "--porcelain") == ""
 
 
+def test_killed_while_it_writes_files_it_goes_on_from_there(theirs):
+    (theirs.root / "f").write_text(TEXT.replace("line 2", "one"))
+    (theirs.root / "new").write_text("n\n")
+    (theirs.root / "other").write_text("mine\n")
+    assert move(theirs).commit == theirs.tip
+    assert theirs.git("status", "--porcelain") == "M other"
+    assert (theirs.root / "d/g").exists()
+
+
+def test_half_of_it_written_and_work_in_the_way_elsewhere(theirs):
+    (theirs.root / "new").write_text("n\n")
+    (theirs.root / "f").write_text("mine\n")
+    before = theirs.state()
+    with pytest.raises(ApplyError, match="in the way in"):
+        move(theirs)
+    assert theirs.state() == before
+
+
 def test_a_detached_head_moves_alone(theirs):
     theirs.git("checkout", "-q", "--detach")
     moved = move(theirs)

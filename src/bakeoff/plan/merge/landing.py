@@ -100,36 +100,64 @@ def move_checkout(path: Path, run: str, tip: str) -> Moved:
     commit, merged = _onto(project, repository, run, tip, before, name)
     if commit == before:
         return Moved(name, commit, before, merged)
-    _check_way(project, repository, before, commit)
+    written = _check_way(project, repository, before, commit)
     _send(project, repository, commit)
+    git.run(*_STAGE, data=written)
     git.both("update-index", "-q", "--refresh", statuses=range(256))
-    # The branch is locked where it stands; then files and index are written; then it moves. Killed in between, the
+    # The branch is locked where it stands; then files and index are written; then it moves. Killed in between, some
     # files are as after it and the branch is not: the same command goes on from there.
     with _moving(git, ref or "HEAD", commit, before):
         git.run("read-tree", "-m", "-u", before, commit)
     return Moved(name, commit, before, merged, files=True)
 
 
-def _check_way(project: Project, repository: Repository, before: str, commit: str) -> None:
-    """Nothing uncommitted may stand where files are to be written.
+def _check_way(project: Project, repository: Repository, before: str, commit: str) -> bytes:
+    """Nothing uncommitted may stand where files are to be written, but for what an apply wrote that was killed.
+
+    Returns the paths of that, each with a NUL behind it.
 
     Raises:
         ApplyError: something does.
     """
+    with _index_copy(project, repository) as git:
+        try:
+            git.run("read-tree", "-m", "-u", "-n", before, commit)
+            return b""
+        except GitError as refused:
+            failure = refused
+    with _index_copy(project, repository) as git:
+        git.run("read-tree", commit)
+        git.both("update-index", "-q", "--refresh", statuses=range(256))
+        other = set(git.run("diff-files", "--name-only", "-z").split(b"\0"))
+    changed = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit).split(b"\0")[:-1]
+    written = b"".join(path + b"\0" for path in changed if path not in other)
+    with _index_copy(project, repository) as git:
+        try:
+            git.run(*_STAGE, data=written)
+            git.run("read-tree", "-m", "-u", "-n", before, commit)
+            return written
+        except GitError:
+            found = [next(filter(None, names)) for names in _IN_THE_WAY.findall(str(failure))]
+    what = f"uncommitted or untracked work is in the way in {', '.join(found)}" if found else str(failure)
+    raise ApplyError(
+        f"the merge was not applied to {project.root}: {what}; nothing was changed. Commit it or put it aside, or say "
+        "--branch NAME",
+        tuple(found),
+    )
+
+
+_STAGE = ("update-index", "--add", "--remove", "-z", "--stdin")
+
+
+@contextmanager
+def _index_copy(project: Project, repository: Repository) -> Iterator[Git]:
+    """The user's git with a copy of their index, and with objects that are not theirs yet."""
     index = repository.path / f"way.{secrets.token_hex(6)}.index"
     git = project.git().at(index=index, alternates=[repository.objects])
     try:
         copy_index(project.git_dir / "index", index)
         git.both("update-index", "-q", "--refresh", statuses=range(256))
-        git.run("read-tree", "-m", "-u", "-n", before, commit)
-    except GitError as failure:
-        found = [next(filter(None, names)) for names in _IN_THE_WAY.findall(str(failure))]
-        what = f"uncommitted or untracked work is in the way in {', '.join(found[:10])}" if found else str(failure)
-        raise ApplyError(
-            f"the merge was not applied to {project.root}: {what}; nothing was changed. Commit it or put it aside, or "
-            "say --branch NAME",
-            tuple(found),
-        ) from failure
+        yield git
     finally:
         index.unlink(missing_ok=True)
 
