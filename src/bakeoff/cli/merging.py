@@ -27,6 +27,10 @@ REASON_LINES = 8
 """Lines of a failed check's output that are repeated."""
 
 
+MOST_HUNKS = 5
+"""Places of one conflict that are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Landing:
     """What is done with the tip: `apply` moves the branch that is checked out, `branch` another."""
@@ -189,10 +193,12 @@ def _breaks(culprit: Culprit) -> str:
 
 def _conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
     yield f"  {one_line(title, 200)} in {one_line(conflict.path, 200)} ({conflict.kind})"
-    for hunk in conflict.hunks:
+    for hunk in conflict.hunks[:MOST_HUNKS]:
         yield f"    line {hunk.line}"
         for name, text in ((conflict.other, hunk.ours), (conflict.ref, hunk.theirs)):
             yield f"      {one_line(name, 80)}: {one_line(text, 200) if text else '(nothing)'}"
+    if len(conflict.hunks) > MOST_HUNKS:
+        yield f"    and {len(conflict.hunks) - MOST_HUNKS} more places"
 
 
 def _culprit_lines(culprit: Culprit) -> Iterator[str]:

@@ -288,6 +288,38 @@ def test_large_files_are_left_alone():
     assert resolve("a.json", "{}", large, '{"b": 1}') is None
 
 
+NAMES = st.sampled_from(["f", "g", "h", "i"])
+MODULES = st.tuples(
+    st.dictionaries(NAMES, st.integers(0, 2), max_size=4),
+    st.dictionaries(NAMES, st.integers(0, 2), max_size=3),
+)
+
+
+def module(functions, methods):
+    """Functions in the order of their names, and a class with methods; each returns its number."""
+    text = "".join(f"def {name}():\n    return {value}\n\n\n" for name, value in sorted(functions.items()))
+    text += "class C:\n    x = 1\n"
+    return text + "".join(
+        f"\n    def {name}(self):\n        return {value}\n" for name, value in sorted(methods.items())
+    )
+
+
+@settings(max_examples=150)
+@given(MODULES, MODULES, MODULES)
+def test_definitions_merge_as_dictionaries_do(base, ours, theirs):
+    merged = python(module(*ours), module(*theirs), module(*base))
+    wanted = [three_way(*sides) for sides in zip(base, ours, theirs, strict=True)]
+    if merged is None:
+        assert CLASH in wanted
+        return
+    tree = ast.parse(merged)
+    found = [
+        {node.name: node.body[0].value.value for node in body if isinstance(node, ast.FunctionDef)}
+        for body in (tree.body, next(node for node in tree.body if isinstance(node, ast.ClassDef)).body)
+    ]
+    assert found == wanted
+
+
 def test_statements_of_other_sorts_and_classes_in_one_line():
     ours = PY.replace("LIMIT = 1", "LIMIT = 1\nx.y = 1\nn: int = 2\na = b = 3")
     theirs = PY.replace("return 2", "return 20")
