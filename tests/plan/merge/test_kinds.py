@@ -144,6 +144,16 @@ def test_hunks_have_the_lines_of_each_and_where_they_stand_in_ours(forge):
     assert "301 lines left out" in hunks_of(forge.git, steps[1].left[0])[0].theirs
 
 
+def test_files_too_large_to_look_into_conflict_without_hunks(forge, monkeypatch):
+    monkeypatch.setattr("bakeoff.plan.merge.hunks.MOST_BYTES", 50)
+    base = forge.commit({"f": LINES})
+    one, two = forge.commit({"f": line(3, "x")}, base), forge.commit({"f": line(3, "y")}, base)
+    _, (_, step) = forge.chain(Merger(forge.git), base, one, two)
+    assert hunks_of(forge.git, step.left[0]) == ()
+    tip, _ = forge.chain(Merger(forge.git, strategy="ours_first"), base, one, two)
+    assert forge.text(tip.commit, "f") == line(3, "x")
+
+
 def test_a_change_of_a_third_party_stays_and_each_function_appears(forge):
     root = forge.commit({"f": LINES})
     base = forge.commit({"f": line(12, "third party")}, root)

@@ -8,13 +8,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bakeoff.plan.merge.trees import Clash, Side
+from bakeoff.plan.merge.trees import Clash
 from bakeoff.workspace.git import Git
 
 Favour = Literal["ours", "union"]
 
 MOST_LINES = 200
 """Lines of one side of a hunk that are kept."""
+
+MOST_BYTES = 32 << 20
+"""Of a file that is looked into; what is larger is merged by git alone."""
 
 _SIZE = 47
 """Characters of a conflict marker: none that stands in a text for its own reasons is that long."""
@@ -62,12 +65,16 @@ def texts_of(git: Git, clash: Clash) -> Texts | None:
     sides = [side for side in (clash.base, clash.ours, clash.theirs) if side is not None]
     if any(side.mode not in _REGULAR for side in sides) or clash.ours.mode != clash.theirs.mode:
         return None
-    found = Texts(_content(git, clash.base), _content(git, clash.ours), _content(git, clash.theirs))
+    asked = "".join(f"{side.oid}\n" for side in sides).encode()
+    sizes = [int(size) for size in git.run("cat-file", "--batch-check=%(objectsize)", data=asked).split()]
+    if max(sizes) > MOST_BYTES:
+        return None
+    out, at, contents = git.run("cat-file", "--batch=", data=asked), 0, []
+    for size in sizes:  # each between two line ends
+        contents.append(out[at + 1 : at + 1 + size])
+        at += size + 2
+    found = Texts(*([b""] if clash.base is None else []), *contents)
     return None if found.binary else found
-
-
-def _content(git: Git, side: Side | None) -> bytes:
-    return b"" if side is None else git.run("cat-file", "blob", side.oid)
 
 
 def hunks_of(git: Git, clash: Clash) -> tuple[Hunk, ...]:
