@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.merge import trees
+from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.hunks import hunks_of
 from bakeoff.plan.merge.pairs import conflicting_pairs, touched
 from bakeoff.plan.merge.rules import Rules
@@ -86,8 +87,8 @@ def test_what_goes_together_lands(forge, kind, strategy):
     tip, steps = forge.chain(Merger(forge.git, strategy=strategy), base, one, two)
     assert all(step.point and not step.left and not step.dropped for step in steps)
     assert forge.files(tip.commit) == {path: bytes_of(content) for path, content in after.items()}
-    trees = [forge.git.line("rev-parse", f"{commit}^{{tree}}") for commit in (base, one, two)]
-    assert conflicting_pairs(forge.git, [one, two], touched(forge.git, trees[0], trees[1:])) == {}
+    before, *after = [forge.git.line("rev-parse", f"{commit}^{{tree}}") for commit in (base, one, two)]
+    assert conflicting_pairs(forge.git, [one, two], touched(forge.git, before, after)) == {}
 
 
 @pytest.mark.parametrize("kind", CONFLICT)
@@ -101,8 +102,8 @@ def test_what_does_not_is_a_conflict_that_the_matrix_predicts(forge, kind):
     assert path in clashes, clashes
     assert sort is None or clashes[path].kind == sort
     assert forge.files(tip.commit) == forge.files(one)
-    trees = [forge.git.line("rev-parse", f"{commit}^{{tree}}") for commit in (base, one, two)]
-    pairs = conflicting_pairs(forge.git, [one, two], touched(forge.git, trees[0], trees[1:]))
+    before, *after = [forge.git.line("rev-parse", f"{commit}^{{tree}}") for commit in (base, one, two)]
+    pairs = conflicting_pairs(forge.git, [one, two], touched(forge.git, before, after))
     assert path in [clash.path for clash in pairs[0, 1]]
 
 
@@ -209,10 +210,24 @@ def test_a_lockfile_waits_for_its_command(forge):
     tip, (_, step) = forge.chain(merger, base, one, two)
     assert (step.point, step.locks) == (None, {"lock": "make lock"})
     assert {path: text for path, (_, text) in forge.files(step.tree).items()} == {"lock": b"b\n", "f": b"y\n"}
-    from bakeoff.plan.merge.chain import Change
-
     made = merger.relock(tip, Change("r2", two), 0, step, {"lock": merger.write(b"bc\n")})
     assert forge.text(made.point.commit, "lock") == "bc\n"
     assert [(one.path, one.rule) for one in made.resolved] == [("lock", "lockfile")]
     failed = merger.relock(tip, Change("r2", two), 0, step, {"lock": None})
     assert (failed.point, failed.left[0].kind) == (None, "lockfile")
+    merger.strategy = "ours_first"
+    dropped = merger.relock(tip, Change("r2", two), 0, step, {"lock": None})
+    assert (forge.text(dropped.point.commit, "lock"), dropped.dropped[0].kind) == ("b\n", "lockfile")
+
+
+def test_a_conflict_of_which_nobody_knows_where_it_is_is_never_committed(forge, monkeypatch):
+    base = forge.commit({"f": "x\n"})
+    one, two = forge.commit({"f": "y\n"}, base), forge.commit({"g": "z\n"}, base)
+    tree = forge.git.line("rev-parse", f"{two}^{{tree}}")
+    monkeypatch.setattr(
+        "bakeoff.plan.merge.chain.merge_many", lambda *_: list(trees._records(b"0\0%s\0\0" % tree.encode()))
+    )
+    for strategy in ("three_way", "ours_first"):
+        merger = Merger(forge.git, strategy=strategy)
+        step = merger.step(merger.point(one), Change("two", two), 0)
+        assert (step.point, step.left[0].kind) == (None, "unknown")

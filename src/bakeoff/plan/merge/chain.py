@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bakeoff.plan.merge.hunks import favoured, texts_of
 from bakeoff.plan.merge.rules import Rules
-from bakeoff.plan.merge.trees import Clash, Side, merge_many
+from bakeoff.plan.merge.trees import UNKNOWN, Clash, Side, merge_many
 from bakeoff.workspace.git import Git
 
 
@@ -113,14 +113,13 @@ class Merger:
 
     def relock(self, tip: Point, change: Change, date: int, step: Step, made: Mapping[str, str | None]) -> Step:
         """The step when its lockfiles are made: `made` has their objects; one that is None could not be made."""
-        missing = [path for path, oid in made.items() if oid is None]
-        if missing:
-            clashes = [Clash(path, "lockfile") for path in missing]
-            return Step(None, tuple(clashes), step.resolved, step.dropped)
+        missing = tuple(Clash(path, "lockfile") for path, oid in made.items() if oid is None)
+        if missing and self.strategy != "ours_first":
+            return Step(None, missing, step.resolved, step.dropped)
         entries = {path: Side("100644", oid) for path, oid in made.items() if oid is not None}
         point = self.commit(tip, change, date, self.tree_with(step.tree, entries))
-        locks = tuple(Resolved(path, "lockfile") for path in made)
-        return Step(point, (), (*step.resolved, *locks), step.dropped)
+        locks = tuple(Resolved(path, "lockfile") for path in entries)
+        return Step(point, (), (*step.resolved, *locks), (*step.dropped, *missing))
 
     def commit(self, tip: Point, change: Change, date: int, tree: str) -> Point:
         """The merge commit; `tip` itself where it has the change already."""
@@ -196,7 +195,7 @@ class _Resolution:
             rule, content = found
             self.resolved.append(Resolved(path, rule))
             self._put(clash, content)
-        elif merger.strategy != "ours_first":
+        elif merger.strategy != "ours_first" or clash.kind == UNKNOWN:
             self.left.append(clash)
         else:
             self.dropped.append(clash)

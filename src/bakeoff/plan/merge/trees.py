@@ -13,6 +13,10 @@ BATCHES = (2, 39)
 """The first version with `merge-tree --stdin`; older ones are started once for each merge."""
 
 
+UNKNOWN = "unknown"
+"""The kind of a clash of which git does not say where it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """What one side of a merge has at a path: `mode` as in `100644`, and the object's id."""
@@ -138,7 +142,8 @@ def _merged(tree: str, parts: Iterator[bytes]) -> Merged:
                 # One that only the message knows is what stood there before a rename.
                 clash = found.setdefault(name, _Found())
                 clash.kind = clash.kind or kind.partition("(")[2].rstrip(")")
-    return Merged(tree, tuple(_clash(path, one) for path, one in found.items()))
+    # Without a path that clashes it is a conflict all the same.
+    return Merged(tree, tuple(_clash(path, one) for path, one in found.items()) or (Clash(".", UNKNOWN),))
 
 
 def _clash(path: str, found: _Found) -> Clash:
