@@ -3,13 +3,16 @@
 from .agents import BUILT_IN, EVENTS, AgentSettings
 from .checks import SettingsError
 from .loading import Settings, load_settings
+from .merge import STRATEGIES, MergeSettings
 from .models import ModelSettings
 from .slots import SlotSettings
 
 __all__ = [
     "BUILT_IN",
     "EVENTS",
+    "STRATEGIES",
     "AgentSettings",
+    "MergeSettings",
     "ModelSettings",
     "Settings",
     "SettingsError",

@@ -23,6 +23,7 @@ from .checks import (
     texts,
     whole,
 )
+from .merge import MergeSettings, merge_settings
 from .models import ModelSettings, model_settings
 from .slots import SlotSettings, slot_settings
 
@@ -42,6 +43,7 @@ class Settings:
         agents: what the user says of each agent.
         slots: how places to work are made.
         models: what the user says of each model, by a name of the user's own.
+        merge: how results are merged.
         sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
         sandbox_reads: further files and folders that it may read.
         sandbox_environment: names of further variables that it gets; `*` stands for any text.
@@ -61,6 +63,7 @@ class Settings:
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    merge: MergeSettings = field(default_factory=MergeSettings)
     sandbox: str = "full"
     sandbox_reads: tuple[Path, ...] = ()
     sandbox_environment: tuple[str, ...] = ()
@@ -133,6 +136,7 @@ _TOP: Mapping[str, Check] = {
     "agents": table,
     "slots": table,
     "models": table,
+    "merge": table,
     "sandbox": one_of(LEVELS),
     "sandbox_reads": texts,
     "sandbox_environment": texts,
@@ -154,6 +158,8 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["sandbox_reads"] = tuple(root / Path(path).expanduser() for path in found["sandbox_reads"])
     if "slots" in found:
         found["slots"] = slot_settings(found["slots"], f"{where}slots")
+    if "merge" in found:
+        found["merge"] = merge_settings(found["merge"], f"{where}merge")
     if "agents" in found:
         found["agents"] = {
             name: agent_settings(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()

@@ -1,0 +1,1 @@
+"""Plans: one goal in parts, carried out side by side, merged and verified."""
