@@ -104,6 +104,13 @@ KINDS = {
         "        a, b = b, a + b\n    return a\n",
         "behaviour/return",
     ),
+    "many calls in a test, which the first error ends": Kind(
+        "def work(xs):\n    return sum(xs)\n",
+        "from mod import work\n\ndef test_it():\n    for n in range(4):\n        assert work([n, 1]) == n + 1\n",
+        "def work(xs):\n    total = 0\n    for x in xs:\n        total += x\n    return total\n",
+        "def work(xs):\n    return sum({tuple: xs}[xs])\n",
+        "behaviour/exception",
+    ),
     "numbers": Kind(
         "def work(x):\n    return [x * 0.0, float('nan'), x / 3]\n",
         "from mod import work\n\ndef test_it():\n    assert work(-1.0)[2] == -1 / 3\n",

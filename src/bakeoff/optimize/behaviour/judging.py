@@ -52,6 +52,8 @@ class _Found:
     repeated: int = 0
     derived: int = 0
     here: list[str] = field(default_factory=list)
+    made: set[bytes] = field(default_factory=set)
+    """Arguments of the calls that were made in tests: one that fails ends its test, and those behind it are not made."""
 
     @property
     def grave(self) -> bool:
@@ -191,6 +193,7 @@ class Judging:
             return
         found.tests += 1
         calls = run.calls.get(name, [])
+        found.made |= {call.before for call in calls}
         before = len(found.differences)
         if name not in baseline.unrepeatable:
             found.compared += len(calls)
@@ -310,7 +313,8 @@ class Judging:
         during = {(one.before, one.detail) for one in self.found.differences if one.before in repeated}
         if not during or len({call for call, _ in during}) < len(during):
             return False  # the same arguments gave different things in one process: that is no chance
-        return any({(one.before, one.detail) for one in own} != during for own in on_recorded)
+        made = self.found.made
+        return any({(one.before, one.detail) for one in own if one.before in made} != during for own in on_recorded)
 
     def _stopped(self, run: Replay, recorded: Sequence[Recorded]) -> list[Difference]:
         """The process was lost at a call."""
