@@ -53,7 +53,7 @@ class _Found:
     derived: int = 0
     here: list[str] = field(default_factory=list)
     made: set[bytes] = field(default_factory=set)
-    """Arguments of the calls that were made in tests: one that fails ends its test, and those behind it are not made."""
+    """Arguments of the calls that were made in tests: one that fails ends its test, so that others are not made."""
 
     @property
     def grave(self) -> bool:

@@ -39,11 +39,13 @@ class Rule:
         name: names it in a candidate's origin.
         why: one sentence: why CPython should be faster.
         find: the places where it fits, none where it can see that something would differ.
+        gamble: it helps or hurts by what the function is given, so that all are tried together without it, too.
     """
 
     name: str
     why: str
     find: Callable[[Subject], Iterator[Rewrite]]
+    gamble: bool = False
 
 
 def rewrite(*replacements: Replacement, imports: Iterable[str] = (), assumes: Iterable[str] = ()) -> Rewrite:

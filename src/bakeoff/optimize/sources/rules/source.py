@@ -101,7 +101,10 @@ class RulesSource:
         self.most = most
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """Everything together first, helpers included; then each helper and each rule alone. Passes on TargetError."""
+        """Everything together first, with helpers, without and with gambles; then helpers and rules one by one.
+
+        Passes on TargetError.
+        """
         for version in self.versions(context):
             yield self._candidate(context, version)
 
@@ -150,6 +153,7 @@ class RulesSource:
 
     def _each(self, context: Context) -> Iterator[Version]:
         start, qualname = Version(context.source), context.target.qualname
+        yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble])
         yield self._everywhere(context, start, self.rules)
         yield fixed_point(start, qualname, context.argument_types, self.rules)
         for name in functions_among(context.source, context.helpers, qualname):

@@ -92,5 +92,8 @@ def _may_be_key(subject: Subject, argument: ast.expr) -> bool:
 
 
 RULE = Rule(
-    "remember", "What a function has given for the same arguments is looked up in place of computed again.", find
+    "remember",
+    "What a function gave for the same arguments is looked up in place of computed again.",
+    find,
+    gamble=True,
 )
