@@ -375,7 +375,7 @@ def _plan_decompose() -> dict[str, Any]:
     )
     counts = ("files", "tokens", "leaves", "depth", "fan_out", "over_limit", "oversize", "edges", "hubs")
     shares = ("fill", "cut", "cut_without_hubs", "torn", "kept")
-    metrics = {name: _WHOLE for name in counts} | {name: _or_null(_NUMBER) for name in shares}
+    metrics = dict.fromkeys(counts, _WHOLE) | {name: _or_null(_NUMBER) for name in shares}
     metrics |= {"circles": _list(_list(_TEXT)), "skipped": _map(_WHOLE)}
     return _object({"root": _or_null(_TEXT), "nodes": _list(node), "order": _list(_TEXT), "metrics": _object(metrics)})
 

@@ -31,15 +31,14 @@ def metrics(
     plain = [pair for pair in links.imports if pair[0] not in links.hubs and pair[1] not in links.hubs]
     found = [node for node in nodes.values() if not node.children]
     over = [leaf for leaf in found if not limits.fit(len(leaf.files), leaf.tokens)]
+    fills = [min(1.0, limits.weight(len(leaf.files), leaf.tokens)) for leaf in found]
     return {
         "files": len(paths),
         "tokens": sum(tokens),
         "leaves": len(found),
         "depth": max((node.depth for node in found), default=0),
         "fan_out": max((len(node.children) for node in nodes.values()), default=0),
-        "fill": round(fmean(min(1.0, limits.weight(len(leaf.files), leaf.tokens)) for leaf in found), 4)
-        if found
-        else None,
+        "fill": round(fmean(fills), 4) if fills else None,
         "over_limit": len(over),
         "oversize": sum(leaf.oversize for leaf in found),
         "edges": len(links.imports),

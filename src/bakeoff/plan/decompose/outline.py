@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bakeoff.plan.decompose.hierarchy import Hierarchy, Node
 from bakeoff.plan.decompose.limits import Limits
@@ -46,15 +47,13 @@ def lines(hierarchy: Hierarchy, limits: Limits) -> Iterator[Line]:
 
 
 def name_of(node: Node) -> str:
-    """The folder that most of a node's files are in, or the file, where it is one."""
+    """The deepest folder that has more than half of a node's files, or the file, where it is one."""
     if len(node.files) == 1:
         return node.files[0]
-    whole = posixpath.commonpath(node.files) if not node.hub else ""
-    if node.children or node.hub or whole:
-        return f"{whole}/" if whole else "hubs" if node.hub else "."
-    tops: dict[str, int] = {}
-    for path in node.files:
-        folder = posixpath.dirname(path)
-        tops[folder] = tops.get(folder, 0) + 1
-    most = max(tops, key=lambda folder: (tops[folder], folder))
-    return f"{most or '.'}/ and others"
+    if node.hub:
+        return "hubs"
+    counts = Counter(folder for path in node.files for folder in accumulate(path.split("/")[:-1], "{}/{}".format))
+    most = [folder for folder, count in counts.items() if 2 * count > len(node.files)]
+    folder = max(most, key=len, default="")
+    others = "" if counts[folder] == len(node.files) or not folder else " and others"
+    return f"{folder or '.'}{'/' * bool(folder)}{others}"

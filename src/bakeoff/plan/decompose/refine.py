@@ -53,11 +53,8 @@ def refine(
     company = Counter((at, directory[file]) for file, at in leaf_of.items())
     count = [len(leaf) for leaf in leaves]
     total = [sum(tokens[file] for file in leaf) for leaf in leaves]
-    movable = [
-        file
-        for file in (range(len(paths)) if only is None else sorted(only))
-        if links.neighbours[file] and file in leaf_of
-    ]
+    may = range(len(paths)) if only is None else sorted(only)
+    movable = [file for file in may if links.neighbours[file] and file in leaf_of]
     moves: list[Move] = []
     for _ in range(PASSES):
         before = len(moves)

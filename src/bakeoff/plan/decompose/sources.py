@@ -74,10 +74,7 @@ def project_files(
         untracked: take files that git neither tracks nor ignores, too.
         exclude: what to leave out, in the words of `.gitignore`.
 
-    Raises:
-        DecomposeError: there is nothing that git knows at a path of `within`.
-
-    Passes on GitError.
+    Passes on GitError, and DecomposeError: there is nothing that git knows at a path of `within`.
     """
     git = project.git()
     literal = git.at(env={"GIT_LITERAL_PATHSPECS": "1"})
@@ -148,6 +145,11 @@ def _fields(raw: bytes) -> list[str]:
 
 
 def _nothing_missing(within: Iterable[str], paths: Sequence[str]) -> None:
+    """Refuse places where there is nothing.
+
+    Raises:
+        DecomposeError: one is named.
+    """
     for place in within:
         start = "" if place in ("", ".") else place.rstrip("/")
         if start and not any(path == start or path.startswith(f"{start}/") for path in paths):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import ceil, log2
 
 from bakeoff.plan.decompose.limits import Limits, aimed_at, hard_limits
@@ -172,5 +172,5 @@ def grouped(children: list[Tree], levels: int, most: int) -> Tree:
     for _ in range(levels):
         count = max(ceil(len(children) / most), 1)
         edges = [len(children) * number // count for number in range(count + 1)]
-        children = [Branch(children[start:stop]) for start, stop in zip(edges, edges[1:], strict=False)]
+        children = [Branch(children[start:stop]) for start, stop in pairwise(edges)]
     return children[0] if len(children) == 1 else Branch(children)
