@@ -40,9 +40,13 @@ class Why:
     def moves(self, moves: Iterable[Move]) -> None:
         """Why single files went elsewhere."""
         for move in moves:
-            beside = self._paths[move.beside]
+            if move.made_room_for is not None:
+                self._say([move.file], f"it made room for {self._paths[move.made_room_for]}, whose place it took")
+                continue
             weights = f"{move.there:.2f} there, {move.here:.2f} where it was"
-            self._say([move.file], f"its imports drew it to the part of {beside}: they weigh {weights}")
+            self._say(
+                [move.file], f"its imports drew it to the part of {self._paths[move.beside]}: they weigh {weights}"
+            )
 
     def kept(self, files: Iterable[int]) -> None:
         """Why most files are where they are after a warm start."""
