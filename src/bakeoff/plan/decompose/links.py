@@ -18,7 +18,7 @@ class Links:
         imports: pairs (who imports, what is imported), each once, sorted.
         hubs: files with more links than a leaf may have files: they belong to nobody's part.
         neighbours: of each file, those it is linked with, either way; hubs are left out.
-        weights: of each of these links; one between two files that both have many weighs less.
+        weights: of each of these links; the more links its files have, the less it weighs.
     """
 
     imports: list[tuple[int, int]]
@@ -50,7 +50,7 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
     for a, b in sorted(either):
         if a in hubs or b in hubs:
             continue
-        weight = 2 / log2(2 + min(degree[a], degree[b])) * (2 if (a, b) in both_ways else 1)
+        weight = (1 / log2(2 + degree[a]) + 1 / log2(2 + degree[b])) * (2 if (a, b) in both_ways else 1)
         for one, other in ((a, b), (b, a)):
             neighbours[one].append(other)
             weights[one].append(weight)

@@ -50,7 +50,9 @@ def warm_start(
             changed.add(at_of[leaf.id])
     draft.tree = Branch([tree_of(previous, previous.root or "", at_of)])
     new = set(range(len(paths))).difference(*draft.leaves, *draft.hubs)
-    draft.hubs = [leaf for leaf in packed(sorted(new & links.hubs), tokens, hard_limits(config), draft.hubs) if leaf]
+    limits = hard_limits(config)
+    begun = [piece for leaf in draft.hubs for piece in packed(leaf, tokens, limits)]
+    draft.hubs = packed(sorted(new & links.hubs), tokens, limits, begun)
     new -= links.hubs
     pieces = _outgrown(draft, paths, tokens, config, why)
     fresh = draft.add(split_of(sorted(new), paths, tokens, config, config.max_children).leaves)

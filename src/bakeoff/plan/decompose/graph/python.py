@@ -43,7 +43,7 @@ def _names(text: bytes, start: int) -> list[str]:
     part = text[start : stop if stop >= 0 else len(text)]
     if part.lstrip().startswith(b"("):
         stop = text.find(b")", start, start + _LONGEST)
-        part = text[start:stop].replace(b"(", b"", 1)
+        part = text[start:stop].replace(b"(", b"", 1) if stop >= 0 else b""
     else:
         while part.endswith((b"\\", b"\\\r")) and 0 <= stop < start + _LONGEST:
             begin, stop = stop + 1, text.find(b"\n", stop + 1)
