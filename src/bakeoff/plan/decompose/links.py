@@ -30,28 +30,30 @@ class Links:
 def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
     """The links between `paths`; files with more than `most` are hubs."""
     number = {path: at for at, path in enumerate(paths)}
-    pairs = {
-        (number[path], number[other])
-        for path, others in imports.items()
-        if path in number
-        for other in others
-        if other in number and other != path
-    }
-    ordered = sorted(pairs)
-    either = {pair if pair[0] < pair[1] else pair[::-1] for pair in ordered}
+    imported: set[tuple[int, int]] = set()
+    for path, others in imports.items():
+        at = number.get(path)
+        if at is not None:
+            imported.update((at, number[other]) for other in others if other in number and other != path)
+    ordered = sorted(imported)
+    ways: dict[tuple[int, int], int] = {}  # a link and in how many directions it goes
+    for a, b in ordered:
+        pair = (a, b) if a < b else (b, a)
+        ways[pair] = ways.get(pair, 0) + 1
     degree = [0] * len(paths)
-    for a, b in either:
+    for a, b in ways:
         degree[a] += 1
         degree[b] += 1
     hubs = frozenset(at for at, links in enumerate(degree) if links > most)
+    share = [1 / log2(2 + links) for links in range(most + 1)]
     neighbours: list[list[int]] = [[] for _ in paths]
     weights: list[list[float]] = [[] for _ in paths]
-    both_ways = pairs & {(b, a) for a, b in pairs}
-    for a, b in sorted(either):
-        if a in hubs or b in hubs:
+    for (a, b), count in sorted(ways.items()):
+        if degree[a] > most or degree[b] > most:
             continue
-        weight = (1 / log2(2 + degree[a]) + 1 / log2(2 + degree[b])) * (2 if (a, b) in both_ways else 1)
-        for one, other in ((a, b), (b, a)):
-            neighbours[one].append(other)
-            weights[one].append(weight)
+        weight = (share[degree[a]] + share[degree[b]]) * count
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+        weights[a].append(weight)
+        weights[b].append(weight)
     return Links(ordered, hubs, neighbours, weights)

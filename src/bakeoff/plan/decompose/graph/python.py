@@ -11,6 +11,7 @@ VERSION = 1
 
 _FROM = re.compile(rb"from(?:[ \t]+|(?=\.))(\.*[ \t]*[\w.]*)")
 _COMMENT = re.compile(rb"#[^\n]*")
+_PACKAGE = re.compile(r"(?:^|/)__init__\Z")
 _LONGEST = 100_000
 """Bytes of one statement."""
 
@@ -60,28 +61,38 @@ class Resolver:
     """Finds the file that an import stands for, among these files."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._files = {path for path in paths if path.endswith(SUFFIXES)}
-        self._roots = _roots(self._files)
+        files = [path for path in paths if path.endswith(SUFFIXES)]
+        self._modules = _modules(files)
+        self._roots = _roots(files)
         self._known: dict[str, list[str]] = {}
+        self._near: dict[tuple[str, str], str | None] = {}
 
     def target(self, path: str, spec: str) -> str | None:
         """The file that `spec`, found in `path`, stands for; None where it is none of these files."""
-        if spec.startswith("."):
-            module, _, name = spec.partition(":")
-            rest = module.lstrip(".")
-            base = path
-            for _ in range(len(module) - len(rest)):
-                if not base:
-                    return None  # above the root
-                base = base.rpartition("/")[0]
-            inner = base + "/" * bool(base)
-            return self._file(inner + rest.replace(".", "/"), name)
         found = self._known.get(spec)
-        if found is None:
-            found = self._known[spec] = self._everywhere(spec)
-        if len(found) < 2:
+        if found is not None and len(found) < 2:
             return found[0] if found else None
-        return max(found, key=lambda other: (_shared(path, other), -len(other), other))
+        folder = path.rpartition("/")[0]
+        if (folder, spec) not in self._near:
+            self._near[folder, spec] = self._nearest(folder, spec)
+        return self._near[folder, spec]
+
+    def _nearest(self, folder: str, spec: str) -> str | None:
+        """What `spec` means in a folder: of several roots that have it, the one that shares most with the folder."""
+        if spec.startswith("."):
+            return self._relative(folder, spec)
+        if spec not in self._known:
+            self._known[spec] = self._everywhere(spec)
+        return max(self._known[spec], key=lambda file: (_shared(folder, file), -len(file), file), default=None)
+
+    def _relative(self, folder: str, spec: str) -> str | None:
+        module, _, name = spec.partition(":")
+        rest = module.lstrip(".")
+        for _ in range(len(module) - len(rest) - 1):
+            if not folder:
+                return None  # above the root
+            folder = folder.rpartition("/")[0]
+        return self._file(f"{folder}/{rest.replace('.', '/')}".strip("/"), name)
 
     def _everywhere(self, spec: str) -> list[str]:
         module, _, name = spec.partition(":")
@@ -91,21 +102,22 @@ class Resolver:
 
     def _file(self, place: str, name: str) -> str | None:
         """The module `name` of the package at `place`, else the module at `place`."""
-        if name and name != "*":
-            inner = f"{place.rstrip('/')}/{name}" if place else name
-            found = self._module(inner)
-            if found is not None:
-                return found
-        return self._module(place.rstrip("/"))
-
-    def _module(self, place: str) -> str | None:
-        start = f"{place}/" if place else ""
-        tries = (f"{place}.py", f"{start}__init__.py", f"{place}.pyi", f"{start}__init__.pyi")
-        return next((file for file in tries if file in self._files), None)
+        inner = self._modules.get(f"{place}/{name}" if place else name) if name else None
+        return inner or self._modules.get(place)
 
 
-def _roots(files: set[str]) -> dict[str, list[str]]:
+def _modules(files: Iterable[str]) -> dict[str, str]:
+    """The file of each module by its path without suffix; a stub where there is nothing else."""
+    found: dict[str, str] = {}
+    for path in sorted(files, key=lambda path: (path.endswith(".pyi"), path)):
+        place = path.rpartition(".")[0]
+        found.setdefault(_PACKAGE.sub("", place), path)
+    return found
+
+
+def _roots(files: Iterable[str]) -> dict[str, list[str]]:
     """Of each name that an import can begin with, the folders it can be found in: none of them is a package."""
+    files = list(files)
     packages = {path.rpartition("/")[0] for path in files if path.endswith(("/__init__.py", "/__init__.pyi"))}
     roots: dict[str, set[str]] = {}
     folders: set[str] = set()
