@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import sub
 from pathlib import Path
 from statistics import fmean
 
@@ -119,7 +120,7 @@ def _project(bench: Bench) -> Iterator[Measure]:
 
 
 CODE = """
-import gc, json, resource, sys, time
+import gc, json, sys
 from pathlib import Path
 gc.set_threshold(50_000, 20, 20)  # as the command line does
 from benchmarks.rows.decompose import spend_here
@@ -136,8 +137,6 @@ def _spent(root: Path, cache: Path) -> dict[str, float]:
 
 def spend_here(root: Path, cache: Path) -> dict[str, float]:
     """Seconds of each part, and the process's memory in MB."""
-    import resource
-
     project = find_project(root)
     moments = [time.perf_counter()]
     found = project_files(project)
@@ -148,9 +147,10 @@ def spend_here(root: Path, cache: Path) -> dict[str, float]:
     moments.append(time.perf_counter())
     if not made.metrics["edges"]:
         raise RuntimeError("no imports were found")
-    parts = [after - before for before, after in zip(moments, moments[1:], strict=False)]
-    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    return {**dict(zip(("files", "imports", "split"), parts, strict=True)), "rss": rss}
+    parts = dict(zip(("files", "imports", "split"), map(sub, moments[1:], moments), strict=True))
+    # What getrusage tells is that of the parent, where that was larger.
+    (peak,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return {**parts, "rss": int(peak.split()[1]) / 1000}
 
 
 def _written(root: Path, count: int) -> Path:

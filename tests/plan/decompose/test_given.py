@@ -70,7 +70,7 @@ def test_groups_stay_apart_and_are_split_each():
         check(made, given, limited)
         assert all(len({groups[path] for path in leaf.files}) == 1 for leaf in made.leaves)
     assert [leaf.files for leaf in made.leaves if leaf.hub] == [("a0/b0/c0.py",)]
-    assert made.why["a0/b0/c0.py"][0] == "its group is even"
+    assert made.why("a0/b0/c0.py")[0] == "its group is even"
     assert len(made.nodes[made.root or ""].children) == 2
     assert by_groups([], {}).root is None
 

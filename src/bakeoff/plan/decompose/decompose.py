@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bakeoff.plan.decompose.assemble import assemble
 from bakeoff.plan.decompose.draft import Draft, packed, split_of
@@ -47,8 +47,7 @@ def decompose(
     paths = [path for path, _ in ordered]
     tokens = [count for _, count in ordered]
     links = links_between(paths, imports or {}, config.max_files_per_subplan)
-    why = Why(paths)
-    why.hubs(links, config.max_files_per_subplan)
+    why = Why(paths, links, config.max_files_per_subplan)
     draft, changed, new = Draft(), None, None
     if previous is not None and previous.root is not None and previous.metrics["depth"] <= config.max_depth:
         warm = warm_start(previous, paths, tokens, links, config, why)
@@ -57,9 +56,9 @@ def decompose(
         draft = _cold_start(paths, tokens, links, config)
     aim = aimed_at(config)
     keep = config.min_files_per_subplan if config.split == "limits" else max(1, aim.files // 2)
-    why.joins(repair(draft.leaves, tokens, links, aim, changed))
-    why.moves(refine(draft.leaves, paths, tokens, links, aim, cohesion=config.cohesion, keep=keep, only=new))
-    return finished(draft, set(draft.with_hubs(config)), paths, tokens, links, config, why.sentences())
+    why.joined(repair(draft.leaves, tokens, links, aim, changed))
+    why.moved(refine(draft.leaves, paths, tokens, links, aim, cohesion=config.cohesion, keep=keep, only=new))
+    return finished(draft, set(draft.with_hubs(config)), paths, tokens, links, config, why)
 
 
 def _cold_start(paths: Sequence[str], tokens: Sequence[int], links: Links, config: PlanSettings) -> Draft:
@@ -76,7 +75,7 @@ def finished(
     tokens: Sequence[int],
     links: Links,
     config: PlanSettings,
-    why: Mapping[str, tuple[str, ...]],
+    why: Callable[[str], tuple[str, ...]],
 ) -> Hierarchy:
     """The hierarchy that a draft has become: its ids, its order and its metrics; `hubs` are numbers of leaves."""
     limits = hard_limits(config)

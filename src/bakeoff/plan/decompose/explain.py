@@ -32,7 +32,7 @@ def explain(hierarchy: Hierarchy, path: str, imports: Imports) -> Iterator[str]:
     mates = [other for other in hierarchy.leaf_of if posixpath.dirname(other) == folder]
     here = sum(hierarchy.leaf_of[other] == leaf.id for other in mates)
     yield f"of the {len(mates)} files of its folder {folder or '.'}, {here} are in this leaf"
-    said = hierarchy.why.get(path, ())
+    said = hierarchy.why(path)
     yield from said or ("its folder was put there as a whole, or as far as the limits allow",)
     others = {*imports.get(path, ()), *(other for other, targets in imports.items() if path in targets)}
     linked = [hierarchy.leaf_of[other] for other in others if other in hierarchy.leaf_of]

@@ -5,7 +5,7 @@ Whoever proposes subplans (a person's file, an agent, a model) hands in `Subplan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bakeoff.plan.decompose.decompose import decompose, finished
@@ -101,7 +101,7 @@ def from_subplans(
     number = {path: at for at, (path, _) in enumerate(ordered)}
     leaves = [sorted(number[path] for path in subplan.files) for subplan in subplans]
     draft = Draft(leaves, Branch([*range(len(leaves))]))
-    return _put_together(draft, set(), ordered, config, imports, {})
+    return _put_together(draft, set(), ordered, config, imports, lambda path: ())
 
 
 def by_groups(
@@ -131,16 +131,18 @@ def by_groups(
     number = {path: at for at, (path, _) in enumerate(ordered)}
     draft = Draft()
     hubs: set[int] = set()
-    why: dict[str, tuple[str, ...]] = {}
+    whys: dict[str, Callable[[str], tuple[str, ...]]] = {}
     for name in sorted(parts):
         part = decompose(parts[name], inner, imports=imports)
         at_of = {leaf.id: draft.add([[number[path] for path in leaf.files]])[0] for leaf in part.leaves}
         hubs.update(at_of[leaf.id] for leaf in part.leaves if leaf.hub)
         draft.tree.children.append(tree_of(part, part.root or "", at_of))
-        why |= {path: (f"its group is {name}", *part.why.get(path, ())) for path in part.leaf_of}
+        whys[name] = part.why
     if config.max_depth == 1:
         draft.tree = Branch([*range(len(draft.leaves))])
-    return _put_together(draft, hubs, ordered, config, imports, why)
+    return _put_together(
+        draft, hubs, ordered, config, imports, lambda path: (f"its group is {groups[path]}", *whys[groups[path]](path))
+    )
 
 
 def _put_together(
@@ -149,7 +151,7 @@ def _put_together(
     ordered: Sequence[tuple[str, int]],
     config: PlanSettings,
     imports: Imports | None,
-    why: Mapping[str, tuple[str, ...]],
+    why: Callable[[str], tuple[str, ...]],
 ) -> Hierarchy:
     tree = narrowed(draft.tree, config.max_depth, config.max_children)
     draft.tree = tree if isinstance(tree, Branch) else Branch([tree])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,7 +56,7 @@ class Hierarchy:
         groups: the leaves in that order; those of one group import each other in a circle, and go together.
         requires: of each leaf, the leaves outside its group whose files its own import.
         metrics: how good the split is; see `metrics.py`.
-        why: of files that are not simply where their directory is, what happened to them, in sentences.
+        why: of a file that is not simply where its directory is, what happened to it, in sentences.
     """
 
     root: str | None
@@ -64,7 +64,7 @@ class Hierarchy:
     groups: tuple[tuple[str, ...], ...]
     requires: Mapping[str, tuple[str, ...]]
     metrics: Mapping[str, Any]
-    why: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    why: Callable[[str], tuple[str, ...]] = lambda path: ()
 
     @property
     def order(self) -> tuple[str, ...]:

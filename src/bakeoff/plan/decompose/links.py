@@ -30,16 +30,16 @@ class Links:
 def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
     """The links between `paths`; files with more than `most` are hubs."""
     number = {path: at for at, path in enumerate(paths)}
-    imported: set[tuple[int, int]] = set()
-    for path, others in imports.items():
-        at = number.get(path)
-        if at is not None:
-            imported.update((at, number[other]) for other in others if other in number and other != path)
-    ordered = sorted(imported)
-    ways: dict[tuple[int, int], int] = {}  # a link and in how many directions it goes
-    for a, b in ordered:
-        pair = (a, b) if a < b else (b, a)
-        ways[pair] = ways.get(pair, 0) + 1
+    imported: list[tuple[int, int]] = []
+    for at, path in enumerate(paths):
+        others = imports.get(path)
+        if others:
+            known = {number[other] for other in others if other in number}
+            imported += [(at, other) for other in sorted(known) if other != at]
+    ways: dict[tuple[int, int], int] = {}  # in how many directions a link goes
+    for pair in imported:
+        link = pair if pair[0] < pair[1] else pair[::-1]
+        ways[link] = ways.get(link, 0) + 1
     degree = [0] * len(paths)
     for a, b in ways:
         degree[a] += 1
@@ -48,7 +48,7 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
     share = [1 / log2(2 + links) for links in range(most + 1)]
     neighbours: list[list[int]] = [[] for _ in paths]
     weights: list[list[float]] = [[] for _ in paths]
-    for (a, b), count in sorted(ways.items()):
+    for (a, b), count in ways.items():
         if degree[a] > most or degree[b] > most:
             continue
         weight = (share[degree[a]] + share[degree[b]]) * count
@@ -56,4 +56,4 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
         neighbours[b].append(a)
         weights[a].append(weight)
         weights[b].append(weight)
-    return Links(ordered, hubs, neighbours, weights)
+    return Links(imported, hubs, neighbours, weights)

@@ -10,6 +10,9 @@ from bakeoff.plan.decompose.limits import Limits
 from bakeoff.plan.decompose.links import Links
 
 PASSES = 4
+TRIES = 10_000
+"""Searches for an exchange in one split: in a large project whose imports have no order they would never end."""
+
 LEAST = 1e-9
 """Of a gain; below it is rounding."""
 
@@ -99,6 +102,7 @@ class _State:
         self.limits = limits
         self.cohesion = cohesion
         self.keep = keep
+        self.tries = TRIES
 
     def improve(self, file: int, movable: Collection[int]) -> list[Move]:
         """Move a file to the best leaf with room, or exchange it for one of the best leaf without."""
@@ -117,6 +121,9 @@ class _State:
                 break
             if self.has_room(file, at):
                 return [self.move(file, at, here, drawn[at])]
+            if self.tries == 0:
+                continue
+            self.tries -= 1
             way = self.best_exchange(file, at, gain, movable)
             if way is not None:
                 first = self.move(file, at, here, drawn[at])

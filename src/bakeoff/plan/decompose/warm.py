@@ -80,7 +80,7 @@ def _outgrown(
     for at in range(len(draft.leaves)):
         leaf = draft.leaves[at]
         if not limits.fit(len(leaf), sum(tokens[file] for file in leaf)):
-            why.split(leaf)
+            why.outgrown(leaf)
             draft.leaves[at], *others = split_of(leaf, paths, tokens, config, config.max_children).leaves
             pieces |= dict.fromkeys(draft.add(others), at)
     return pieces

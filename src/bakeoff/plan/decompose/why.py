@@ -10,56 +10,56 @@ from bakeoff.plan.decompose.repair import Join
 
 
 class Why:
-    """Collects sentences by file."""
+    """Remembers what happened to files, and says it of one when asked."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], links: Links, most: int) -> None:
         self._paths = paths
-        self._said: dict[int, list[str]] = {}
-
-    def hubs(self, links: Links, most: int) -> None:
-        """Why hubs are apart."""
-        degree = dict.fromkeys(links.hubs, 0)
-        for pair in {(a, b) if a < b else (b, a) for a, b in links.imports}:
-            for file in pair:
-                if file in degree:
-                    degree[file] += 1
-        for file, count in degree.items():
-            self._say([file], f"it imports, or is imported by, {count} files, more than {most}: a hub, kept apart")
-
-    def joins(self, joins: Iterable[Join]) -> None:
-        """Why small parts went into others."""
-        for join in joins:
-            reason = (
-                f"which its imports link it with most ({join.links:.2f})" if join.links else "the nearest with room"
-            )
-            share = f"{len(join.files)} files, {join.weight:.0%} full" if len(join.files) > 1 else "this file alone"
-            self._say(
-                join.files, f"its part was small ({share}) and joined that of {self._paths[join.beside]}, {reason}"
-            )
-
-    def moves(self, moves: Iterable[Move]) -> None:
-        """Why single files went elsewhere."""
-        for move in moves:
-            if move.made_room_for is not None:
-                self._say([move.file], f"it made room for {self._paths[move.made_room_for]}, whose place it took")
-                continue
-            weights = f"{move.there:.2f} there, {move.here:.2f} where it was"
-            self._say(
-                [move.file], f"its imports drew it to the part of {self._paths[move.beside]}: they weigh {weights}"
-            )
+        self._links = links
+        self._most = most
+        self._kept: set[int] = set()
+        self._outgrown: set[int] = set()
+        self._joins: Sequence[Join] = ()
+        self._moves: dict[int, Move] = {}
 
     def kept(self, files: Iterable[int]) -> None:
-        """Why most files are where they are after a warm start."""
-        self._say(files, "it stays where the previous hierarchy had it")
+        """These are where the previous hierarchy had them."""
+        self._kept.update(files)
 
-    def split(self, files: Iterable[int]) -> None:
-        """Why a part of the previous hierarchy is none any more."""
-        self._say(files, "its part of the previous hierarchy outgrew the limits and was split by directories")
+    def outgrown(self, files: Iterable[int]) -> None:
+        """The part of the previous hierarchy that had these was split."""
+        self._outgrown.update(files)
 
-    def sentences(self) -> dict[str, tuple[str, ...]]:
-        """All that was said, by path."""
-        return {self._paths[file]: tuple(said) for file, said in self._said.items()}
+    def joined(self, joins: Sequence[Join]) -> None:
+        """These small parts went into others."""
+        self._joins = joins
 
-    def _say(self, files: Iterable[int], sentence: str) -> None:
-        for file in files:
-            self._said.setdefault(file, []).append(sentence)
+    def moved(self, moves: Iterable[Move]) -> None:
+        """These files went elsewhere; of a file's moves the last one counts."""
+        self._moves = {move.file: move for move in moves}
+
+    def __call__(self, path: str) -> tuple[str, ...]:
+        """What happened to a file, in order; nothing where it is simply where its directory is."""
+        from bisect import bisect_left
+
+        file = bisect_left(self._paths, path)
+        return tuple(self._sentences(file)) if self._paths[file : file + 1] == [path] else ()
+
+    def _sentences(self, file: int) -> Iterable[str]:
+        if file in self._links.hubs:
+            near = {a if b == file else b for a, b in self._links.imports if file in (a, b)}
+            yield f"it imports, or is imported by, {len(near)} files, more than {self._most}: a hub, kept apart"
+        if file in self._kept:
+            yield "it stays where the previous hierarchy had it"
+        if file in self._outgrown:
+            yield "its part of the previous hierarchy outgrew the limits and was split by directories"
+        for join in self._joins:
+            if file in join.files:
+                reason = f"linked with it most ({join.links:.2f})" if join.links else "the nearest with room"
+                share = f"{len(join.files)} files, {join.weight:.0%} full" if len(join.files) > 1 else "this file alone"
+                yield f"its part was small ({share}) and joined that of {self._paths[join.beside]}, {reason}"
+        move = self._moves.get(file)
+        if move is not None and move.made_room_for is not None:
+            yield f"it made room for {self._paths[move.made_room_for]}, whose place it took"
+        elif move is not None:
+            weights = f"{move.there:.2f} there, {move.here:.2f} where it was"
+            yield f"its imports drew it to the part of {self._paths[move.beside]}: they weigh {weights}"
