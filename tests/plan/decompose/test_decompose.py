@@ -18,6 +18,8 @@ from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.decompose import decompose
 from bakeoff.plan.decompose.document import from_json, to_json
 from bakeoff.plan.decompose.errors import DecomposeError
+from bakeoff.plan.decompose.graph import python
+from bakeoff.plan.decompose.graph.graph import import_graph
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.settings import PlanSettings
 from plan.decompose.trees import SMALL, check, files, regular
@@ -323,3 +325,46 @@ def test_a_previous_hierarchy_that_is_too_deep_is_not_used():
     shallow = replace(SMALL, max_depth=2)
     assert text(split(given, shallow, previous=made)) == text(split(given, shallow))
     assert text(split(given, SMALL, previous=split([]))) == text(made)
+
+
+# As said of random and of real projects
+
+
+def test_a_thousand_random_trees():
+    chance = random.Random(4)
+    for _ in range(1000):
+        names = [f"{letter}{number}" for letter in "abcd" for number in range(chance.randint(1, 5))]
+        paths = {
+            "/".join([*chance.choices(names, k=chance.randint(0, 12)), f"f{number}.py"])
+            for number in range(chance.randint(1, 400))
+        }
+        config = replace(DEFAULT, max_files_per_subplan=chance.choice([2, 5, 25, 50]))
+        split([SourceFile(path, chance.choice([10, 1000, 4000])) for path in sorted(paths)], config)
+
+
+def test_a_real_project(django):
+    """Django: limits, fill, cut and depth, with and without a bound on the depth, and one file more."""
+    paths = sorted(path.relative_to(django).as_posix() for path in django.rglob("*.py"))
+    texts = {path: (django / path).read_bytes() for path in paths}
+    imports = import_graph({path: python.scan(text) for path, text in texts.items()}, paths, lambda path: None)
+    given = [SourceFile(path, round(len(text) / 3.2)) for path, text in texts.items()]
+    made = split(given, imports=imports)
+    assert 3 <= made.metrics["depth"] <= 5
+    assert made.metrics["fill"] >= 0.8
+    assert made.metrics["cut_without_hubs"] <= 0.55
+    assert split(given, replace(DEFAULT, max_depth=4), imports=imports).metrics["depth"] <= 4
+    for previous, least in ((None, 0.8), (made, 0.9)):
+        kept = []
+        for seed in range(10):
+            again = decompose(with_one_more(given, seed), imports=imports, previous=previous)
+            kept.append(len(set(made.order) & set(again.order)) / len(made.order))
+        assert sum(kept) / len(kept) >= least
+
+
+def test_eighty_thousand_files():
+    given = [SourceFile(f"pkg{n // 1000}/part{n // 100 % 10}/mod{n % 100}.py", 1500) for n in range(80_000)]
+    since = time.process_time()
+    made = decompose(given)
+    assert time.process_time() - since < 5
+    assert made.metrics["leaves"] == 1600
+    assert made.metrics["over_limit"] == 0

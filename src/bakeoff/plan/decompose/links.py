@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Any
 
 Imports = Mapping[str, Collection[str]]
 """Of a file's path, the paths of the files that it imports."""
@@ -46,12 +47,16 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
         degree[b] += 1
     hubs = frozenset(at for at, links in enumerate(degree) if links > most)
     share = [1 / log2(2 + links) for links in range(most + 1)]
-    neighbours: list[list[int]] = [[] for _ in paths]
-    weights: list[list[float]] = [[] for _ in paths]
+    nothing: list[Any] = []  # stands for all files without links, of which there may be very many
+    neighbours: list[list[int]] = [nothing] * len(paths)
+    weights: list[list[float]] = [nothing] * len(paths)
     for (a, b), count in ways.items():
         if degree[a] > most or degree[b] > most:
             continue
         weight = (share[degree[a]] + share[degree[b]]) * count
+        for at in (a, b):
+            if neighbours[at] is nothing:
+                neighbours[at], weights[at] = [], []
         neighbours[a].append(b)
         neighbours[b].append(a)
         weights[a].append(weight)

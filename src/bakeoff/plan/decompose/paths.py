@@ -24,14 +24,16 @@ def in_path_order(files: Iterable[SourceFile], root: str | None = None) -> list[
     Raises:
         DecomposeError: a path is outside the root, or stands for the same file as another one.
     """
-    found: dict[str, tuple[str, int]] = {}
-    for file in files:
-        path = _relative(file.path, root)
+    given = list(files)
+    found = sorted((_relative(file.path, root), max(1, file.tokens)) for file in given)
+    seen: set[str] = set()
+    for path, _ in found:
         plain = path if path.isascii() else normalize("NFC", path)
-        if plain in found:
-            raise DecomposeError(f"{file.path!r} is there twice: it is the same file as {found[plain][0]!r}")
-        found[plain] = (path, max(1, file.tokens))
-    return sorted(found.values())
+        if plain in seen:
+            names = [file.path for file in given if normalize("NFC", _relative(file.path, root)) == plain]
+            raise DecomposeError(f"{' and '.join(map(repr, names))} are the same file: it is there twice")
+        seen.add(plain)
+    return found
 
 
 def _relative(path: str, root: str | None) -> str:
@@ -44,7 +46,7 @@ def _relative(path: str, root: str | None) -> str:
         if not plain.startswith(base):
             raise DecomposeError(f"{path!r} is not below the project's root {root!r}")
         return plain[len(base) :]
-    if _ODD.search(path):
+    if ("/." in path or "//" in path or path[:1] in "./" or path.endswith("/")) and _ODD.search(path):
         plain = posixpath.normpath(path)
         if plain == "." or plain.startswith("../") or plain == "..":
             raise DecomposeError(f"{path!r} is no path of a file below the project's root")

@@ -10,8 +10,8 @@ from bakeoff.plan.decompose.limits import Limits
 from bakeoff.plan.decompose.links import Links
 
 PASSES = 4
-TRIES = 10_000
-"""Searches for an exchange in one split: in a large project whose imports have no order they would never end."""
+TRIES = 3_000
+"""Searches for an exchange in one split: real projects need fewer, and imports without any order would ask for no end."""
 
 LEAST = 1e-9
 """Of a gain; below it is rounding."""
@@ -61,6 +61,8 @@ def refine(
         keep: files that a leaf is left with at least.
         only: the files that may move; None for all.
     """
+    if not any(links.neighbours):
+        return []
     state = _State(leaves, paths, tokens, links, limits, cohesion, keep)
     may = range(len(paths)) if only is None else sorted(only)
     movable = {file for file in may if links.neighbours[file] and file in state.leaf_of}
@@ -115,7 +117,8 @@ class _State:
         if not drawn:
             return []
         stay = here + self.cohesion * min(COMPANY, self.company[source, self.directory[file]] - 1)
-        gains = [(there + self.mates(file, at) - stay, at) for at, there in drawn.items()]
+        least = stay - self.cohesion * COMPANY
+        gains = [(there + self.mates(file, at) - stay, at) for at, there in drawn.items() if there > least]
         for gain, at in sorted(gains, key=lambda found: (-found[0], found[1])):
             if gain <= LEAST:
                 break
