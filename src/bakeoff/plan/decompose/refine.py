@@ -11,7 +11,7 @@ from bakeoff.plan.decompose.links import Links
 
 PASSES = 4
 TRIES = 3_000
-"""Searches for an exchange in one split: real projects need fewer, and imports without any order would ask for no end."""
+"""Searches for an exchange in one split: real projects need fewer, imports without any order would ask for no end."""
 
 LEAST = 1e-9
 """Of a gain; below it is rounding."""

@@ -106,7 +106,7 @@ class _Splitter:
         return grouped(found, grouping, self.config.max_children)
 
     def leaf(self, files: list[int]) -> int:
-        self.split.leaves.append(files)
+        self.split.leaves.append(sorted(files))
         return len(self.split.leaves) - 1
 
     def last_aim(self, part: Directory) -> Limits:
