@@ -82,7 +82,7 @@ def command(
         return
     text = "".join(_pieces(form, made, config, document, project))
     if output is not None:
-        write_whole(output, covered(text).encode("utf-8", "replace"))
+        write_whole(output, covered(text).encode("utf-8", "backslashreplace"))
         tell(f"{output}")
     else:
         tell(text.removesuffix("\n"))
@@ -193,4 +193,4 @@ def _pieces(
         title = f"Subplans of {project.root.name}"
         yield from hierarchy_page(made, limits, title, facts(document["metrics"]))
     else:
-        yield from (f"{line}\n" for line in [*facts(document["metrics"]), "", *tree(made, limits)])
+        yield from (f"{line}\n" for line in [*facts(document["metrics"]), *tree(made, limits)])

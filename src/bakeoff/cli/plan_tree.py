@@ -39,7 +39,7 @@ def facts(metrics: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tree(hierarchy: Hierarchy, limits: Limits) -> list[str]:
-    """A line a node, parents before children; leaves with their place in the order."""
+    """An empty line, then a line a node, parents before children; leaves with their place in the order."""
     rows = []
     for line in lines(hierarchy, limits):
         node = line.node
@@ -57,4 +57,4 @@ def tree(hierarchy: Hierarchy, limits: Limits) -> list[str]:
                 ", ".join(marks),
             ]
         )
-    return table(rows, ["NODE", "ID", "FILES", "TOKENS", "FILL", "ORDER", ""]) if rows else []
+    return ["", *table(rows, ["NODE", "ID", "FILES", "TOKENS", "FILL", "ORDER", ""])] if rows else []

@@ -85,6 +85,16 @@ def test_many_hubs_have_a_branch_of_their_own():
     assert paths[1] in {path for leaf in warm.leaves if leaf.hub for path in leaf.files}
 
 
+def test_the_root_has_room_for_hubs():
+    given = regular(19, 10)
+    imports = {file.path: ["a0/b0.py"] for file in given}
+    made = decompose(given, FEW, imports=imports)
+    assert made.metrics["fan_out"] == 20
+    warm = decompose([*given, *files(f"a99/b{n}.py" for n in range(10))], FEW, imports=imports, previous=made)
+    assert warm.metrics["fan_out"] <= 20
+    assert len(set(made.order) & set(warm.order)) == 20
+
+
 def test_every_file_a_hub():
     given = regular(30)
     paths = [file.path for file in given]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from bakeoff.plan.decompose.assemble import assemble
-from bakeoff.plan.decompose.draft import Draft, packed, split_of
+from bakeoff.plan.decompose.draft import Draft, Start, packed, split_of
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.limits import aimed_at, check, hard_limits
 from bakeoff.plan.decompose.links import Imports, Links, links_between
@@ -14,7 +14,7 @@ from bakeoff.plan.decompose.order import order_of
 from bakeoff.plan.decompose.paths import in_path_order
 from bakeoff.plan.decompose.refine import refine
 from bakeoff.plan.decompose.repair import repair
-from bakeoff.plan.decompose.trie import Branch
+from bakeoff.plan.decompose.trie import Branch, depth_allowed
 from bakeoff.plan.decompose.warm import warm_start
 from bakeoff.plan.decompose.why import Why
 from bakeoff.settings.plan import PlanSettings
@@ -48,24 +48,28 @@ def decompose(
     tokens = [count for _, count in ordered]
     links = links_between(paths, imports or {}, config.max_files_per_subplan)
     why = Why(paths, links, config.max_files_per_subplan)
-    draft, changed, new = Draft(), None, None
-    if previous is not None and previous.root is not None and previous.metrics["depth"] <= config.max_depth:
-        warm = warm_start(previous, paths, tokens, links, config, why)
-        draft, changed, new = warm.draft, warm.changed, warm.new
+    if previous is not None and previous.root is not None and _depth(previous) <= config.max_depth:
+        draft, changed, new = warm_start(previous, paths, tokens, links, config, why)
     else:
-        draft = _cold_start(paths, tokens, links, config)
+        draft, changed, new = _cold_start(paths, tokens, links, config)
     aim = aimed_at(config)
     keep = config.min_files_per_subplan if config.split == "limits" else max(1, aim.files // 2)
     why.joined(repair(draft.leaves, tokens, links, aim, changed))
     why.moved(refine(draft.leaves, paths, tokens, links, aim, cohesion=config.cohesion, keep=keep, only=new))
-    return finished(draft, set(draft.with_hubs(config)), paths, tokens, links, config, why)
+    hubs = draft.with_hubs(config, depth_allowed(len(paths), config))
+    return finished(draft, set(hubs), paths, tokens, links, config, why)
 
 
-def _cold_start(paths: Sequence[str], tokens: Sequence[int], links: Links, config: PlanSettings) -> Draft:
+def _depth(hierarchy: Hierarchy) -> int:
+    return max(node.depth for node in hierarchy.nodes.values())
+
+
+def _cold_start(paths: Sequence[str], tokens: Sequence[int], links: Links, config: PlanSettings) -> Start:
     hubs = packed(sorted(links.hubs), tokens, hard_limits(config))
     others = [file for file in range(len(paths)) if file not in links.hubs]
-    split = split_of(others, paths, tokens, config, config.max_children - bool(hubs))
-    return Draft(split.leaves, split.tree if isinstance(split.tree, Branch) else Branch([split.tree]), hubs)
+    split = split_of(others, paths, tokens, config)
+    tree = split.tree if isinstance(split.tree, Branch) else Branch([split.tree])
+    return Start(Draft(split.leaves, tree, hubs))
 
 
 def finished(

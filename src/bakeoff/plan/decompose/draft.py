@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bakeoff.plan.decompose.limits import Limits
 from bakeoff.plan.decompose.trie import Branch, Split, Tree, depth_allowed, grouped, levels_for, split_by_directories
@@ -30,29 +31,46 @@ class Draft:
         self.leaves.extend(leaves)
         return list(range(first, len(self.leaves)))
 
-    def with_hubs(self, config: PlanSettings) -> list[int]:
-        """Put the leaves of hubs at the root, several in a branch of their own; returns their numbers."""
+    def with_hubs(self, config: PlanSettings, depth: int) -> list[int]:
+        """Put the leaves of hubs at the root, several in a branch of their own; returns their numbers.
+
+        Args:
+            config: how many children a node may have.
+            depth: levels that may be used.
+        """
         numbers = self.add(self.hubs)
         hubs: list[Tree] = [*numbers]
-        if len(hubs) > 1 and config.max_depth > 1:
-            levels = levels_for(len(hubs), config.max_children, config.max_children)
-            hubs = [grouped(hubs, min(levels, config.max_depth - 2), config.max_children)]
-        self.tree = Branch([*self.tree.children, *hubs])
+        if len(hubs) > 1 and depth > 1:
+            hubs = [grouped(hubs, min(levels_for(len(hubs), config.max_children), depth - 2), config.max_children)]
+        crowded = len(self.tree.children) + len(hubs) > config.max_children
+        others = [self.tree] if hubs and crowded and _height(self.tree) < depth else self.tree.children
+        self.tree = Branch([*others, *hubs])
         return numbers
 
 
-def split_of(
-    files: Sequence[int], paths: Sequence[str], tokens: Sequence[int], config: PlanSettings, children: int
-) -> Split:
-    """Some of all files split by directories, in numbers of all; the root has at most so many children."""
+class Start(NamedTuple):
+    """What repair and refinement begin with.
+
+    Attributes:
+        draft: all leaves.
+        changed: leaves that may join another one; None for all.
+        new: files that may move; None for all.
+    """
+
+    draft: Draft
+    changed: set[int] | None = None
+    new: set[int] | None = None
+
+
+def split_of(files: Sequence[int], paths: Sequence[str], tokens: Sequence[int], config: PlanSettings) -> Split:
+    """Some of all files split by directories, in numbers of all."""
     if not files:
         return Split([], Branch([]))
     split = split_by_directories(
         [paths[file] for file in files],
         [tokens[file] for file in files],
         config,
-        depth=depth_allowed(len(paths), config),
-        children=children,
+        depth_allowed(len(paths), config),
     )
     split.leaves = [[files[at] for at in leaf] for leaf in split.leaves]
     return split
@@ -95,7 +113,7 @@ def narrowed(tree: Tree, room: int, most: int) -> Tree:
         return tree
     children = [narrowed(child, room - 1, most) for child in tree.children]
     spare = room - 1 - max((_height(child) for child in children), default=0)
-    return grouped(children, max(0, min(levels_for(len(children), most, most), spare)), most)
+    return grouped(children, max(0, min(levels_for(len(children), most), spare)), most)
 
 
 def _height(tree: Tree) -> int:

@@ -29,20 +29,20 @@ OF_CODE = 3.2
 LARGEST = 4 << 20
 """Bytes of a file beyond which its imports are not looked for."""
 
-BINARY = (
+BINARY = frozenset((
     ".7z", ".avif", ".bin", ".bmp", ".bz2", ".class", ".dll", ".dylib", ".eot", ".exe", ".gif", ".gz", ".ico", ".jar",
     ".jpeg", ".jpg", ".mov", ".mp3", ".mp4", ".npy", ".npz", ".o", ".otf", ".pdf", ".png", ".pyc", ".so", ".tar",
     ".tif", ".tiff", ".ttf", ".wasm", ".wav", ".webm", ".webp", ".whl", ".woff", ".woff2", ".xls", ".xlsx", ".xz",
     ".zip",
-)  # fmt: skip
+))  # fmt: skip
 """Names that binary files end with; others are told by a zero byte where their name says nothing."""
 
-TEXT = (
+TEXT = frozenset((
     ".adoc", ".c", ".cc", ".cfg", ".conf", ".cpp", ".cs", ".css", ".csv", ".dart", ".go", ".gradle", ".h", ".hpp",
     ".html", ".ini", ".java", ".js", ".json", ".jsx", ".kt", ".less", ".lock", ".lua", ".md", ".mjs", ".php", ".pl",
     ".po", ".proto", ".py", ".pyi", ".pyx", ".r", ".rb", ".rs", ".rst", ".sass", ".scala", ".scss", ".sh", ".sql",
     ".svelte", ".svg", ".swift", ".toml", ".ts", ".tsx", ".txt", ".vue", ".xml", ".yaml", ".yml",
-)  # fmt: skip
+))  # fmt: skip
 """Names that text files end with: these are not opened to find out."""
 
 
@@ -99,9 +99,10 @@ def project_files(
         blobs.pop(path, None)
     paths = [path for path in paths if path not in left_out]
     marked = _marked(project, paths)
+    root = str(project.root)
     sizes: dict[str, int] = {}
     for path in paths:
-        reason = marked.get(path) or _measure(project.root, path, sizes)
+        reason = marked.get(path) or _measure(root, path, sizes)
         if reason is not None:
             skipped[reason] += 1
     files = tuple(SourceFile(path, _tokens(path, size)) for path, size in sizes.items())
@@ -168,10 +169,15 @@ def _marked(project: Project, paths: Sequence[str]) -> dict[str, str]:
     return {path: reasons[name] for path, name, value in triples if value in ("set", "true")}
 
 
-def _measure(root: Path, path: str, sizes: dict[str, int]) -> str | None:
+def _suffix(path: str) -> str:
+    """How a file's name ends, in lower case; empty without a dot."""
+    return path[dot:].lower() if (dot := path.rfind(".")) > path.rfind("/") else ""
+
+
+def _measure(root: str, path: str, sizes: dict[str, int]) -> str | None:
     """Put the file's size into `sizes`, or return why it is left out."""
-    lower = path.lower()
-    if lower.endswith(BINARY):
+    suffix = _suffix(path)
+    if suffix in BINARY:
         return "binary"
     try:
         about = os.lstat(f"{root}/{path}")
@@ -179,13 +185,13 @@ def _measure(root: Path, path: str, sizes: dict[str, int]) -> str | None:
         return "not there"
     if not stat.S_ISREG(about.st_mode):
         return "no file"
-    if not lower.endswith(TEXT) and b"\0" in (_read(root, path, 8000) or b""):
+    if suffix not in TEXT and b"\0" in (_read(root, path, 8000) or b""):
         return "binary"
     sizes[path] = about.st_size
     return None
 
 
-def _read(root: Path, path: str, limit: int = LARGEST) -> bytes | None:
+def _read(root: str | Path, path: str, limit: int = LARGEST) -> bytes | None:
     """The beginning of a regular file; None where there is none that can be read."""
     try:
         descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -200,7 +206,7 @@ def _read(root: Path, path: str, limit: int = LARGEST) -> bytes | None:
 
 
 def _tokens(path: str, size: int) -> int:
-    return max(1, round(size / PER_TOKEN.get(os.path.splitext(path)[1].lower(), OF_CODE)))
+    return max(1, round(size / PER_TOKEN.get(_suffix(path), OF_CODE)))
 
 
 def _blob(text: bytes, object_format: str) -> str:

@@ -52,9 +52,7 @@ def depth_allowed(files: int, config: PlanSettings) -> int:
     return min(config.max_depth, max(2, int(log2(max(files, 10) / 10))))
 
 
-def split_by_directories(
-    paths: Sequence[str], tokens: Sequence[int], config: PlanSettings, *, depth: int, children: int
-) -> Split:
+def split_by_directories(paths: Sequence[str], tokens: Sequence[int], config: PlanSettings, depth: int) -> Split:
     """Leaves within the limits, and the tree over them.
 
     Args:
@@ -62,10 +60,9 @@ def split_by_directories(
         tokens: of each path.
         config: the limits.
         depth: levels that may be used.
-        children: how many the root may have.
     """
     splitter = _Splitter(paths, tokens, config, depth)
-    splitter.split.tree = splitter.node(splitter.within(0, len(paths)), 0, children)
+    splitter.split.tree = splitter.node(splitter.within(0, len(paths)), 0)
     return splitter.split
 
 
@@ -88,21 +85,18 @@ class _Splitter:
     def size(self, part: Directory) -> tuple[int, int]:
         return part.stop - part.start, self.before[part.stop] - self.before[part.start]
 
-    def node(self, part: Directory, depth: int, children: int) -> Tree:
+    def node(self, part: Directory, depth: int) -> Tree:
         if self.aim.fit(*self.size(part)) or depth == self.depth:
             return self.leaf(list(range(part.start, part.stop)))
         room = self.depth - depth
         parts = self.parts(part, PROGRESS, self.aim)
-        grouping = levels_for(len(parts), self.config.max_children, children)
+        grouping = levels_for(len(parts), self.config.max_children)
         if room < grouping + 2 and any(isinstance(inner, Directory) for inner in parts):
             parts = self.parts(part, 0.0, self.last_aim(part))
-            grouping = levels_for(len(parts), self.config.max_children, children)
+            grouping = levels_for(len(parts), self.config.max_children)
         grouping = min(grouping, room - 1)
         below = depth + grouping + 1
-        found = [
-            self.node(inner, below, self.config.max_children) if isinstance(inner, Directory) else self.leaf(inner)
-            for inner in parts
-        ]
+        found = [self.node(inner, below) if isinstance(inner, Directory) else self.leaf(inner) for inner in parts]
         return grouped(found, grouping, self.config.max_children)
 
     def leaf(self, files: list[int]) -> int:
@@ -158,10 +152,10 @@ class _Splitter:
         return own, inner
 
 
-def levels_for(count: int, most: int, at_top: int) -> int:
-    """How many levels of groups `count` children need so that no node has more than `most`, the top one `at_top`."""
+def levels_for(count: int, most: int) -> int:
+    """How many levels of groups `count` children need so that no node has more than `most`."""
     levels = 0
-    while count > at_top:
+    while count > most:
         count = ceil(count / most)
         levels += 1
     return levels

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from bakeoff.plan.decompose.draft import Draft, narrowed, packed, parents, split_of
+from bakeoff.plan.decompose.draft import Draft, Start, narrowed, packed, parents, split_of
 from bakeoff.plan.decompose.hierarchy import Hierarchy
 from bakeoff.plan.decompose.limits import hard_limits
 from bakeoff.plan.decompose.links import Links
@@ -15,25 +14,10 @@ from bakeoff.plan.decompose.why import Why
 from bakeoff.settings.plan import PlanSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Warm:
-    """An earlier hierarchy's leaves, with what is new.
-
-    Attributes:
-        draft: all leaves; those of new files stand beside their nearest neighbour's.
-        changed: leaves that are new, or lost files.
-        new: files that may move.
-    """
-
-    draft: Draft
-    changed: set[int]
-    new: set[int]
-
-
 def warm_start(
     previous: Hierarchy, paths: Sequence[str], tokens: Sequence[int], links: Links, config: PlanSettings, why: Why
-) -> Warm:
-    """The leaves of `previous` with the files that there are now."""
+) -> Start:
+    """The leaves of `previous` with the files that there are now; those of new files beside their nearest neighbour's."""
     number = {path: at for at, path in enumerate(paths)}
     draft = Draft()
     changed: set[int] = set()
@@ -48,18 +32,19 @@ def warm_start(
         (at_of[leaf.id],) = draft.add([kept])
         if len(kept) < len(leaf.files):
             changed.add(at_of[leaf.id])
-    draft.tree = Branch([tree_of(previous, previous.root or "", at_of)])
+    tree = tree_of(previous, previous.root or "", at_of)
+    draft.tree = tree if isinstance(tree, Branch) else Branch([tree])
     new = set(range(len(paths))).difference(*draft.leaves, *draft.hubs)
     limits = hard_limits(config)
     begun = [piece for leaf in draft.hubs for piece in packed(leaf, tokens, limits)]
     draft.hubs = packed(sorted(new & links.hubs), tokens, limits, begun)
     new -= links.hubs
     pieces = _outgrown(draft, paths, tokens, config, why)
-    fresh = draft.add(split_of(sorted(new), paths, tokens, config, config.max_children).leaves)
+    fresh = draft.add(split_of(sorted(new), paths, tokens, config).leaves)
     _place(draft, pieces, fresh)
     tree = narrowed(draft.tree, depth_allowed(len(paths), config), config.max_children)
     draft.tree = tree if isinstance(tree, Branch) else Branch([tree])
-    return Warm(draft, changed.union(pieces, fresh), new)
+    return Start(draft, changed.union(pieces, fresh), new)
 
 
 def tree_of(previous: Hierarchy, name: str, at_of: Mapping[str, int]) -> Tree:
@@ -81,7 +66,7 @@ def _outgrown(
         leaf = draft.leaves[at]
         if not limits.fit(len(leaf), sum(tokens[file] for file in leaf)):
             why.outgrown(leaf)
-            draft.leaves[at], *others = split_of(leaf, paths, tokens, config, config.max_children).leaves
+            draft.leaves[at], *others = split_of(leaf, paths, tokens, config).leaves
             pieces |= dict.fromkeys(draft.add(others), at)
     return pieces
 
