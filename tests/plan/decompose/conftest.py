@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,27 +8,17 @@ import pytest
 from benchmarks import packages
 
 from bakeoff.workspace.project import Project, find_project
+from workspace import conftest as workspace
 
 
 @dataclass
-class Checkout:
-    """A git work tree of a user."""
+class Checkout(workspace.Checkout):
+    """A git work tree of a user whose git knows no name of theirs."""
 
-    root: Path
-
-    def git(self, *args: str) -> str:
-        done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=True)
-        return done.stdout.decode(errors="surrogateescape").strip()
-
-    def write(self, path: str, text: str | bytes = "text\n") -> Path:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return file
-
-    def commit(self) -> None:
+    def commit(self, message: str = "work") -> str:
         self.git("add", "-A")
-        self.git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-qm", "work", "--allow-empty")
+        self.git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-qm", message, "--allow-empty")
+        return self.git("rev-parse", "HEAD")
 
     @property
     def project(self) -> Project:

@@ -1,4 +1,4 @@
-"""Moving single files to the leaf that their imports draw them to, by the passes of Fiduccia and Mattheyses."""
+"""Moving single files to the leaf that their imports draw them to, in passes as those of Fiduccia and Mattheyses."""
 
 from __future__ import annotations
 
@@ -154,6 +154,8 @@ class _State:
                 continue
             mates = self.cohesion * min(COMPANY, self.company[at, self.directory[other]] - 1)
             both = gain + self.mates(other, source) - mates
+            if self.directory[other] == self.directory[file]:
+                both -= 2 * self.cohesion  # each was counted as company for the other, and they part again
             for near, weight in zip(self.links.neighbours[other], self.links.weights[other], strict=True):
                 leaf = self.leaf_of[near]
                 if near == file:

@@ -69,7 +69,6 @@ def split_by_directories(paths: Sequence[str], tokens: Sequence[int], config: Pl
 class _Splitter:
     def __init__(self, paths: Sequence[str], tokens: Sequence[int], config: PlanSettings, depth: int) -> None:
         self.paths = paths
-        self.tokens = tokens
         self.before = [0, *accumulate(tokens)]
         self.config = config
         self.depth = depth
@@ -86,7 +85,7 @@ class _Splitter:
         return part.stop - part.start, self.before[part.stop] - self.before[part.start]
 
     def node(self, part: Directory, depth: int) -> Tree:
-        if self.aim.fit(*self.size(part)) or depth == self.depth:
+        if self.aim.fit(*self.size(part)):
             return self.leaf(list(range(part.start, part.stop)))
         room = self.depth - depth
         parts = self.parts(part, PROGRESS, self.aim)
@@ -118,14 +117,16 @@ class _Splitter:
         todo = [whole]
         while todo:
             part = todo.pop()
-            own = None
-            if part is not whole and not aim.fit(*self.size(part)) and aim.weight(*self.size(part)) < most:
+            size = self.size(part)
+            if part is not whole and aim.fit(*size):
+                pieces = [part]
+            elif part is not whole and aim.weight(*size) < most:
                 found.append(part)
                 continue
-            if part is whole or not aim.fit(*self.size(part)):
-                own, inner = self.inside(part)
+            else:
+                pieces, inner = self.inside(part)
                 todo.extend(reversed(inner))
-            for piece in [part] if own is None else own:
+            for piece in pieces:
                 more = self.size(piece)
                 if packed and not aim.fit(files + more[0], tokens + more[1]):
                     found.append(packed)

@@ -17,7 +17,7 @@ from bakeoff.settings.plan import PlanSettings
 def warm_start(
     previous: Hierarchy, paths: Sequence[str], tokens: Sequence[int], links: Links, config: PlanSettings, why: Why
 ) -> Start:
-    """The leaves of `previous` with the files that there are now; those of new files beside their nearest neighbour's."""
+    """The leaves of `previous` with the files that there are now, and leaves of new files beside their neighbours."""
     number = {path: at for at, path in enumerate(paths)}
     draft = Draft()
     changed: set[int] = set()
