@@ -48,15 +48,12 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
     hubs = frozenset(at for at, links in enumerate(degree) if links > most)
     share = [1 / log2(2 + links) for links in range(most + 1)]
     nothing: list[Any] = []  # stands for all files without links, of which there may be very many
-    neighbours: list[list[int]] = [nothing] * len(paths)
-    weights: list[list[float]] = [nothing] * len(paths)
+    neighbours: list[list[int]] = [[] if links else nothing for links in degree]
+    weights: list[list[float]] = [[] if links else nothing for links in degree]
     for (a, b), count in ways.items():
         if degree[a] > most or degree[b] > most:
             continue
         weight = (share[degree[a]] + share[degree[b]]) * count
-        for at in (a, b):
-            if neighbours[at] is nothing:
-                neighbours[at], weights[at] = [], []
         neighbours[a].append(b)
         neighbours[b].append(a)
         weights[a].append(weight)

@@ -10,7 +10,7 @@ from bakeoff.plan.decompose.limits import Limits
 from bakeoff.plan.decompose.links import Links
 
 PASSES = 4
-TRIES = 3_000
+TRIES = 2_000
 """Searches for an exchange in one split: real projects need fewer, imports without any order would ask for no end."""
 
 LEAST = 1e-9
@@ -65,7 +65,7 @@ def refine(
         return []
     state = _State(leaves, paths, tokens, links, limits, cohesion, keep)
     may = range(len(paths)) if only is None else sorted(only)
-    movable = {file for file in may if links.neighbours[file] and file in state.leaf_of}
+    movable = {file for file in may if links.neighbours[file]}
     todo = movable
     moves: list[Move] = []
     for _ in range(PASSES):
@@ -78,8 +78,9 @@ def refine(
             break
     for leaf in leaves:
         leaf.clear()
-    for file, at in sorted(state.leaf_of.items()):
-        leaves[at].append(file)
+    for file, at in enumerate(state.leaf_of):
+        if at >= 0:
+            leaves[at].append(file)
     return moves
 
 
@@ -94,10 +95,15 @@ class _State:
         cohesion: float,
         keep: int,
     ) -> None:
-        self.leaf_of = {file: at for at, leaf in enumerate(leaves) for file in leaf}
+        self.leaf_of = [-1] * len(paths)  # as it stays for hubs, which are in none of these leaves
+        for at, leaf in enumerate(leaves):
+            for file in leaf:
+                self.leaf_of[file] = at
         self.members = [set(leaf) for leaf in leaves]
-        self.directory = [path[: path.rfind("/") + 1] for path in paths]
-        self.company = Counter((at, self.directory[file]) for file, at in self.leaf_of.items())
+        folders: dict[str, int] = {}
+        # A directory's number is a multiple of the count of leaves: with a leaf's added to it, it stands for both.
+        self.directory = [len(leaves) * folders.setdefault(path[: path.rfind("/") + 1], len(folders)) for path in paths]
+        self.company = Counter(at + self.directory[file] for file, at in enumerate(self.leaf_of) if at >= 0)
         self.tokens = tokens
         self.total = [sum(tokens[file] for file in leaf) for leaf in leaves]
         self.links = links
@@ -114,10 +120,10 @@ class _State:
             at = self.leaf_of[other]
             drawn[at] = drawn.get(at, 0.0) + weight
         here = drawn.pop(source, 0.0)
-        if not drawn:
-            return []
-        stay = here + self.cohesion * min(COMPANY, self.company[source, self.directory[file]] - 1)
+        stay = here + self.cohesion * min(COMPANY, self.company[source + self.directory[file]] - 1)
         least = stay - self.cohesion * COMPANY
+        if max(drawn.values(), default=least) <= least:
+            return []
         gains = [(there + self.mates(file, at) - stay, at) for at, there in drawn.items() if there > least]
         for gain, at in sorted(gains, key=lambda found: (-found[0], found[1])):
             if gain <= LEAST:
@@ -141,7 +147,7 @@ class _State:
 
     def mates(self, file: int, at: int) -> float:
         """What the files of the same directory in another leaf weigh."""
-        return self.cohesion * min(COMPANY, self.company[at, self.directory[file]])
+        return self.cohesion * min(COMPANY, self.company.get(at + self.directory[file], 0))
 
     def best_exchange(self, file: int, at: int, gain: float, movable: Collection[int]) -> int | None:
         """The file of a full leaf that is best exchanged for `file`, which gains so much; None for no gain in all."""
@@ -152,7 +158,7 @@ class _State:
         for other in sorted(self.members[at]):
             if other not in movable or not least <= self.tokens[other] <= most:
                 continue
-            mates = self.cohesion * min(COMPANY, self.company[at, self.directory[other]] - 1)
+            mates = self.cohesion * min(COMPANY, self.company[at + self.directory[other]] - 1)
             both = gain + self.mates(other, source) - mates
             if self.directory[other] == self.directory[file]:
                 both -= 2 * self.cohesion  # each was counted as company for the other, and they part again
@@ -174,7 +180,7 @@ class _State:
         beside = next((other for other in self.links.neighbours[file] if self.leaf_of[other] == at), file)
         self.leaf_of[file] = at
         for leaf, change in ((source, -1), (at, 1)):
-            self.company[leaf, self.directory[file]] += change
+            self.company[leaf + self.directory[file]] += change
             self.total[leaf] += change * self.tokens[file]
         self.members[source].discard(file)
         self.members[at].add(file)

@@ -6,9 +6,12 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph.cache import ScanCache
@@ -16,6 +19,8 @@ from bakeoff.plan.decompose.graph.graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.project import Project
+
+Result = TypeVar("Result")
 
 MARKS = ("linguist-generated", "gitlab-generated", "linguist-vendored", "binary")
 """Attributes that keep a file out, when they are set or `true`."""
@@ -76,38 +81,49 @@ def project_files(
 
     Passes on GitError, and DecomposeError: there is nothing that git knows at a path of `within`.
     """
-    git = project.git()
-    literal = git.at(env={"GIT_LITERAL_PATHSPECS": "1"})
+    git = project.git().at(env={"GIT_LITERAL_PATHSPECS": "1"})
     places = ["--", *within]
-    blobs: dict[str, str] = {}
-    skipped: Counter[str] = Counter()
-    for entry in _fields(literal.run("ls-files", "-s", "-z", *places)):
-        about, _, path = entry.partition("\t")
-        mode, blob, _ = about.split(" ")
-        if mode in ("120000", "160000"):
-            skipped["symbolic link" if mode == "120000" else "submodule"] += 1
-        else:
-            blobs[path] = blob
-    paths = list(blobs)
     hidden = [f"--exclude={pattern}" for pattern in exclude]
-    if untracked:
-        paths += _fields(literal.run("ls-files", "-o", "-z", "--exclude-standard", *hidden, *places))
-    _nothing_missing(within, paths)
-    left_out = set(_fields(literal.run("ls-files", "-c", "-i", "-z", *hidden, *places))) if hidden else set()
-    skipped["excluded"] = len(left_out & set(paths))
-    for path in _fields(literal.run("diff-files", "--name-only", "-z", *places)):
-        blobs.pop(path, None)
-    paths = [path for path in paths if path not in left_out]
-    marked = _marked(project, paths)
-    root = str(project.root)
-    sizes: dict[str, int] = {}
-    for path in paths:
-        reason = marked.get(path) or _measure(root, path, sizes)
-        if reason is not None:
-            skipped[reason] += 1
+    with ThreadPoolExecutor(2) as pool:  # git looks at the files while we do
+        changed = _beside(pool, git.run, "diff-files", "--name-only", "-z", *places)
+        blobs, skipped = _tracked(git.run("ls-files", "-s", "-z", *places))
+        paths = list(blobs)
+        if untracked:
+            paths += _fields(git.run("ls-files", "-o", "-z", "--exclude-standard", *hidden, *places))
+        _nothing_missing(within, paths)
+        left_out = set(_fields(git.run("ls-files", "-c", "-i", "-z", *hidden, *places))) if hidden else set()
+        wanted = [path for path in paths if path not in left_out]
+        marked = _beside(pool, _marked, project, wanted)
+        root = str(project.root)
+        measured = {path: _measured(root, path) for path in wanted}
+        reasons = {path: reason for path, reason in measured.items() if isinstance(reason, str)} | marked.result()
+        for path in _fields(changed.result()):
+            blobs.pop(path, None)
+    skipped.update(reasons.values())
+    skipped["excluded"] = len(paths) - len(wanted)
+    sizes = {path: size for path, size in measured.items() if isinstance(size, int) and path not in reasons}
     files = tuple(SourceFile(path, _tokens(path, size)) for path, size in sizes.items())
     kept = {path: blobs[path] for path in sizes if path in blobs}
     return ProjectFiles(files, kept, {name: count for name, count in sorted(skipped.items()) if count}, sizes)
+
+
+def _beside(pool: Executor, work: Callable[..., Result], *args: Any) -> Future[Result]:
+    """Let another thread do it, which cancelling this one's work stops, too."""
+    return pool.submit(copy_context().run, lambda: work(*args))
+
+
+def _tracked(listing: bytes) -> tuple[dict[str, str], Counter[str]]:
+    """The blob of each file in the index, and how many entries are something else."""
+    blobs: dict[str, str] = {}
+    others: Counter[str] = Counter()
+    for entry in _fields(listing):
+        about, _, path = entry.partition("\t")
+        mode, blob, _ = about.split(" ")
+        if mode in ("120000", "160000"):
+            others["symbolic link" if mode == "120000" else "submodule"] += 1
+        else:
+            blobs[path] = blob
+    return blobs, others
 
 
 def imports_of(project: Project, found: ProjectFiles, cache: Path | None = None) -> dict[str, list[str]]:
@@ -174,8 +190,8 @@ def _suffix(path: str) -> str:
     return path[dot:].lower() if (dot := path.rfind(".")) > path.rfind("/") else ""
 
 
-def _measure(root: str, path: str, sizes: dict[str, int]) -> str | None:
-    """Put the file's size into `sizes`, or return why it is left out."""
+def _measured(root: str, path: str) -> int | str:
+    """The size of a file in bytes, or why it is left out."""
     suffix = _suffix(path)
     if suffix in BINARY:
         return "binary"
@@ -187,8 +203,7 @@ def _measure(root: str, path: str, sizes: dict[str, int]) -> str | None:
         return "no file"
     if suffix not in TEXT and b"\0" in (_read(root, path, 8000) or b""):
         return "binary"
-    sizes[path] = about.st_size
-    return None
+    return about.st_size
 
 
 def _read(root: str | Path, path: str, limit: int = LARGEST) -> bytes | None:
