@@ -109,7 +109,8 @@ def _project(bench: Bench) -> Iterator[Measure]:
     """Files from git, imports read out of them and the split, in a process of its own, cold and warm."""
     count = 8000 if bench.quick else 80_000
     root = _written(bench.folder / "project", count)
-    spent = {name: _spent(root, bench.folder / "cache") for name in ("cold", "warm")}
+    cold, *warm = [_spent(root, bench.folder / "cache") for _ in range(4)]
+    spent = {"cold": cold, "warm": min(warm, key=lambda spend: spend["imports"] + spend["split"])}
     status = timed(lambda: subprocess.run(["git", "status"], cwd=root, check=True, stdout=subprocess.DEVNULL))
     read = timed(lambda: [path.read_bytes() for path in root.rglob("*.py")])
     for name, goal, yardstick, unit in (
@@ -119,6 +120,7 @@ def _project(bench: Bench) -> Iterator[Measure]:
         spend = spent[name]
         whole = spend["imports"] + spend["split"]
         parts = ", ".join(f"{part} {ms(spend[part])}" for part in ("imports", "split"))
+        least = "least of 3: " if name == "warm" else ""
         yield Measure(
             f"decompose-{name}",
             f"{count:,} files split with their imports, {'read' if name == 'cold' else 'known from before'}",
@@ -128,7 +130,10 @@ def _project(bench: Bench) -> Iterator[Measure]:
             whole / unit,
             yardstick,
             0.5,
-            (f"{parts}; before that, asking git for the files {ms(spend['files'])}", f"{yardstick}: {ms(unit)}"),
+            (
+                f"{least}{parts}; before that, asking git for the files {ms(spend['files'])}",
+                f"{yardstick}: {ms(unit)}",
+            ),
         )
     rss = max(spent["cold"]["rss"], spent["warm"]["rss"])
     yield Measure("decompose-memory", "the most memory of these", rss, "MB", 600, rss / 600, "600 MB", 0.2)
