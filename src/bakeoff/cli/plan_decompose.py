@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.option("--tree", "form", flag_value="tree", default=True, help="Print a tree, as without.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
 @click.option("--html", "form", flag_value="html", help="Print one HTML page.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the tree or the page there instead."
+)
 @click.option("--explain", type=click.Path(path_type=Path), metavar="PATH", help="Say why that file is where it is.")
 @click.option("--previous", type=click.Path(path_type=Path), metavar="FILE",
               help="What --json printed before: what is in it stays where it is.")  # fmt: skip
@@ -65,6 +67,10 @@ def command(
 
     if previous is not None and by == "owners":
         misused("--previous goes with --by directories")
+    if output is not None and (form == "json" or explain is not None):
+        misused("-o is for --tree and --html")
+    if explain is not None and form != "tree":
+        misused(f"--explain and --{form} exclude each other")
     project = find_project(Path.cwd())
     settings = load_settings(project.root)
     config = _config(settings.plan, limits)
@@ -77,12 +83,12 @@ def command(
             tell(visible(sentence).replace("\n", " "))
         return
     document = _document(made, found, kept)
-    if form == "json" and output is None:
+    if form == "json":
         print_json(document)
         return
     text = "".join(_pieces(form, made, config, document, project))
     if output is not None:
-        write_whole(output, covered(text).encode("utf-8", "backslashreplace"))
+        write_whole(output, covered(text).encode("utf-8", "replace"))
         tell(f"{output}")
     else:
         tell(text.removesuffix("\n"))
@@ -179,17 +185,13 @@ def _document(made: Hierarchy, found: ProjectFiles, kept: float | None) -> dict[
 def _pieces(
     form: str, made: Hierarchy, config: PlanSettings, document: Mapping[str, Any], project: Project
 ) -> Iterator[str]:
-    """The hierarchy as JSON, as a page or as a tree."""
-    import json
-
+    """The hierarchy as a page or as a tree."""
     from bakeoff.cli.plan_tree import facts, tree
     from bakeoff.plan.decompose.limits import hard_limits
     from bakeoff.plan.decompose.page import hierarchy_page
 
     limits = hard_limits(config)
-    if form == "json":
-        yield json.dumps(document, ensure_ascii=False) + "\n"
-    elif form == "html":
+    if form == "html":
         title = f"Subplans of {project.root.name}"
         yield from hierarchy_page(made, limits, title, facts(document["metrics"]))
     else:
