@@ -112,10 +112,20 @@ def test_what_is_imported_comes_first_and_circles_are_one_group():
     made = decompose(given, config, imports=imports)
     check(made, given, config)
     of = {folder: made.leaf_of[f"{folder}/b0.py"] for folder in ("a0", "a1", "a2", "a3", "a4")}
-    assert made.groups == ((of["a4"],), (of["a0"], of["a1"], of["a2"]), (of["a3"],))
+    assert made.groups == ((of["a4"],), (of["a0"], of["a2"], of["a1"]), (of["a3"],))
     assert made.requires[of["a2"]] == (of["a4"],)
     assert made.requires[of["a3"]] == (of["a0"],)
     assert made.requires[of["a1"]] == ()
+
+
+def test_a_circle_is_opened_where_it_is_thinnest():
+    config = replace(FEW, cohesion=100)
+    given = regular(3, 9)
+    imports = {f"a0/b{n}.py": [f"a1/b{n}.py"] for n in range(5)} | {f"a1/b{n}.py": [f"a2/b{n}.py"] for n in range(5)}
+    imports["a2/b0.py"] = ["a0/b8.py"]
+    made = decompose(given, config, imports=imports)
+    (group,) = made.groups
+    assert group == tuple(made.leaf_of[f"{folder}/b1.py"] for folder in ("a2", "a1", "a0"))
 
 
 def test_circles_of_any_length_need_no_recursion():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -14,7 +15,8 @@ class Order:
     """In which order leaves should be carried out.
 
     Attributes:
-        groups: numbers of leaves; a group's own import each other in a circle.
+        groups: numbers of leaves; those of one group import each other in a circle, and follow each other so that
+            most of what is imported comes first.
         requires: of each leaf, the leaves of other groups that its files import from.
     """
 
@@ -31,11 +33,11 @@ def order_of(leaves: Sequence[Sequence[int]], hubs: Sequence[int], links: Links)
         links: between the files.
     """
     leaf_of = {file: at for at, leaf in enumerate(leaves) for file in leaf}
-    pairs = {
+    pairs = Counter(
         (leaf_of[file], leaf_of[other])
         for file, other in links.imports
         if file not in links.hubs and other not in links.hubs
-    }
+    )
     targets: list[list[int]] = [[] for _ in leaves]
     for source, target in sorted(pairs):
         if source != target:
@@ -46,7 +48,39 @@ def order_of(leaves: Sequence[Sequence[int]], hubs: Sequence[int], links: Links)
     first = set(hubs)
     keys = [(not first.issuperset(group), min(leaves[at][0] for at in group)) for group in groups]
     waits = [{group_of[other] for at in group for other in requires[at]} for group in groups]
-    return Order([groups[number] for number in _dependencies_first(waits, keys)], requires)
+    ordered = [groups[number] for number in _dependencies_first(waits, keys)]
+    return Order([_unrolled(group, targets, pairs, leaves) for group in ordered], requires)
+
+
+def _unrolled(
+    group: list[int],
+    targets: Sequence[Sequence[int]],
+    pairs: Mapping[tuple[int, int], int],
+    leaves: Sequence[Sequence[int]],
+) -> list[int]:
+    """A circle as a row: next comes always the leaf with the fewest imports from those that are still to come."""
+    if len(group) == 1:
+        return group
+    members = set(group)
+    open_imports = {at: sum(pairs[at, other] for other in targets[at] if other in members) for at in group}
+    importers: dict[int, list[int]] = {at: [] for at in group}
+    for at in group:
+        for other in targets[at]:
+            if other in members:
+                importers[other].append(at)
+    ready = [(count, leaves[at][0], at) for at, count in open_imports.items()]
+    heapify(ready)
+    found: dict[int, None] = {}
+    while ready:
+        count, _, at = heappop(ready)
+        if at in found or count != open_imports[at]:
+            continue  # it is there a second time, with fewer
+        found[at] = None
+        for other in importers[at]:
+            if other not in found:
+                open_imports[other] -= pairs[other, at]
+                heappush(ready, (open_imports[other], leaves[other][0], other))
+    return list(found)
 
 
 def circles(targets: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +65,7 @@ class ProjectFiles:
     files: tuple[SourceFile, ...]
     blobs: Mapping[str, str]
     skipped: Mapping[str, int]
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int]
 
 
 def project_files(
@@ -148,7 +148,7 @@ def imports_of(project: Project, found: ProjectFiles, cache: Path | None = None)
         text = None if found.sizes[path] > LARGEST else _read(project.root, path)
         if text is None:
             continue
-        if key is None:  # changed, or not tracked: known all the same if it was seen before
+        if key is None:  # changed, or not tracked: kept under the id that it has once it is committed
             key = f"{language.name}:{_blob(text, project.object_format)}"
         specs[path] = fresh[key] = language.scan(text)
     if fresh:
