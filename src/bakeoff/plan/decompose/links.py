@@ -18,7 +18,7 @@ class Links:
     Attributes:
         imports: pairs (who imports, what is imported), each once, sorted.
         hubs: files with more links than a leaf may have files: they belong to nobody's part.
-        neighbours: of each file, those it is linked with, either way; hubs are left out.
+        neighbours: of each file, those it imports and those that import it, so one may be there twice; no hubs.
         weights: of each of these links; the more links its files have, the less it weighs.
     """
 
@@ -37,25 +37,20 @@ def links_between(paths: Sequence[str], imports: Imports, most: int) -> Links:
         if others:
             known = {number[other] for other in others if other in number}
             imported += [(at, other) for other in sorted(known) if other != at]
-    ways: dict[tuple[int, int], int] = {}  # in how many directions a link goes
-    for pair in imported:
-        link = pair if pair[0] < pair[1] else pair[::-1]
-        ways[link] = ways.get(link, 0) + 1
-    degree = [0] * len(paths)
-    for a, b in ways:
-        degree[a] += 1
-        degree[b] += 1
-    hubs = frozenset(at for at, links in enumerate(degree) if links > most)
-    share = [1 / log2(2 + links) for links in range(most + 1)]
+    ends = {at for pair in imported for at in pair}
     nothing: list[Any] = []  # stands for all files without links, of which there may be very many
-    neighbours: list[list[int]] = [[] if links else nothing for links in degree]
-    weights: list[list[float]] = [[] if links else nothing for links in degree]
-    for (a, b), count in ways.items():
-        if degree[a] > most or degree[b] > most:
-            continue
-        weight = (share[degree[a]] + share[degree[b]]) * count
-        neighbours[a].append(b)
-        neighbours[b].append(a)
-        weights[a].append(weight)
-        weights[b].append(weight)
+    neighbours: list[list[int]] = [[] if at in ends else nothing for at in range(len(paths))]
+    for at, other in imported:
+        neighbours[at].append(other)
+        neighbours[other].append(at)
+    degrees = [len(others) for others in neighbours]
+    hubs = frozenset(at for at, degree in enumerate(degrees) if degree > most)
+    for at in {other for hub in hubs for other in neighbours[hub]} - hubs:
+        neighbours[at] = [other for other in neighbours[at] if other not in hubs]
+    for hub in hubs:
+        neighbours[hub] = nothing
+    share = [1 / log2(2 + degree) for degree in degrees]
+    weights = [
+        [share[at] + share[other] for other in others] if others else nothing for at, others in enumerate(neighbours)
+    ]
     return Links(imported, hubs, neighbours, weights)

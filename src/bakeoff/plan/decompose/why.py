@@ -46,8 +46,8 @@ class Why:
 
     def _sentences(self, file: int) -> Iterable[str]:
         if file in self._links.hubs:
-            near = {a if b == file else b for a, b in self._links.imports if file in (a, b)}
-            yield f"it imports, or is imported by, {len(near)} files, more than {self._most}: a hub, kept apart"
+            links = sum(file in pair for pair in self._links.imports)
+            yield f"it has {links} import links, more than {self._most}: a hub, kept apart"
         if file in self._kept:
             yield "it stays where the previous hierarchy had it"
         if file in self._outgrown:
