@@ -69,21 +69,17 @@ class Resolver:
 
     def target(self, path: str, spec: str) -> str | None:
         """The file that `spec`, found in `path`, stands for; None where it is none of these files."""
-        found = self._known.get(spec)
-        if found is not None and len(found) < 2:
-            return found[0] if found else None
+        found: list[str] = []
+        if not spec.startswith("."):
+            if spec not in self._known:
+                self._known[spec] = self._everywhere(spec)
+            found = self._known[spec]
+            if len(found) < 2:
+                return found[0] if found else None
         folder = path.rpartition("/")[0]
         if (folder, spec) not in self._near:
-            self._near[folder, spec] = self._nearest(folder, spec)
+            self._near[folder, spec] = _nearest(folder, found) if found else self._relative(folder, spec)
         return self._near[folder, spec]
-
-    def _nearest(self, folder: str, spec: str) -> str | None:
-        """What `spec` means in a folder: of several roots that have it, the one that shares most with the folder."""
-        if spec.startswith("."):
-            return self._relative(folder, spec)
-        if spec not in self._known:
-            self._known[spec] = self._everywhere(spec)
-        return max(self._known[spec], key=lambda file: (_shared(folder, file), -len(file), file), default=None)
 
     def _relative(self, folder: str, spec: str) -> str | None:
         module, _, name = spec.partition(":")
@@ -132,6 +128,11 @@ def _roots(files: Iterable[str]) -> dict[str, list[str]]:
                 roots.setdefault(name, set()).add(parent)
             folder = parent
     return {name: sorted(f"{folder}/" if folder else "" for folder in found) for name, found in roots.items()}
+
+
+def _nearest(folder: str, files: Iterable[str]) -> str:
+    """Of the same module below several roots, the one that shares most folders with who imports it."""
+    return max(files, key=lambda file: (_shared(folder, file), -len(file), file))
 
 
 def _shared(one: str, other: str) -> int:
