@@ -34,6 +34,7 @@ ROWS = (
     "slow_functions",
     "candidates",
     "merging",
+    "decompose",
 )
 
 

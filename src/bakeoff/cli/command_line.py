@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from importlib import import_module
 
 import click
 
 from bakeoff import __version__
+from bakeoff.cli.lazy import LazyGroup
 from bakeoff.engine.errors import BakeoffError
 
 COMMANDS = {
@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "Judge branches, commits or patches that exist already.",
     "merge": "Merge branches in order, land those that pass the checks together, name who breaks them.",
     "optimize": "Make a function faster that goes on behaving as it does.",
+    "plan": "Split a project into subplans.",
     "diff": "Print what an attempt or a winner changes.",
     "apply": "Take an attempt or a winner over into your files.",
     "resume": "Go on with a run that stopped.",
@@ -38,27 +39,9 @@ COMMANDS = {
 """What `--help` lists; the command NAME is `command` in `bakeoff.cli.NAME`."""
 
 
-class Commands(click.Group):
-    """A group that knows its commands' names and imports only the one that is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"bakeoff.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list for `--help`, without importing any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup, table=COMMANDS, prefix="bakeoff.cli.", context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="bakeoff")
 def cli() -> None:
     """Run many attempts at a piece of code work at once, judge them by evidence, keep the best."""

@@ -1,1 +1,1 @@
-"""Plans: one goal in parts, carried out side by side, merged and verified."""
+"""Plans: a project split into subplans that are worked on side by side, merged and verified."""

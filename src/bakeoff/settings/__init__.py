@@ -5,6 +5,7 @@ from .checks import SettingsError
 from .loading import Settings, load_settings
 from .merge import STRATEGIES, MergeSettings
 from .models import ModelSettings
+from .plan import PlanSettings
 from .slots import SlotSettings
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "AgentSettings",
     "MergeSettings",
     "ModelSettings",
+    "PlanSettings",
     "Settings",
     "SettingsError",
     "SlotSettings",

@@ -25,6 +25,7 @@ from .checks import (
 )
 from .merge import MergeSettings, merge_settings
 from .models import ModelSettings, model_settings
+from .plan import PlanSettings, plan_settings
 from .slots import SlotSettings, slot_settings
 
 
@@ -49,6 +50,8 @@ class Settings:
         sandbox_environment: names of further variables that it gets; `*` stands for any text.
         sandbox_network: whether it has the network.
         agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
+        exclude: files that no plan takes in, in the words of `.gitignore`.
+        plan: how a project is split into subplans.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -69,6 +72,8 @@ class Settings:
     sandbox_environment: tuple[str, ...] = ()
     sandbox_network: bool = False
     agent_sandbox: str = "weak"
+    exclude: tuple[str, ...] = ()
+    plan: PlanSettings = field(default_factory=PlanSettings)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -142,6 +147,8 @@ _TOP: Mapping[str, Check] = {
     "sandbox_environment": texts,
     "sandbox_network": flag,
     "agent_sandbox": one_of(LEVELS),
+    "exclude": texts,
+    "plan": table,
 }
 
 
@@ -160,6 +167,8 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["slots"] = slot_settings(found["slots"], f"{where}slots")
     if "merge" in found:
         found["merge"] = merge_settings(found["merge"], f"{where}merge")
+    if "plan" in found:
+        found["plan"] = plan_settings(found["plan"], f"{where}plan")
     if "agents" in found:
         found["agents"] = {
             name: agent_settings(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()

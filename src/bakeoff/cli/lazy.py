@@ -1,0 +1,40 @@
+"""A group of commands that imports only the one that is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and what they are for.
+
+    Args:
+        table: of each name what `--help` says of it.
+        prefix: the command NAME is `command` in the module that is called so with NAME behind it.
+        more: as for `click.Group`.
+    """
+
+    def __init__(self, *, table: Mapping[str, str], prefix: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.table = table
+        self.prefix = prefix
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in self.table:
+            return None
+        command: click.Command = import_module(f"{self.prefix}{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list for `--help`, without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.table.items()))
