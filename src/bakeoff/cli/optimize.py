@@ -6,9 +6,21 @@ from pathlib import Path
 
 import click
 
+from bakeoff.cli.attempt import CHECK_TIMEOUT
+
 
 @click.command("optimize")
-@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.argument("target", metavar="[FILE.py:FUNCTION]", default="")
+@click.option("--bench", metavar="CMD",
+              help="Time this command instead of a function; in any language. What is named then may also be any file, "
+              "or nothing.")  # fmt: skip
+@click.option("--bench-output", type=click.Choice(["same", "any"]), default="same", show_default=True,
+              help="Whether the command must print the same as before.")  # fmt: skip
+@click.option("--check", "checks", multiple=True, metavar="CMD",
+              help="With --bench: must end with exit status 0; may be repeated.")  # fmt: skip
+@CHECK_TIMEOUT
+@click.option("--protect", multiple=True, metavar="GLOB",
+              help="With --bench: further files that candidates may not change.")  # fmt: skip
 @click.option("--candidate", "candidates", multiple=True, metavar="FILE",
               help="A new version of the whole file to try, or a .patch; may be repeated.")  # fmt: skip
 @click.option("--ref", "refs", multiple=True, metavar="REF", help="A commit or branch to try; may be repeated.")
@@ -63,12 +75,14 @@ def command(
     quiet: bool,
     **options: object,
 ) -> None:
-    """Make a function faster that must go on behaving as it does.
+    """Make a function, or a whole command, faster that must go on behaving as it does.
 
     Candidates come from rewriting rules, from models and agents that you name, and from files that you bring. Each is
     judged in a place of its own: it has to do the same as the original in the tests that reach it, for the calls seen
     there, and for inputs derived from them. Then it is measured with the machine alone. Your files stay as they are
     unless --apply is given.
+
+    With --bench the command is timed, each candidate's in a place of its own, and --check judges what candidates do.
 
     Exit status: 0 there is a winner; 3 nothing was faster; 4 the budget is spent (what was found by then counts);
     1 refused or failed; 130 or 143 interrupted.
@@ -82,6 +96,8 @@ def command(
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
+    if not target and options["bench"] is None:
+        misused("name a function, as in pkg/mod.py:function, or give --bench CMD")
     store = attempt_store()
     asked = OptimizeOptions(target=_from_root(target, store.project), rules=not no_rules, **options)  # type: ignore[arg-type]
     conditions = Conditions(adopt=True)
@@ -92,9 +108,11 @@ def command(
 def _from_root(target: str, root: Path) -> str:
     """The target with its path relative to the project's root rather than to this folder."""
     path, colon, name = target.rpartition(":")
-    if not colon:
+    if not target or (not colon and not (Path.cwd() / target).exists()):
         return target
+    if not colon:
+        path, name = target, ""
     try:
-        return f"{(Path.cwd() / path).resolve().relative_to(root.resolve()).as_posix()}:{name}"
+        return f"{(Path.cwd() / path).resolve().relative_to(root.resolve()).as_posix()}{colon}{name}"
     except ValueError:
         return target

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
+from bakeoff.optimize.options import NOTHING
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
 
@@ -20,6 +21,7 @@ _CANDIDATE = re.compile(r"candidate:(\d+)(/behaviour)?")
 
 _STAGES = {
     "baseline": "runs the tests on the original",
+    "bench": "runs the commands on the original",
     "behaviour": "is judged",
     "race": "measures, with the machine alone",
     "profile": "times lines",
@@ -64,6 +66,9 @@ class OptimizeLines(Lines):
         if record.type == "baseline":
             self._say(f"· the original: {counted(int(output['tests']), 'test')}, {output['recorded']} calls to repeat, "
                       f"{output['derived']} derived ({took})")  # fmt: skip
+        elif record.type == "bench":
+            by = {"checks": "checks are met", "nothing": "nothing judges behaviour"}.get(output["judged_by"], "")
+            self._say(f"· the original takes {output['seconds']:.3g} s{f', {by}' if by else ''} ({took})")
         elif record.type == "race":
             for number, speed in output["speeds"].items():
                 found = speed["speedup"]
@@ -76,6 +81,9 @@ class OptimizeLines(Lines):
                 if output["twin"] is not None:
                     self._stand(match[1], "duplicate")
                     self._say(f"- {self._name(match[1])}: duplicate")
+            elif output["reason"] is None and output["receipt"].get("judged_by") == NOTHING:
+                self._stand(match[1], "not judged")
+                self._say(f"- {self._name(match[1])}: nothing judges its behaviour: no --check was given")
             elif output["reason"] is None:
                 self._stand(match[1], "behaves the same")
                 self._say(f"✓ {self._name(match[1])}: behaves the same ({took})")

@@ -20,7 +20,7 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.standing import JOB, Standing, standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of
+from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of, unverified
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
@@ -140,7 +140,7 @@ def work_of(run: str, found: Standing) -> Work:
     if found.chosen is None or found.result is None:
         raise BakeoffError(f"run {run} has no winner")
     return Work(
-        run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number, noun="candidate"
+        run, "passed", found.result, f"Make {found.options.subject} faster", found.chosen.number, noun="candidate"
     )
 
 
@@ -188,6 +188,8 @@ def _print_ending(
         if ending.status is not RunStatus.BUDGET_SPENT:
             return
     if ending.status is RunStatus.COMPLETED:
+        if (missing := unverified(found)) is not None:
+            out(f"! {missing}")
         out(f"run {run}: nothing was found that behaves the same and is faster")
         return
     out(f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}")
@@ -222,7 +224,7 @@ def _side(side: Side | None) -> list[str]:
 
 def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None]) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
-    out(f"  shown by {support(found)}")
+    out(f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}")
     names = tests_of(found)
     for name in names[:TESTS]:
         out(f"    {one_line(name)}")
@@ -230,7 +232,7 @@ def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, o
         out(f"    and {len(names) - TESTS} more")
     if winner.candidate.note:
         out(f"  {winner.candidate.note}")
-    for text in cautions(winner):
+    for text in cautions(found, winner):
         out(f"  ! {text}")
     for line in profile_lines(found):
         out(f"  {line}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bakeoff.optimize.standing import Standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support
+from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, unverified
 from bakeoff.report.escape import one_line, visible
 
 MOST_DIFF = 400
@@ -40,16 +40,17 @@ def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
         found: how it stands.
         diff: of the winner; None where there is none.
     """
-    winner, target = found.chosen, text_of(found.options.target)
+    winner, target = found.chosen, text_of(found.options.subject)
     if winner is None:
         yield f"## {target}: no faster version\n\n"
     else:
         yield f"## {target}: {text_of(speedup_of(winner))} as fast\n\n"
         if winner.candidate.note:
             yield f"{text_of(winner.candidate.note, 1000)}\n\n"
-        yield f"- Behaves as before: {text_of(support(found))}.\n"
+        how = "Behaves as before" if unverified(found) is None else "Looked at"
+        yield f"- {how}: {text_of(support(found))}.\n"
         yield f"- Speed-up with its 95 % interval, against a least of {found.options.min_speedup:g}.\n"
-        for text in cautions(winner):
+        for text in cautions(found, winner):
             yield f"- **Note**: {text_of(text)}.\n"
         yield f"- Used: {text_of(cost(found))}. bakeoff run {text_of(run)}.\n\n"
     if diff is not None:

@@ -25,6 +25,7 @@ class Standing:
         options: what was asked for.
         entrants: the candidates by number.
         baseline: the receipt of the original; None while there is none.
+        bench: of a command that is timed: what it gives where nothing was changed, and what judges behaviour.
         winner: the number of the winner; None while or where there is none.
         result: names the commit that the winner is kept as.
         snapshot: the commit that all is compared with.
@@ -37,6 +38,7 @@ class Standing:
     status: RunStatus
     entrants: dict[int, Entrant] = field(default_factory=dict)
     baseline: Mapping[str, Any] | None = None
+    bench: Mapping[str, Any] | None = None
     winner: int | None = None
     result: Mapping[str, Any] | None = None
     snapshot: str | None = None
@@ -52,7 +54,8 @@ class Standing:
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         chosen = self.chosen
-        return {
+        shown: dict[str, Any] = {} if self.options.bench is None else {"bench": self.bench and dict(self.bench)}
+        return shown | {
             "baseline": None if self.baseline is None else dict(self.baseline),
             "candidates": [entrant.to_json() for entrant in self.entrants.values()],
             "winner": None if chosen is None else chosen.file,
@@ -92,5 +95,7 @@ def read_nodes(found: Standing, history: History, prefix: str) -> None:
     for path, record in records.items():
         if path.startswith("baseline:") and record.final:
             found.baseline = record.output
+        elif path == "bench" and record.final:
+            found.bench = record.output
         elif path.startswith("profile:") and record.final:
             found.profiles[int(path.removeprefix("profile:"))] = profile_of(record)

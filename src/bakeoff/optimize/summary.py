@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from bakeoff.optimize.entrant import ORIGINAL, Entrant
+from bakeoff.optimize.options import TESTS
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.standing import Standing
 from bakeoff.report.words import amounts, counted
@@ -34,6 +35,11 @@ def speedup_of(entrant: Entrant) -> str:
 
 def support(found: Standing) -> str:
     """Which evidence there is for what behaves the same."""
+    bench = found.bench
+    if bench is not None and bench["judged_by"] != TESTS:
+        checks = [f"`{one['check']}`" for one in bench["checks"]]
+        prints = "what the command prints" if bench["output"] == "same" and bench["prints"] else ""
+        return ", ".join([*checks, *filter(None, [prints]), "its exit status"])
     base = found.baseline or {}
     tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
     return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived"
@@ -44,9 +50,19 @@ def tests_of(found: Standing) -> tuple[str, ...]:
     return tuple(map(str, (found.baseline or {}).get("test_names", ())))
 
 
-def cautions(winner: Entrant) -> list[str]:
+def unverified(found: Standing) -> str | None:
+    """Why nothing is known of how candidates behave; None where something judges that."""
+    if found.bench is None or found.bench["verified"]:
+        return None
+    seen = "it ends and prints as before" if found.bench["output"] == "same" else "it ends as before"
+    return f"behaviour is not verified: no --check was given, and of the command it is only known that {seen}"
+
+
+def cautions(found: Standing, winner: Entrant) -> list[str]:
     """What has to be known before the winner is taken."""
-    said = [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
+    missing = unverified(found)
+    said = [] if missing is None else [missing]
+    said += [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
     receipt = {} if winner.judgement is None else winner.judgement.receipt
     inside = receipt.get("judged_in_process") or []
     if inside:

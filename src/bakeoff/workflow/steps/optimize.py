@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
-from bakeoff.optimize.job import Optimisation
+from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.standing import Standing, read_nodes
