@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,10 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
+from bakeoff.optimize.every import Every, ranking
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import CEILINGS, OptimizeOptions
+from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.optimize.standing import JOB
@@ -33,7 +37,7 @@ from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.snapshot import Snapshot
-from bakeoff.workspace.workspace import open_workspace
+from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
 async def start(
@@ -88,6 +92,21 @@ async def resume(
     return folder, await job.run(folder, None, prepare)
 
 
+async def dry_run(store: RunStore, options: OptimizeOptions, conditions: Conditions) -> list[Ranked]:
+    """The ranking that a run for all functions would begin with; there is no run.
+
+    Passes on BakeoffError: the path is wrong, or no test can be run.
+    """
+    job = _Job(store.project, options, load_settings(store.project), conditions)
+    job.check()
+    name = store.new_id()
+    async with (
+        Spawner(token=name, base_env=dict(os.environ), masker=Masker(), adopt=conditions.adopt) as spawner,
+        job.opening(name, spawner, None) as workspace,
+    ):
+        return await ranking(workspace, spawner, options, job.settings)
+
+
 class _Job:
     """One session.
 
@@ -97,7 +116,6 @@ class _Job:
 
     def __init__(self, project: Path, options: OptimizeOptions, settings: Settings, conditions: Conditions) -> None:
         self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
-        self.target = target_of(options)
         self.hired = hire(options, settings, str(project))
         at_once = options.parallel or settings.lanes.get(TESTS) or cpu_allowance()
         most = conditions.max_parallel or settings.max_parallel
@@ -106,11 +124,20 @@ class _Job:
     def check(self) -> None:
         """See that the target is there, where it can be seen without a snapshot.
 
-        Passes on TargetError: it is not.
+        Raises:
+            BakeoffError: the path is not there.
+
+        Passes on TargetError: the function is not.
         """
-        path = self.project / self.target.path
-        if self.target.qualname and self.options.base is None and path.is_file():
-            locate(path.read_bytes(), self.target.qualname)
+        options = self.options
+        if options.every:
+            if options.base is None and not (self.project / options.target).exists():
+                raise BakeoffError(f"--all {options.target}: the project has no such folder or file")
+            return
+        target = target_of(options)
+        path = self.project / target.path
+        if target.qualname and options.base is None and path.is_file():
+            locate(path.read_bytes(), target.qualname)
 
     def _slots(self) -> int:
         """Whoever judges, races or works as an agent holds some; nobody waits for one while holding another."""
@@ -150,23 +177,40 @@ class _Job:
         """Judge all there is and say how it ended."""
         if self.hired.models or self.hired.agents:
             self._warn(self.hired.announcement())
-        taken = run.history.decisions.get("snapshot")
-        async with open_workspace(
+        kept = run.history.decisions.get("snapshot")
+        taken = None if kept is None else Snapshot(**{**kept, "left_out": ()})
+
+        async def keep(workspace: Workspace) -> None:
+            await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+
+        opening = partial(self.opening, folder.id, spawner)
+        if self.options.every:
+            hire_anew = partial(hire, self.options, self.settings, str(self.project))
+            every = Every(self.options, self.settings, self._warn, opening, hire_anew)
+            facts, spent = await every.carry_out(run, spawner, taken, keep)
+        else:
+            async with opening(taken) as workspace:
+                work = Optimisation(self.options, self.settings, self._warn, hired=self.hired)
+                await keep(workspace)
+                try:
+                    facts, spent = await work.carry_out(run, workspace, spawner)
+                finally:
+                    for text in workspace.warnings:
+                        self._warn(text)
+        status = RunStatus.COMPLETED if spent is None else RunStatus.BUDGET_SPENT
+        return Ending(status, spent, facts)
+
+    def opening(
+        self, run_id: str, spawner: Spawner, snapshot: Snapshot | None
+    ) -> AbstractAsyncContextManager[Workspace]:
+        """A workspace at a snapshot; None for a new one."""
+        return open_workspace(
             self.project,
             self.settings,
-            folder.id,
+            run_id,
             base=self.options.base,
-            snapshot=None if taken is None else Snapshot(**{**taken, "left_out": ()}),
+            snapshot=snapshot,
             slots=self._slots(),
             mount_at=bool(self.options.checks),
             processes=spawner,
-        ) as workspace:
-            work = Optimisation(self.options, self.settings, self._warn, hired=self.hired)
-            await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
-            try:
-                facts, spent = await work.carry_out(run, workspace, spawner)
-            finally:
-                for text in workspace.warnings:
-                    self._warn(text)
-            status = RunStatus.COMPLETED if spent is None else RunStatus.BUDGET_SPENT
-            return Ending(status, spent, facts)
+        )

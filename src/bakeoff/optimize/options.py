@@ -98,7 +98,7 @@ class OptimizeOptions:
     def subject(self) -> str:
         """What is to become faster, for people."""
         if self.bench is None:
-            return self.target
+            return f"functions of {self.target}" if self.every else self.target
         return f"{self.bench} ({self.target})" if self.target else self.bench
 
     def _check_bench(self) -> None:
@@ -154,12 +154,16 @@ class OptimizeOptions:
     @property
     def most_model_calls(self) -> int:
         """Requests to one model at most, tries in place of those that failed apart."""
-        return self.samples + self.repairs + self.refinements
+        return (self.samples + self.repairs + self.refinements) * self._functions
 
     @property
     def most_agent_calls(self) -> int:
         """Calls of one agent at most, the same apart."""
-        return self.agent_samples * (1 + self.repairs) + self.refinements
+        return (self.agent_samples * (1 + self.repairs) + self.refinements) * self._functions
+
+    @property
+    def _functions(self) -> int:
+        return self.top if self.every else 1
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""

@@ -27,10 +27,7 @@ class Side:
 def speedup_of(entrant: Entrant) -> str:
     """Its speed-up with the interval; a dash where none was measured."""
     speed = None if entrant.speed is None else entrant.speed.speedup
-    if speed is None:
-        return "-"
-    high = "" if speed.high is None else f"{speed.high:.2f}"
-    return f"{speed.estimate:.2f}x [{speed.low:.2f}, {high}]"
+    return "-" if speed is None else str(speed)
 
 
 def support(found: Standing) -> str:
@@ -86,6 +83,22 @@ def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
             why = f"{entrant.reason or 'not judged'}{f': {entrant.detail}' if entrant.detail else ''}"
         told.append((entrant, [why, *(one for one in shown if one != entrant.detail)]))
     return told
+
+
+def function_rows(found: Standing) -> list[list[str]]:
+    """Of a run for all functions, a row for each: name, own time in the tests, calls, how it stands, speed-up, why."""
+    rows = []
+    for number, one in enumerate(found.functions, 1):
+        chosen = one.standing.chosen
+        speed = "-" if chosen is None else speedup_of(chosen)
+        count = counted(len(one.standing.entrants), "candidate")
+        why = one.error or (f"of {count}: {chosen.file}" if chosen is not None else count if one.ended else "-")
+        ranked = one.ranked
+        rows.append([f"{number} {ranked.target}", f"{ranked.own:.3f} s", f"{ranked.calls:,}", one.status, speed, why])
+    return rows
+
+
+FUNCTION_HEADS = ["function", "own time", "calls", "result", "speed-up", "why"]
 
 
 def cost(found: Standing) -> str:
