@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 
 from bakeoff.optimize.standing import Standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, unverified
+from bakeoff.optimize.summary import (
+    FUNCTION_HEADS,
+    Side,
+    cautions,
+    cost,
+    fallen,
+    function_rows,
+    profiles,
+    speedup_of,
+    support,
+    unverified,
+)
 from bakeoff.report.escape import one_line, visible
 
 MOST_DIFF = 400
@@ -40,6 +51,9 @@ def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
         found: how it stands.
         diff: of the winner; None where there is none.
     """
+    if found.options.every:
+        yield from _functions(run, found, diff)
+        return
     winner, target = found.chosen, text_of(found.options.subject)
     if winner is None:
         yield f"## {target}: no faster version\n\n"
@@ -57,6 +71,24 @@ def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
         yield from _diff(diff)
     yield from _profiles(found)
     yield from _candidates(found)
+
+
+def _functions(run: str, found: Standing, diff: str | None) -> Iterator[str]:
+    """The same of a run for all functions."""
+    yield f"## {text_of(found.options.subject)}: {found.winner or 'none'} faster\n\n"
+    heads = [*FUNCTION_HEADS]
+    yield f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n"
+    for row in function_rows(found):
+        yield f"| {' | '.join(map(text_of, row))} |\n"
+    yield "\n"
+    for one in found.functions:
+        chosen = one.standing.chosen
+        for text in [] if chosen is None else cautions(one.standing, chosen):
+            yield f"- **Note**: {text_of(one.ranked.target)}: {text_of(text)}.\n"
+    yield f"- Speed-ups with their 95 % intervals, against a least of {found.options.min_speedup:g}.\n"
+    yield f"- Used: {text_of(cost(found))}. bakeoff run {text_of(run)}.\n\n"
+    if diff is not None:
+        yield from _diff(diff)
 
 
 def _diff(diff: str) -> Iterator[str]:

@@ -6,7 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.standing import Standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of, unverified
+from bakeoff.optimize.summary import (
+    FUNCTION_HEADS,
+    Side,
+    cautions,
+    cost,
+    fallen,
+    function_rows,
+    profiles,
+    speedup_of,
+    support,
+    tests_of,
+    unverified,
+)
 from bakeoff.report.escape import markup
 
 
@@ -17,7 +29,14 @@ def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
         found: how the run stands.
         diff: of the winner; None where there is none.
     """
-    yield from _winner(found)
+    if found.options.every:
+        yield "<h2>Functions</h2>"
+        yield from _table(FUNCTION_HEADS)
+        for row in function_rows(found):
+            yield f"<tr>{''.join(f'<td>{markup(cell)}' for cell in row)}\n"
+        yield "</table>"
+    else:
+        yield from _winner(found)
     if diff is not None:
         yield f"<h2>Diff</h2><pre>{markup(diff)}</pre>"
     yield from _candidates(found)

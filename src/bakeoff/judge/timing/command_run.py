@@ -10,10 +10,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bakeoff.judge.timing.parent import Place, TimingError
 
+WATCH = 'group=0; while read -r told; do group=$told; done; test "$group" = 0 || kill -9 "-$group"'
+"""A shell that waits until this process closes its end of a pipe, or dies; then it ends the group named last."""
 HEAD = 64 << 10
 """Bytes of the output that are kept, to show where it differs."""
 
@@ -44,6 +47,8 @@ class Ran:
 class Runner:
     """Runs commands, one at a time; `kill`, from another thread, ends the one that runs and all later ones.
 
+    What runs is ended, too, when this process is killed. Close it when it is not needed any more.
+
     Attributes:
         seconds: that a run may take.
         used: seconds of processor time of all runs so far.
@@ -52,6 +57,13 @@ class Runner:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.used = 0.0
+        self._watch = subprocess.Popen(
+            ["/bin/sh", "-c", WATCH],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
+        )
         self._lock = threading.Lock()
         self._running: int | None = None
         self._killed = False
@@ -75,6 +87,7 @@ class Runner:
                 except OSError as failure:
                     raise TimingError(f"cannot start {where.argv[0]!r}: {failure.strerror}") from failure
                 self._running = process.pid
+                self._tell(process.pid)
             late = threading.Event()
             timer = threading.Timer(self.seconds, self._end, [late])
             timer.start()
@@ -85,6 +98,7 @@ class Runner:
             with self._lock:
                 _kill_group(process.pid)  # what it left in its session
                 self._running = None
+                self._tell(0)
             process.returncode = os.waitstatus_to_exitcode(status)
             left = tidy() if tidy is not None else 0
             cpu = used.ru_utime + used.ru_stime
@@ -94,6 +108,18 @@ class Runner:
             printed.seek(0)
             output = hashlib.file_digest(printed, "sha256").hexdigest()
         return Ran(wall, cpu, used.ru_maxrss, None if late.is_set() else process.returncode, output, head, left)
+
+    def close(self) -> None:
+        """End the watch over what runs; nothing is run any more. Blocks for a moment."""
+        assert self._watch.stdin is not None
+        self._watch.stdin.close()
+        self._watch.wait()
+
+    def _tell(self, group: int) -> None:
+        """Have a group ended should this process die."""
+        assert self._watch.stdin is not None
+        with suppress(BrokenPipeError):
+            self._watch.stdin.write(b"%d\n" % group)
 
     def kill(self) -> None:
         """End what runs; nothing is started any more."""

@@ -76,7 +76,10 @@ async def race_commands(
     calibration = None
     if left:
         running = _Commands(place(original), left, options, terms, lock or BenchLock(), told, speeds)
-        await running.run()
+        try:
+            await running.run()
+        finally:
+            running.runner.close()
         calibration = running.calibration
     return Raced.of({name: speeds[name] for name in contenders}, calibration)
 
@@ -89,9 +92,12 @@ async def try_command(
     Passes on TimingError: it cannot be run, fails, or prints something else each time.
     """
     running = _Commands(place(original), {}, options, terms, lock or BenchLock(), None, {})
-    await running.first()
-    ran = await running.block(running.originals)
-    return await running.block(running.originals) if terms.same_output else ran
+    try:
+        await running.first()
+        ran = await running.block(running.originals)
+        return await running.block(running.originals) if terms.same_output else ran
+    finally:
+        running.runner.close()
 
 
 class _Commands:
