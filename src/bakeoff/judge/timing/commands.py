@@ -20,11 +20,13 @@ from bakeoff.judge.timing.load import LoadWatch
 from bakeoff.judge.timing.parent import Place, TimingError, place
 from bakeoff.judge.timing.race import SELECTION, Options, Raced, Result, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
-from bakeoff.judge.timing.statistics import MedianSequence
+from bakeoff.judge.timing.statistics import MedianSequence, middle
 
 COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3
 """Pairs of the calibration: a command takes long."""
+FORGOTTEN = 5
+"""Runs of what is faster without the files that its earlier runs left."""
 STARTS = 3
 """How often it is measured what starting a command takes; the least counts."""
 
@@ -38,11 +40,13 @@ class Terms:
         empty: a command that does nothing in the same place; what starting it takes does not count.
         tidy: by name of the contender, that of the original being empty: clears away what a run left, and says how
             many processes that were.
+        forget: by name of the contender: deletes files that its runs left and the original's did not; their names.
     """
 
     same_output: bool = False
     empty: Command | None = None
     tidy: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    forget: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
 
 
 async def race_commands(
@@ -175,9 +179,30 @@ class _Commands:
         pairs = self.pairs(alpha)
         while pairs.decide(self.floor) is None and (time.monotonic() < self.end or not len(pairs.wall)):
             await self.block(lambda: self.some([name], {name: pairs}, None, self.end))
-        speed = self.speed(pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor)), pairs, True)
+        verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
+        if verdict[0] == FASTER and name in self.terms.forget:
+            objection = await self.block(lambda: self.without_files(name, self.terms.forget[name]))
+            verdict = objection or verdict
+        speed = self.speed(verdict, pairs, True)
         await self.settle(name, speed)
         return speed.verdict == FASTER
+
+    def without_files(self, name: str, forget: Callable[[], list[str]]) -> tuple[str, str] | None:
+        """What is said of a contender that is faster only by files which its earlier runs left; None of any other.
+
+        A build may leave files, too; what counts is whether most of the time is still saved without them.
+        """
+        usual, anew = [], []
+        for _ in range(FORGOTTEN):
+            original, quick = self.originals(), self.counted(name)
+            left = forget()
+            if not left:
+                return None
+            usual.append(original.wall - quick.wall)
+            anew.append(original.wall - self.counted(name).wall)
+        if middle(sorted(anew)) >= middle(sorted(usual)) / 2:
+            return None
+        return "cross-call-state", f"it is fast only where an earlier run has left {', '.join(left[:3])}"
 
     def pairs(self, alpha: float) -> Pairs:
         """Nothing known yet."""

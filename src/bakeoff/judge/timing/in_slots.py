@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -96,7 +97,27 @@ class SlotRace:
 
     def _terms(self, slots: Mapping[str, Slot], original: Ready) -> Terms:
         tidy = {name: _Tidy(slot) for name, slot in slots.items()}
-        return Terms(self.same_output, original.box.command(("sh", "-c", ":")), tidy)
+        forget = {name: _Forget(slot, slots[""]) for name, slot in slots.items() if name}
+        return Terms(self.same_output, original.box.command(("sh", "-c", ":")), tidy, forget)
+
+
+class _Forget:
+    """Deletes what runs in a slot have left there, and runs of the original have not; says what that was."""
+
+    def __init__(self, slot: Slot, original: Slot) -> None:
+        self.slot, self.original = slot, original
+        self.there = _files(slot)
+
+    def __call__(self) -> list[str]:
+        left = sorted(_files(self.slot) - self.there - _files(self.original))
+        for path in left:
+            os.unlink(os.path.join(os.fsencode(self.slot.outside), path))
+        return [os.fsdecode(path) for path in left]
+
+
+def _files(slot: Slot) -> set[bytes]:
+    """What is new or changed in a slot, but for what Python compiled. Blocks."""
+    return {path for path in slot.place.changes().files if b"__pycache__" not in path}
 
 
 class _Tidy:

@@ -35,11 +35,11 @@ Names = Annotated[str | list[str], Interpolated()]
 
 
 class Optimize(StepModel):
-    """Tries other versions of a Python function, or of what a command runs, and keeps the fastest that behaves alike."""
+    """Tries other versions of a Python function, or of what a command runs, and keeps the fastest that behaves so."""
 
     agent_key: ClassVar[str | None] = None
 
-    target: Text = Field("", description="FILE.py:FUNCTION, from the project's root; with `bench` any file or nothing.")
+    target: Text = Field("", description="FILE.py:FUNCTION, from the project's root; with `bench` any file.")
     bench: Annotated[str | None, ShellText()] = Field(
         None, description="A command that is timed instead of the function; in any language."
     )
