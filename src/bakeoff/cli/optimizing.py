@@ -120,7 +120,9 @@ def show_ranking(store: RunStore, options: OptimizeOptions, conditions: Conditio
         shown = [one.to_json() | {"taken": number <= options.top} for number, one in enumerate(ranked, 1)]
         print_json({"target": options.target, "functions": shown}, indent=2)
         sys.exit(0)
-    rows = [[f"{number} {one.target}", f"{one.own:.3f} s", f"{one.calls:,}"] for number, one in enumerate(ranked, 1)]
+    rows = [
+        [f"{number} {one.target}", f"{1e3 * one.own:,.1f} ms", f"{one.calls:,}"] for number, one in enumerate(ranked, 1)
+    ]
     for line in table(rows[: options.top], FUNCTION_HEADS[:3]):
         _tell(line)
     if len(rows) > options.top:

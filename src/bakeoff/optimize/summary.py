@@ -94,7 +94,9 @@ def function_rows(found: Standing) -> list[list[str]]:
         count = counted(len(one.standing.entrants), "candidate")
         why = one.error or (f"of {count}: {chosen.file}" if chosen is not None else count if one.ended else "-")
         ranked = one.ranked
-        rows.append([f"{number} {ranked.target}", f"{ranked.own:.3f} s", f"{ranked.calls:,}", one.status, speed, why])
+        rows.append(
+            [f"{number} {ranked.target}", f"{1e3 * ranked.own:,.1f} ms", f"{ranked.calls:,}", one.status, speed, why]
+        )
     return rows
 
 

@@ -15,7 +15,7 @@ class Ranked:
         path: of its file, relative to the project's root.
         qualname: its name with those of the classes around it.
         own: seconds that it takes in all tests, what it calls left out but for built-ins and functions inside of it;
-            to the millisecond, so that what takes next to nothing is not ranked by chance.
+            to the tenth of a millisecond, so that what takes next to nothing is not ranked by chance.
         calls: how often it is called.
     """
 

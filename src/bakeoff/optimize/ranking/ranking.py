@@ -102,7 +102,7 @@ def _in_file(path: str, rows: Iterable[Sequence[Any]], source: bytes | None) -> 
                 own[qualname] = own.get(qualname, 0.0) + seconds
                 if line == first and name == qualname.rpartition(".")[2]:
                     calls[qualname] = calls.get(qualname, 0) + count
-    return [Ranked(path, name, round(own[name], 3), count) for name, count in calls.items()]
+    return [Ranked(path, name, round(own[name], 4), count) for name, count in calls.items()]
 
 
 def _is_below(path: str, folder: str) -> bool:
