@@ -305,7 +305,8 @@ class _Commands:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         contest = Field(names, self.floor)
         pairs = {name: self.pairs(DECIDE / len(names)) for name in names}
-        while not contest.settled and time.monotonic() < until:
+        # One round at least: who prints something else falls, however short the time.
+        while not contest.settled and (time.monotonic() < until or not any(map(len, contest.ratios.values()))):
             await self.block(lambda: self.some(names, pairs, contest, until))
             for name in names:
                 if name in contest.out and name not in self.speeds:
