@@ -94,7 +94,7 @@ class OptimizeLines(Lines):
                 if output["twin"] is not None:
                     self._stand(number, "duplicate")
                     self._say(f"- {self._name(number)}: duplicate")
-            elif output["reason"] is None and output["receipt"].get("judged_by") == NOTHING:
+            elif output["reason"] is None and output.get("receipt", {}).get("judged_by") == NOTHING:
                 self._stand(number, "not judged")
                 self._say(f"- {self._name(number)}: nothing judges its behaviour: no --check was given")
             elif output["reason"] is None:
@@ -128,7 +128,7 @@ class OptimizeLines(Lines):
         left = max(1, room - len(text.plain.splitlines()))
         for number in list(self.names)[-left:]:
             name = one_line(self.mask(self.names[number]), 50)
-            text.append(f"  {number:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
+            text.append(f"  {number.rpartition('/')[2]:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
         return text
 
 

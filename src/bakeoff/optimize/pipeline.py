@@ -295,7 +295,8 @@ class Pipeline:
     # Speed.
 
     async def _race(self, group: WorkGroup) -> None:
-        waiting, self._survivors, self._since = self._survivors, [], math.inf
+        waiting = sorted(self._survivors, key=lambda entrant: entrant.number)
+        self._survivors, self._since = [], math.inf
         champions = [] if self.champion is None else [self.champion]
         room = len(waiting) if self.most is None else self.most - len(champions)
         field_ = [*waiting[:room], *champions]

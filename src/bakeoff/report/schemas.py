@@ -303,20 +303,9 @@ def _optimize() -> dict[str, Any]:
             "receipt": receipt,
         }
     )
-    judged = {
-        "baseline": _or_null(_map(_ANY)),
-        "candidates": _list(candidate),
-        "winner": _or_null(_TEXT),
-    }
-    function = _object(
-        {
-            **_ranked(),
-            "status": {"enum": ["faster", "no winner", "failed", "open"]},
-            "error": _or_null(_TEXT),
-            "speedup": interval,
-            **judged,
-        }
-    )
+    judged = {"baseline": _or_null(_map(_ANY)), "candidates": _list(candidate), "winner": _or_null(_TEXT)}
+    status = {"enum": ["faster", "no winner", "failed", "open"]}
+    function = _object({**_ranked(), "status": status, "error": _or_null(_TEXT), "speedup": interval, **judged})
     return _object(
         {
             "run_id": _TEXT,

@@ -61,6 +61,7 @@ class Runner:
             ["/bin/sh", "-c", WATCH],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
             bufsize=0,
         )

@@ -146,7 +146,7 @@ class _Commands:
                 broken[name] = why
         since = time.monotonic()
         self.end = since + self.options.seconds
-        await self.block(self.calibrate)
+        await self.calibrate()
         for name, why in broken.items():
             await self.settle(name, self.speed(why, self.pairs(DECIDE), False))
         names = [name for name in self.places if name and name not in broken]
@@ -181,25 +181,25 @@ class _Commands:
             await self.block(lambda: self.some([name], {name: pairs}, None, self.end))
         verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
         if verdict[0] == FASTER and name in self.terms.forget:
-            objection = await self.block(lambda: self.without_files(name, self.terms.forget[name]))
-            verdict = objection or verdict
+            verdict = await self.without_files(name, self.terms.forget[name]) or verdict
         speed = self.speed(verdict, pairs, True)
         await self.settle(name, speed)
         return speed.verdict == FASTER
 
-    def without_files(self, name: str, forget: Callable[[], list[str]]) -> tuple[str, str] | None:
+    async def without_files(self, name: str, forget: Callable[[], list[str]]) -> tuple[str, str] | None:
         """What is said of a contender that is faster only by files which its earlier runs left; None of any other.
 
         A build may leave files, too; what counts is whether most of the time is still saved without them.
         """
         usual, anew = [], []
         for _ in range(FORGOTTEN):
-            original, quick = self.originals(), self.counted(name)
+            original, quick = await self.block(lambda: (self.originals(), self.counted(name)))
             left = forget()
             if not left:
                 return None
+            again = await self.block(lambda: self.counted(name))
             usual.append(original.wall - quick.wall)
-            anew.append(original.wall - self.counted(name).wall)
+            anew.append(original.wall - again.wall)
         if middle(sorted(anew)) >= middle(sorted(usual)) / 2:
             return None
         return "cross-call-state", f"it is fast only where an earlier run has left {', '.join(left[:3])}"
@@ -237,26 +237,34 @@ class _Commands:
             )
         return ran
 
-    def calibrate(self) -> None:
+    async def calibrate(self) -> None:
         """Measure the start of a command, and the original against itself."""
-        if self.terms.empty is not None:
-            nothing = place(self.terms.empty)
-            starts = [self.runner.run(nothing) for _ in range(STARTS)]
-            self.start = replace(starts[0], wall=min(one.wall for one in starts), cpu=min(one.cpu for one in starts))
-        ratio, loads, work = MedianSequence(REPORT), [], 0.0
+        await self.block(self.starts)
+        ratio, loads, work = MedianSequence(REPORT), [], math.nan
         for _ in range(AGAINST_ITSELF):
-            before, used, own = self.watch.read(), self.runner.used, time.process_time()
-            one, two = self.originals(), self.originals()
-            work = work or one.wall
+            one, two, load = await self.block(self.against_itself)
             ratio.add(math.log(one.wall / two.wall))
-            after = self.watch.read()
-            spent = self.runner.used - used + time.process_time() - own
-            loads.append(self.watch.between(before, after, 0.0, spent).total)
+            loads.append(load)
+            work = one.wall
             if time.monotonic() > self.end:
                 break
         load = sum(loads) / len(loads)
         self.usual = load if load >= 0.3 else 0.0
         self.calibration = Calibration(ratio.spread, interval(ratio), load < 0.3, load, 1, 0, {}, work)
+
+    def starts(self) -> None:
+        """What starting a command takes, at least."""
+        if self.terms.empty is not None:
+            nothing = place(self.terms.empty)
+            starts = [self.runner.run(nothing) for _ in range(STARTS)]
+            self.start = replace(starts[0], wall=min(one.wall for one in starts), cpu=min(one.cpu for one in starts))
+
+    def against_itself(self) -> tuple[Ran, Ran, float]:
+        """Two runs of the original, and how many processors others kept busy."""
+        before, used, own = self.watch.read(), self.runner.used, time.process_time()
+        one, two = self.originals(), self.originals()
+        spent = self.runner.used - used + time.process_time() - own
+        return one, two, self.watch.between(before, self.watch.read(), 0.0, spent).total
 
     def round(self, names: Sequence[str]) -> dict[str, Ran] | None:
         """One run of each, in a random order; None where something else was seen to run meanwhile."""
