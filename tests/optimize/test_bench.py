@@ -6,17 +6,25 @@ import json
 import signal
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from bakeoff.cli import attempt_table
 from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.store import RunStore
 from bakeoff.optimize.errors import TargetError
+from bakeoff.optimize.job import start
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.standing import Standing, standing
 from bakeoff.optimize.target import parse_bench_target
 from bakeoff.report.schemas import output_schema
+from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.sampling.attempt.job import start as compare
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.standing import standing as compared
 from optimize.conftest import Shop
 
 SLOW = 'sleep 0.06\necho "sum 42"\n'
@@ -89,30 +97,67 @@ def test_without_a_check_nothing_is_called_verified(works: Shop) -> None:
     assert "Behaves as before" not in works("report", "r", "--markdown", "-o", "-")
 
 
-def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works: Shop) -> None:
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def carried_out(shop: Shop, target: str, **options: Any) -> tuple[Standing, str | None]:
+    """The same in this process; how it stands, and why it failed."""
+    asked = {"bench": "sh work.sh", "level": "none", "seconds": 60.0, **options}
+    store = RunStore(shop.root)
+    folder, ending = await start(store, OptimizeOptions(target, **asked), Conditions(catch_signals=False))
+    history = folder.history()
+    return standing(history, folder.standing(history)[0]), ending.error
+
+
+@pytest.mark.anyio
+async def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works: Shop) -> None:
     works.write("data.txt", "42\n")
     works.write("work.sh", "sleep 0.06\ncat data.txt > $TMPDIR/kept\ncat $TMPDIR/kept\n")
     patch = "--- a/data.txt\n+++ b/data.txt\n@@ -1 +1,2 @@\n 42\n+43\n"
-    quick = works.beside("quick.sh", "test -f $TMPDIR/kept || sleep 0.06\ncp data.txt $TMPDIR/kept\ncat $TMPDIR/kept\n")
-    words = ("--candidate", works.beside("data.patch", patch), "--candidate", quick, "--protect", "data.txt")
-    bounds = ("--seconds", "3", "--sandbox", "weak")
-    found = bench(works, "work.sh", *words, *bounds, status=3)
-    assert found["candidates"][0]["reason"] == "invalid"
-    assert "nothing but tests, or what is protected: data.txt" in found["candidates"][0]["detail"]
-    assert found["candidates"][1]["reason"] in ("not-faster", "undecided")  # its temp folder is emptied
+    texts = {
+        "data.patch": patch,
+        "kept.sh": "test -f $TMPDIR/kept || sleep 0.06\ncp data.txt $TMPDIR/kept\ncat $TMPDIR/kept\n",
+        "file.sh": "test -f kept || sleep 0.06\ncp data.txt kept\ncat kept\n",
+        "hangs.sh": "sleep 600\n",
+    }
+    names = tuple(works.beside(name, text) for name, text in texts.items())
+    found, _ = await carried_out(
+        works, "work.sh", level="weak", candidates=names, protect=("data.txt",), checks=("timeout 5 sh work.sh",)
+    )
+    first, kept, file, hangs = found.entrants.values()
+    assert first.reason == "invalid"
+    assert "nothing but tests, or what is protected: data.txt" in first.detail
+    assert kept.reason in ("not-faster", "undecided")  # its temp folder is emptied
+    assert file.reason == "cross-call-state"
+    assert hangs.reason == "check-failed"
+    assert found.winner is None
 
 
-def test_commands_that_say_nothing_of_the_original_end_the_run(works: Shop) -> None:
-    fast = ("--candidate", works.beside("fast.sh", FAST))
-    for bench_, check, said in (
+@pytest.mark.anyio
+async def test_a_whole_file_that_is_a_test_is_invalid(works: Shop) -> None:
+    names = (works.beside("run.sh", "true\n"),)
+    found, _ = await carried_out(works, "tests/run.sh", candidates=names, bench="true")
+    assert found.entrants[1].reason == "invalid"
+    assert "what it is judged by: tests/run.sh" in found.entrants[1].detail
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("bench", "check", "said"),
+    [
         ("sh work.sh", "false", "the check 'false' is not met where nothing was changed"),
         ("sh work.sh; date +%N", "true", "does not print the same each time"),
         ("exit 4", "true", "ends with status 4 where nothing was changed"),
-    ):
-        words = ("--bench", bench_, "--check", check, "--sandbox", "none")
-        out = works("optimize", "work.sh", *words, *fast, status=1)
-        assert said in out
-        assert "Traceback" not in out + works.said
+    ],
+)
+async def test_commands_that_say_nothing_of_the_original_end_the_run(
+    works: Shop, bench: str, check: str, said: str
+) -> None:
+    fast = (works.beside("fast.sh", FAST),)
+    _, error = await carried_out(works, "work.sh", candidates=fast, bench=bench, checks=(check,))
+    assert said in str(error)
 
 
 def test_killed_in_a_race_it_keeps_the_verdicts_that_there_are(works: Shop) -> None:
@@ -143,33 +188,31 @@ def decided(shop: Shop, name: str) -> dict[str, Any]:
     raise AssertionError(f"{name} was not decided")
 
 
-def test_a_function_may_be_named_and_is_judged_by_its_tests(shop: Shop) -> None:
-    slow = "    import time\n    time.sleep(0.12)\n    found = []\n"
+@pytest.mark.anyio
+async def test_a_function_may_be_named_and_is_judged_by_its_tests(shop: Shop) -> None:
     text = (shop.root / "numbers_.py").read_text()
-    shop.write("numbers_.py", text.replace("    found = []\n", slow))
+    shop.write("numbers_.py", text.replace("    found = []\n", "    __import__('time').sleep(0.1)\n    found = []\n"))
     shop.write("main.py", "from numbers_ import common\nprint(common([1], [1]))\n")
     shop.write(
         "test_numbers.py", "from numbers_ import common\n\n\ndef test_it():\n    assert common([1], [1]) == [1]\n"
     )
-    wrong = shop.beside("wrong.py", text.replace("return found", "return []"))
-    words = ("--no-rules", "--inputs", "recorded", "--candidate", shop.beside("fast.py", text), "--candidate", wrong)
-    shop(
-        "optimize",
+    names = shop.beside("fast.py", text), shop.beside("wrong.py", text.replace("return found", "return []"))
+    found, _ = await carried_out(
+        shop,
         "numbers_.py:common",
-        "--bench",
-        "python3 main.py",
-        "--seconds",
-        "60",
-        "--json",
-        "--run-id",
-        "r",
-        *words,
+        bench="python3 main.py",
+        candidates=names,
+        rules=False,
+        inputs="recorded",
+        level="full",
     )
-    found = json.loads(shop("show", "r", "--json"))
-    assert found["winner"].endswith("fast.py")
-    assert found["bench"]["judged_by"] == "tests"
-    assert found["baseline"]["tests"] == 1
-    assert reasons(found)[1] in ("test-failed", "behaviour/return")
+    assert found.winner == 1
+    assert found.bench is not None
+    assert found.bench["judged_by"] == "tests"
+    assert found.baseline is not None
+    assert found.baseline["tests"] == 1
+    assert found.entrants[2].reason in ("test-failed", "behaviour/return")
+    assert found.profiles
 
 
 def test_references_are_raced(works: Shop) -> None:
@@ -189,15 +232,28 @@ def test_references_are_raced(works: Shop) -> None:
     assert shown["attempts"] == found["attempts"]
 
 
-def test_of_references_that_are_not_faster_the_first_sound_one_wins(works: Shop) -> None:
+@pytest.mark.anyio
+async def test_of_references_that_are_not_faster_the_first_sound_one_wins(works: Shop) -> None:
     for name, text in (("other", "echo 42\n"), ("same", SLOW + "# same\n")):
         works.git("checkout", "-qb", name, "HEAD")
         works.write("work.sh", text)
         works.git("commit", "-qam", name)
         works.git("checkout", "-q", "-B", "start", f"{name}~1")
-    bounds = ("--seconds", "0.5", "--min-speedup", "50")
-    assert "attempt 2 wins" in works("compare", "other", "same", *CHECK, *BENCH, *bounds)
-    works("compare", "other", *CHECK, "--bench", "sh work.sh", "--sandbox", "none", *bounds, status=3)
+    asked = AttemptOptions(
+        "compare", refs=("other", "same"), attempts=2, checks=CHECK[1:], base="HEAD", sandbox="none",
+        bench="sh work.sh", seconds=0.5, min_speedup=50.0,
+    )  # fmt: skip
+    store = RunStore(works.root)
+    for refs, winner in ((("other", "same"), 2), (("other",), None)):
+        asked = replace(asked, refs=refs, attempts=len(refs))
+        folder, ending = await compare(store, asked, Conditions(catch_signals=False))
+        found = compared(folder.history(), ending.status)
+        assert found.winner == winner
+        assert found.attempts[1].speed is not None
+        assert found.attempts[1].speed.verdict == "output-differs"
+        lines = "\n".join([*attempt_table.table_lines(found), *attempt_table.notes(found)])
+        assert "output-differs" in lines
+        assert ("none is faster than the base" in lines) == (winner is not None)
 
 
 @pytest.mark.parametrize(
