@@ -124,7 +124,7 @@ async def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works:
     }
     names = tuple(works.beside(name, text) for name, text in texts.items())
     found, _ = await carried_out(
-        works, "work.sh", level="weak", candidates=names, protect=("data.txt",), checks=("timeout 5 sh work.sh",)
+        works, "work.sh", level="weak", candidates=names, protect=("data.txt",), checks=("timeout 2 sh work.sh",)
     )
     first, kept, file, hangs = found.entrants.values()
     assert first.reason == "invalid"
