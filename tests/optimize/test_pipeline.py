@@ -302,3 +302,13 @@ async def test_a_resumed_run_judges_only_what_was_not_judged(tmp_path: Path, die
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+def test_a_race_holds_no_more_than_the_judge_can_race_at_once() -> None:
+    names = ["a", "b", "c", "d", "e"]
+    judge = Scripted(dict(zip(names, (1.2, 1.0, 1.5, 1.1, 1.0), strict=True)))
+    found = find(judge, Fake([(0.0, candidate(name)) for name in names]), tests=5, most=3)
+    races = [line.split(" at ")[0].split()[1:] for line in judge.log if line.startswith("race")]
+    assert races == [["a", "b", "c"], ["c", "d", "e"]]
+    assert found.champion is not None
+    assert found.champion.file == "fake/c"

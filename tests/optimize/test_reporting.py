@@ -80,10 +80,10 @@ def test_each_other_candidate_has_a_why(found: Standing) -> None:
 def test_support_cost_and_cautions(found: Standing) -> None:
     assert support(found) == "3 tests, 7 calls in them, 5 repeated and 60 derived"
     assert cost(found) == "0.25 usd"
-    assert cautions(found.entrants[1]) == ["it relies on `pure`, which these tests alone show"]
+    assert cautions(found, found.entrants[1]) == ["it relies on `pure`, which these tests alone show"]
     other = found.entrants[2]
     other.judgement = Judgement(None, "", {"judged_in_process": ["a", "b"]})
-    assert cautions(other)[1:] == [
+    assert cautions(found, other)[1:] == [
         "2 tests could be judged only in the candidate's own process",
         "the speed-up comes from the selection, not from a measurement of its own",
     ]

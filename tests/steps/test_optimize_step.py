@@ -117,3 +117,36 @@ def test_what_cannot_be_done_is_the_steps_failure(shop: Shop) -> None:  # noqa: 
     assert "common" in step(shop, "one")["error"]
     assert "function" in step(shop, "two")["error"]
     assert "nothing to try" in step(shop, "three")["error"]
+
+
+def test_a_command_is_timed_in_place_of_a_function(shop: Shop) -> None:  # noqa: F811
+    shop.write("work.sh", "sleep 0.06\necho 42\n")
+    fast, wrong = shop.beside("fast.sh", "echo 42\n"), shop.beside("wrong.sh", "echo 41\n")
+    flow = write(
+        shop,
+        f"""
+        - id: faster
+          type: optimize
+          target: work.sh
+          bench: sh work.sh
+          check: sh work.sh | grep -q 4
+          check_timeout: 60
+          candidates: ["{fast}", "{wrong}"]
+          sandbox: none
+          seconds: 60
+          apply: true
+        - {{id: none, type: optimize, bench: "exit 5", refs: HEAD~0, sandbox: none, continue_on_error: true}}
+    """,
+    )
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "work")
+    shop("run", flow, "--run-id", "r")
+    output = step(shop, "faster")["output"]
+    assert output["winner"] == fast
+    assert output["verified"] is True
+    assert [one["reason"] for one in output["candidates"]] == ["faster", "output-differs"]
+    assert step(shop, "faster")["input"]["checks"] == ["sh work.sh | grep -q 4"]
+    assert (shop.root / "work.sh").read_text() == "echo 42\n"
+    assert step(shop, "none")["status"] == "failed"
+    neither = shop.beside("neither.yml", HEAD + "  - {id: one, type: optimize}\n")
+    assert "nothing to make faster" in shop("validate", neither, status=1) + shop.said

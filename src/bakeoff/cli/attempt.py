@@ -22,6 +22,27 @@ PROTECT = click.option("--protect", multiple=True, metavar="GLOB", help="Further
 CHECK_TIMEOUT = click.option(
     "--check-timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one check."
 )
+BENCH_OUTPUT = click.option(
+    "--bench-output",
+    type=click.Choice(["same", "any"]),
+    default="same",
+    show_default=True,
+    help="Whether the command that --bench times must print the same as before.",
+)
+MIN_SPEEDUP = click.option(
+    "--min-speedup",
+    type=float,
+    default=1.05,
+    show_default=True,
+    help="What the lower bound of the speed-up must reach.",
+)
+SECONDS = click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Of measuring for one race.",
+)
 SANDBOX = click.option(
     "--sandbox",
     type=click.Choice(["full", "weak", "none"]),

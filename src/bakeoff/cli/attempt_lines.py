@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record, Status
+from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.report.words import duration
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class AttemptLines(Lines):
 
     def _started(self, event: NodeStarted) -> None:
         found = _PATH.fullmatch(event.path)
+        if event.type == BENCH:
+            self.running[event.path] = ("measuring, with the machine alone", time.monotonic())
+            self._say("▶ measuring, with the machine alone")
         if found is None:
             return
         what = f"attempt {found[1]}" + ("" if found[2] is None else f", check {int(found[2]) + 1}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.cli.say import table
+from bakeoff.judge.timing.speed import FASTER
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration
@@ -23,7 +24,8 @@ def table_lines(found: Standing) -> list[str]:
     if not found.attempts:
         return []
     scored = found.options.score is not None
-    heads = [*HEADS[:3], "score", *HEADS[3:]] if scored else HEADS
+    more = [name for name, is_there in (("score", scored), ("speed-up", found.options.bench is not None)) if is_there]
+    heads = [*HEADS[:3], *more, *HEADS[3:]]
     return table([_row(found, view, scored) for view in found.attempts.values()], heads)
 
 
@@ -36,8 +38,25 @@ def _row(found: Standing, view: AttemptView, scored: bool) -> list[str]:
     marks = "".join(mark for mark, true in ((" *", view.id == found.winner), (" +", view.id == found.closest)) if true)
     verdict = view.status + (", tests changed" if view.facts.get("tests_changed") else "")
     score = ["-" if view.score is None else f"{view.score:g}"] if scored else []
-    row = [f"{name}{marks}", verdict, _checks(found, view), *score, _diff(view), _cost(view), duration(view.seconds)]
+    speed = [] if found.options.bench is None else [_speed(view)]
+    row = [
+        f"{name}{marks}",
+        verdict,
+        _checks(found, view),
+        *score,
+        *speed,
+        _diff(view),
+        _cost(view),
+        duration(view.seconds),
+    ]
     return [one_line(cell, 80) for cell in row]
+
+
+def _speed(view: AttemptView) -> str:
+    if view.speed is None:
+        return "-"
+    figure = "" if view.speed.speedup is None else f" {view.speed.speedup}"
+    return f"{view.speed.verdict}{figure}"
 
 
 def _checks(found: Standing, view: AttemptView) -> str:
@@ -67,7 +86,15 @@ def notes(found: Standing) -> list[str]:
         if rank < len(found.options.checks)
     ):
         lines.append(f"  {UNSEEN} passed by its exit status alone: whether that command ran any test is not known")
+    if found.options.bench is not None:
+        lines.append(
+            f"  speed-up: of `{one_line(found.options.bench, 200)}` against {found.options.base or 'your files'}"
+        )
+        if found.chosen is not None and (found.chosen.speed is None or found.chosen.speed.verdict != FASTER):
+            lines.append("  ! none is faster than the base: the winner is the one that would win without a race")
     for view in views:
+        if view.speed is not None and view.speed.detail:
+            lines.append(f"  attempt {view.id}: {view.speed.verdict}: {one_line(view.speed.detail, 200)}")
         left_out = view.facts.get("refused") or ()
         lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
     return lines

@@ -117,7 +117,7 @@ def shown_run(
         "closest": found.closest,
         "snapshot": found.snapshot,
         "usage": {kind: round(amount, 9) for kind, amount in usage.items() if amount},
-        "attempts": [view.to_json(found.names) for view in found.attempts.values()],
+        "attempts": [view.to_json(found.names, found.options.bench is not None) for view in found.attempts.values()],
         "landed": None if landed is None else landed.to_json(),
     }
 

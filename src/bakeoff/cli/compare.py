@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import click
 
-from bakeoff.cli.attempt import CHECK, CHECK_TIMEOUT, MAY_EDIT, PARALLEL, PROTECT, SANDBOX, SCORE, attempt_store
+from bakeoff.cli.attempt import (
+    BENCH_OUTPUT,
+    CHECK,
+    CHECK_TIMEOUT,
+    MAY_EDIT,
+    MIN_SPEEDUP,
+    PARALLEL,
+    PROTECT,
+    SANDBOX,
+    SCORE,
+    SECONDS,
+    attempt_store,
+)
 
 
 @click.command("compare")
 @click.argument("refs", nargs=-1, required=True, metavar="REF...")
 @CHECK
 @SCORE
+@click.option(
+    "--bench", metavar="CMD", help="Time this command: of what passes, the fastest wins if it is faster than the base."
+)
+@BENCH_OUTPUT
+@MIN_SPEEDUP
+@SECONDS
 @click.option("--base", metavar="REF", default="HEAD", show_default=True, help="The commit that they are compared on.")
 @MAY_EDIT
 @PROTECT
@@ -24,6 +42,10 @@ def command(
     refs: tuple[str, ...],
     checks: tuple[str, ...],
     score: str | None,
+    bench: str | None,
+    bench_output: str,
+    min_speedup: float,
+    seconds: float,
     base: str,
     may_edit: tuple[str, ...],
     protect: tuple[str, ...],
@@ -36,7 +58,9 @@ def command(
 ) -> None:
     """Judge REFs, which are branches, commits or patch files, each as it would be on top of --base.
 
-    All are judged; the highest score wins, or the first that passes. `bakeoff diff` and `bakeoff apply` know them.
+    All are judged; the highest score wins, or the first that passes. With --bench the command is timed in all that
+    pass and on the base, one at a time: the fastest that is faster than the base wins. `bakeoff diff` and `bakeoff
+    apply` know them.
 
     Exit status: as for `attempt`.
     """
@@ -51,6 +75,10 @@ def command(
         attempts=len(refs),
         checks=checks,
         score=score,
+        bench=bench,
+        bench_output=bench_output,
+        min_speedup=min_speedup,
+        seconds=seconds,
         base=base,
         may_edit=may_edit,
         protect=protect,

@@ -6,9 +6,25 @@ from pathlib import Path
 
 import click
 
+from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS
+
 
 @click.command("optimize")
-@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.argument("target", metavar="[FILE.py:FUNCTION]", default="")
+@click.option("--bench", metavar="CMD",
+              help="Time this command instead of a function; in any language. What is named then may also be any file, "
+              "or nothing.")  # fmt: skip
+@BENCH_OUTPUT
+@click.option("--check", "checks", multiple=True, metavar="CMD",
+              help="With --bench: must end with exit status 0; may be repeated.")  # fmt: skip
+@CHECK_TIMEOUT
+@click.option("--protect", multiple=True, metavar="GLOB",
+              help="With --bench: further files that candidates may not change.")  # fmt: skip
+@click.option("--all", "every", metavar="PATH",
+              help="Optimise all functions below this folder or file, those first that take most of the tests' "
+              "time.")  # fmt: skip
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="With --all: how many at most.")
+@click.option("--dry-run", is_flag=True, help="With --all: show the order, and do nothing.")
 @click.option("--candidate", "candidates", multiple=True, metavar="FILE",
               help="A new version of the whole file to try, or a .patch; may be repeated.")  # fmt: skip
 @click.option("--ref", "refs", multiple=True, metavar="REF", help="A commit or branch to try; may be repeated.")
@@ -29,10 +45,8 @@ import click
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on requests and agent calls.")
 @click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
               help="Candidates whose behaviour is judged at once; the processors you may use if left out.")  # fmt: skip
-@click.option("--min-speedup", type=float, default=1.05, show_default=True,
-              help="What the lower bound of the speed-up must reach.")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True,
-              help="Of measuring for one race.")  # fmt: skip
+@MIN_SPEEDUP
+@SECONDS
 @click.option("--tests", multiple=True, metavar="PATH", help="Tests to judge by, instead of all that pytest finds.")
 @click.option("--inputs", type=click.Choice(["derived", "recorded"]), default="derived", show_default=True,
               help="Compare on inputs derived from those of the tests, too, or on these alone.")  # fmt: skip
@@ -53,6 +67,8 @@ import click
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
 def command(
     target: str,
+    every: str | None,
+    dry_run: bool,
     no_rules: bool,
     and_apply: bool,
     branch: str | None,
@@ -63,12 +79,16 @@ def command(
     quiet: bool,
     **options: object,
 ) -> None:
-    """Make a function faster that must go on behaving as it does.
+    """Make a function, or a whole command, faster that must go on behaving as it does.
 
     Candidates come from rewriting rules, from models and agents that you name, and from files that you bring. Each is
     judged in a place of its own: it has to do the same as the original in the tests that reach it, for the calls seen
     there, and for inputs derived from them. Then it is measured with the machine alone. Your files stay as they are
     unless --apply is given.
+
+    With --all functions are taken one after the other, each on top of the winners before it, in one run.
+
+    With --bench the command is timed, each candidate's in a place of its own, and --check judges what candidates do.
 
     Exit status: 0 there is a winner; 3 nothing was faster; 4 the budget is spent (what was found by then counts);
     1 refused or failed; 130 or 143 interrupted.
@@ -82,9 +102,20 @@ def command(
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
+    if every is not None and target:
+        misused("name a function or give --all, not both")
+    if not target and every is None and options["bench"] is None:
+        misused("name a function, as in pkg/mod.py:function, or give --bench CMD or --all PATH")
+    if dry_run and every is None:
+        misused("--dry-run goes with --all")
     store = attempt_store()
-    asked = OptimizeOptions(target=_from_root(target, store.project), rules=not no_rules, **options)  # type: ignore[arg-type]
+    named = _from_root(target if every is None else every, store.project)
+    asked = OptimizeOptions(target=named, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
     conditions = Conditions(adopt=True)
+    if dry_run:
+        from bakeoff.cli.optimizing import show_ranking
+
+        show_ranking(store, asked, conditions, as_json=as_json)
     landing = Landing(and_apply, branch, patch, markdown)
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 
@@ -92,9 +123,11 @@ def command(
 def _from_root(target: str, root: Path) -> str:
     """The target with its path relative to the project's root rather than to this folder."""
     path, colon, name = target.rpartition(":")
-    if not colon:
+    if not target or (not colon and not (Path.cwd() / target).exists()):
         return target
+    if not colon:
+        path, name = target, ""
     try:
-        return f"{(Path.cwd() / path).resolve().relative_to(root.resolve()).as_posix()}:{name}"
+        return f"{(Path.cwd() / path).resolve().relative_to(root.resolve()).as_posix()}{colon}{name}"
     except ValueError:
         return target

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
+from bakeoff.optimize.options import NOTHING
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_CANDIDATE = re.compile(r"candidate:(\d+)(/behaviour)?")
+_CANDIDATE = re.compile(r"((?:function:\d+/)?)candidate:(\d+)(/behaviour)?")
 
 
 _STAGES = {
     "baseline": "runs the tests on the original",
+    "bench": "runs the commands on the original",
     "behaviour": "is judged",
+    "ranking": "runs the tests under a profiler",
     "race": "measures, with the machine alone",
     "profile": "times lines",
 }
@@ -39,6 +42,7 @@ class OptimizeLines(Lines):
         self.names: dict[str, str] = {}
         self.stands: dict[str, str] = {}
         self.running: dict[str, float] = {}
+        self.functions: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -50,7 +54,7 @@ class OptimizeLines(Lines):
             case NodeStarted():
                 if _stage(event.path) in _STAGES:
                     self.running[event.path] = time.monotonic()
-                if event.path.startswith("race:"):
+                if event.type == "race":
                     self._say("▶ measuring, with the machine alone")
             case NodeEnded():
                 self.running.pop(event.record.path, None)
@@ -64,27 +68,46 @@ class OptimizeLines(Lines):
         if record.type == "baseline":
             self._say(f"· the original: {counted(int(output['tests']), 'test')}, {output['recorded']} calls to repeat, "
                       f"{output['derived']} derived ({took})")  # fmt: skip
+        elif record.type == "bench":
+            by = {"checks": "checks are met", "nothing": "nothing judges behaviour"}.get(output["judged_by"], "")
+            self._say(f"· the original takes {output['seconds']:.3g} s{f', {by}' if by else ''} ({took})")
+        elif record.type == "ranking":
+            self.functions = {
+                f"function:{number}/": str(one["target"]) for number, one in enumerate(output["functions"], 1)
+            }
+            self._say(f"· {counted(len(self.functions), 'function')} that tests reach ({took})")
+        elif record.type == "function":
+            how = "faster" if output["winner"] is not None else output["error"] or "no winner"
+            sign = "✓" if output["winner"] is not None else "-"
+            self._say(f"{sign} {self.functions.get(f'{record.path}/', record.path)}: {how}")
         elif record.type == "race":
-            for number, speed in output["speeds"].items():
+            for name, speed in output["speeds"].items():
+                number = record.path[: record.path.rindex("race:")] + name
                 found = speed["speedup"]
                 figure = "" if found is None else f": {found['estimate']:.2f}x, at least {found['low']:.2f}x"
                 self._stand(number, f"{speed['verdict']}{figure}")
                 self._say(f"· {self._name(number)} {speed['verdict']}{figure}")
         elif (match := _CANDIDATE.fullmatch(record.path)) is not None:
-            if match[2] is None:
-                self.names[match[1]] = str(output["candidate"]["origin"])
+            number = match[1] + match[2]
+            if match[3] is None:
+                self.names[number] = str(output["candidate"]["origin"])
                 if output["twin"] is not None:
-                    self._stand(match[1], "duplicate")
-                    self._say(f"- {self._name(match[1])}: duplicate")
+                    self._stand(number, "duplicate")
+                    self._say(f"- {self._name(number)}: duplicate")
+            elif output["reason"] is None and output.get("receipt", {}).get("judged_by") == NOTHING:
+                self._stand(number, "not judged")
+                self._say(f"- {self._name(number)}: nothing judges its behaviour: no --check was given")
             elif output["reason"] is None:
-                self._stand(match[1], "behaves the same")
-                self._say(f"✓ {self._name(match[1])}: behaves the same ({took})")
+                self._stand(number, "behaves the same")
+                self._say(f"✓ {self._name(number)}: behaves the same ({took})")
             else:
-                self._stand(match[1], str(output["reason"]))
-                self._say(f"✗ {self._name(match[1])}: {output['reason']}: {output['detail']} ({took})")
+                self._stand(number, str(output["reason"]))
+                self._say(f"✗ {self._name(number)}: {output['reason']}: {output['detail']} ({took})")
 
     def _name(self, number: str) -> str:
-        return f"candidate {number} {self.names.get(number, '')}".strip()
+        prefix, _, own = number.rpartition("/")
+        whose = f"{self.functions.get(f'{prefix}/', prefix)}, " if prefix else ""
+        return f"{whose}candidate {own} {self.names.get(number, '')}".strip()
 
     def _stand(self, number: str, how: str) -> None:
         self.stands[number] = how
@@ -101,11 +124,11 @@ class OptimizeLines(Lines):
                     f"{duration(now - since)}\n", "bright_black"
                 )
             else:
-                self.stands[match[1]] = f"is judged, {duration(now - since)}"
+                self.stands[match[1] + match[2]] = f"is judged, {duration(now - since)}"
         left = max(1, room - len(text.plain.splitlines()))
         for number in list(self.names)[-left:]:
             name = one_line(self.mask(self.names[number]), 50)
-            text.append(f"  {number:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
+            text.append(f"  {number.rpartition('/')[2]:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
         return text
 
 

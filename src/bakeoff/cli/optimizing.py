@@ -18,11 +18,25 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
+from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.standing import JOB, Standing, standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of
+from bakeoff.optimize.summary import (
+    FUNCTION_HEADS,
+    Side,
+    cautions,
+    cost,
+    fallen,
+    function_rows,
+    profiles,
+    speedup_of,
+    support,
+    tests_of,
+    unverified,
+)
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import how_to_go_on
+from bakeoff.report.words import counted, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land
 
@@ -91,6 +105,31 @@ def carry_out(
     sys.exit(exit_status(found, ending))
 
 
+def show_ranking(store: RunStore, options: OptimizeOptions, conditions: Conditions, *, as_json: bool) -> NoReturn:
+    """Print which functions a run for all would take, in which order, and leave."""
+    import anyio
+
+    try:
+        ranked = anyio.run(dry_run, store, options, conditions)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        fail(failure)
+    if as_json:
+        shown = [one.to_json() | {"taken": number <= options.top} for number, one in enumerate(ranked, 1)]
+        print_json({"target": options.target, "functions": shown}, indent=2)
+        sys.exit(0)
+    rows = [
+        [f"{number} {one.target}", f"{1e3 * one.own:,.1f} ms", f"{one.calls:,}"] for number, one in enumerate(ranked, 1)
+    ]
+    for line in table(rows[: options.top], FUNCTION_HEADS[:3]):
+        _tell(line)
+    if len(rows) > options.top:
+        _tell(f"and {len(rows) - options.top} more: see --top")
+    sys.exit(0)
+
+
 def exit_status(found: Standing, ending: Ending) -> int:
     """See `bakeoff optimize --help`."""
     if ending.status is RunStatus.COMPLETED:
@@ -120,7 +159,10 @@ def shown_run(
 
 
 def table_lines(found: Standing) -> list[str]:
-    """A line for each candidate."""
+    """A line for each candidate, or for each function where there are several."""
+    if found.options.every:
+        rows = [[one_line(cell, 80) for cell in row] for row in function_rows(found)]
+        return table(rows, FUNCTION_HEADS) if rows else []
     rows = [_row(found, entrant) for entrant in found.entrants.values()]
     return table(rows, HEADS) if rows else []
 
@@ -137,16 +179,16 @@ def work_of(run: str, found: Standing) -> Work:
     Raises:
         BakeoffError: there is none.
     """
-    if found.chosen is None or found.result is None:
+    if found.winner is None or found.result is None:
         raise BakeoffError(f"run {run} has no winner")
-    return Work(
-        run, "passed", found.result, f"Make {found.options.target} faster", found.chosen.number, noun="candidate"
-    )
+    title = f"Make {found.options.subject} faster"
+    number = None if found.options.every else found.winner
+    return Work(run, "passed", found.result, title, number, noun="candidate")
 
 
 def winners_diff(project: Path, run: str, found: Standing) -> str | None:
     """The winner's diff as text; None where there is no winner, or it is not kept any more."""
-    if found.chosen is None or found.result is None:
+    if found.winner is None or found.result is None:
         return None
     try:
         return diff_of(project, work_of(run, found), False).decode("utf-8", "replace")
@@ -155,7 +197,7 @@ def winners_diff(project: Path, run: str, found: Standing) -> str | None:
 
 
 def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
-    if found.chosen is None or not (landing.apply or landing.branch or landing.patch):
+    if found.winner is None or not (landing.apply or landing.branch or landing.patch):
         return None, None
     try:
         work = work_of(run, found)
@@ -185,9 +227,18 @@ def _print_ending(
         out(f"used: {cost(found)}")
     if found.chosen is not None:
         _print_winner(store, run, found, found.chosen, out)
-        if ending.status is not RunStatus.BUDGET_SPENT:
-            return
+    elif found.options.every and found.winner is not None:
+        cautious = [(one, cautions(one.standing, chosen)) for one in found.functions if (chosen := one.standing.chosen)]
+        for one, said in cautious:
+            for text in said:
+                out(f"  ! {one.ranked.target}: {text}")
+        out(f"run {run}: {found.winner} of {counted(len(found.functions), 'function')} faster")
+        _print_diff(store, run, found, out)
+    if found.winner is not None and ending.status is not RunStatus.BUDGET_SPENT:
+        return
     if ending.status is RunStatus.COMPLETED:
+        if (missing := unverified(found)) is not None:
+            out(f"! {missing}")
         out(f"run {run}: nothing was found that behaves the same and is faster")
         return
     out(f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}")
@@ -222,7 +273,7 @@ def _side(side: Side | None) -> list[str]:
 
 def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None]) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
-    out(f"  shown by {support(found)}")
+    out(f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}")
     names = tests_of(found)
     for name in names[:TESTS]:
         out(f"    {one_line(name)}")
@@ -230,10 +281,14 @@ def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, o
         out(f"    and {len(names) - TESTS} more")
     if winner.candidate.note:
         out(f"  {winner.candidate.note}")
-    for text in cautions(winner):
+    for text in cautions(found, winner):
         out(f"  ! {text}")
     for line in profile_lines(found):
         out(f"  {line}")
+    _print_diff(store, run, found, out)
+
+
+def _print_diff(store: RunStore, run: str, found: Standing, out: Callable[[str], None]) -> None:
     text = winners_diff(store.project, run, found) or ""
     if text.count("\n") <= SHORT:
         out(text.rstrip("\n"))

@@ -57,7 +57,8 @@ def _optimisation(folder: RunFolder, history: History) -> dict[str, Any]:
 
     status, _ = folder.standing(history)
     shown = shown_run(folder, standing(history, status), None)
-    return {name: shown[name] for name in ("job", "target", "snapshot", "baseline", "candidates", "winner")}
+    names = ("job", "target", "snapshot", "baseline", "candidates", "winner", "bench", "functions")
+    return {name: shown[name] for name in names if name in shown}
 
 
 def _merge(folder: RunFolder, history: History) -> dict[str, Any]:

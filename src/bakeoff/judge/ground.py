@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator, Mapping, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Finished, Processes
+from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.judge.runners import names_python
 from bakeoff.workspace.guard.guarded import GuardReport, guarded
 from bakeoff.workspace.guard.interpreter import Interpreter
@@ -47,6 +47,26 @@ class Trial:
         return said if said.startswith("bakeoff sandbox: ") else None
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A command in a slot's sandbox.
+
+    Attributes:
+        box: the sandbox.
+        command: to be run, as often as wanted.
+        guard: where Python was found to take modules from; None where nobody looked.
+    """
+
+    box: Sandbox[Slot]
+    command: Command
+    guard: GuardReport | None = None
+
+    @property
+    def invalid(self) -> str | None:
+        """Why it would meet another tree than the slot's; None where it does not."""
+        return None if self.guard is None else self.guard.invalid
+
+
 @dataclass(slots=True)
 class Ground:
     """What checks are run on.
@@ -60,6 +80,7 @@ class Ground:
         label: what the names of its log files begin with.
         env: further variables for its commands.
         tests: where the tests come from, for the receipt.
+        busy: held while a command runs.
     """
 
     workspace: Workspace
@@ -70,6 +91,7 @@ class Ground:
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
     tests: str = "from the snapshot"
+    busy: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     _numbers: dict[str, int] = field(default_factory=dict)
     _pythons: MutableMapping[str, Interpreter] = field(default_factory=dict)
 
@@ -94,21 +116,34 @@ class Ground:
 
         Passes on SandboxError: the policy asks for more than this machine gives. SpawnError: it could not be started.
         """
+        more: dict[str, Any] = {"log": self._log(name), "timeout": timeout, "grace": self.grace}
+        done: Finished | None = None
+        try:
+            async with self.ready(slot, command, env, **more) as ready:
+                if ready.invalid is None:
+                    async with self.busy():
+                        done = await self.processes.run(ready.command)
+            return Trial(done, self._receipt(ready, done), ready.invalid)
+        finally:
+            await slot.end_processes()
+
+    @asynccontextmanager
+    async def ready(self, slot: Slot, command: str, env: dict[str, str | None], **more: Any) -> AsyncIterator[Ready]:
+        """A shell command that can be run at the top of a slot, in its sandbox; `more` as for `Command`.
+
+        Where it runs Python, it is looked now and when the block is left whether that takes the project's modules from
+        the slot; what `Ready.invalid` then says is complete.
+
+        Passes on SandboxError: the policy asks for more than this machine gives.
+        """
         box = await sandbox(slot, self.policy)
         env = {**self.env, **env}
         argv = ("sh", "-c", command)
-        more: dict[str, Any] = {"log": self._log(name), "timeout": timeout, "grace": self.grace}
-        try:
-            if not self._is_guarded(slot, command):
-                finished = await self.processes.run(box.command(argv, env=env, **more))
-                return Trial(finished, self._receipt(box, finished, None), None)
-            done: Finished | None = None
-            async with guarded(box, argv, self.processes, env=env, known=self._pythons) as guard:
-                if guard.report.invalid is None:
-                    done = await self.processes.run(guard.command(argv, env=env, **more))
-            return Trial(done, self._receipt(box, done, guard.report), guard.report.invalid)
-        finally:
-            await slot.end_processes()
+        if not self._is_guarded(slot, command):
+            yield Ready(box, box.command(argv, env=env, **more))
+            return
+        async with guarded(box, argv, self.processes, env=env, known=self._pythons) as guard:
+            yield Ready(box, guard.command(argv, env=env, **more), guard.report)
 
     def _log(self, name: str) -> str | None:
         """A path prefix for log files that is not taken."""
@@ -126,20 +161,20 @@ class Ground:
         elsewhere = slot.path != str(slot.base.project.root)
         return names_python(command) or (elsewhere and bool(import_names(slot)))
 
-    def _receipt(self, box: Sandbox[Slot], finished: Finished | None, guard: GuardReport | None) -> dict[str, Any]:
+    def _receipt(self, ready: Ready, finished: Finished | None) -> dict[str, Any]:
         mounted = self.workspace.mounted_at is not None
         path = None if finished is None else finished.stdout.path
         return {
             "exit_code": None if finished is None else finished.exit_code,
             "seconds": 0.0 if finished is None else round(finished.seconds, 3),
             "log": None if path is None else os.path.basename(path),
-            "slot": box.slot.kind,
+            "slot": ready.box.slot.kind,
             "protection": {
                 "tests": self.tests,
                 "slot": "fresh",
                 "project": "hidden behind the slot" if mounted else "not hidden",
-                "sandbox": box.protection.receipt(),
-                "guard": None if guard is None else guard.receipt(),
+                "sandbox": ready.box.protection.receipt(),
+                "guard": None if ready.guard is None else ready.guard.receipt(),
             },
             "environment": {"system": platform.system(), "machine": platform.machine(), "setup": self.workspace.setup},
         }

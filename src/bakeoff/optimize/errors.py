@@ -11,3 +11,7 @@ class TargetError(BakeoffError):
 
 class InvalidCandidateError(BakeoffError):
     """A candidate's text cannot be applied; the candidate gets the reason `invalid`."""
+
+
+class BenchError(BakeoffError):
+    """What a command gives where nothing was changed leaves nothing to compare with."""

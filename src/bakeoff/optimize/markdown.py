@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 
 from bakeoff.optimize.standing import Standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support
+from bakeoff.optimize.summary import (
+    FUNCTION_HEADS,
+    Side,
+    cautions,
+    cost,
+    fallen,
+    function_rows,
+    profiles,
+    speedup_of,
+    support,
+    unverified,
+)
 from bakeoff.report.escape import one_line, visible
 
 MOST_DIFF = 400
@@ -40,22 +51,44 @@ def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
         found: how it stands.
         diff: of the winner; None where there is none.
     """
-    winner, target = found.chosen, text_of(found.options.target)
+    if found.options.every:
+        yield from _functions(run, found, diff)
+        return
+    winner, target = found.chosen, text_of(found.options.subject)
     if winner is None:
         yield f"## {target}: no faster version\n\n"
     else:
         yield f"## {target}: {text_of(speedup_of(winner))} as fast\n\n"
         if winner.candidate.note:
             yield f"{text_of(winner.candidate.note, 1000)}\n\n"
-        yield f"- Behaves as before: {text_of(support(found))}.\n"
+        how = "Behaves as before" if unverified(found) is None else "Looked at"
+        yield f"- {how}: {text_of(support(found))}.\n"
         yield f"- Speed-up with its 95 % interval, against a least of {found.options.min_speedup:g}.\n"
-        for text in cautions(winner):
+        for text in cautions(found, winner):
             yield f"- **Note**: {text_of(text)}.\n"
         yield f"- Used: {text_of(cost(found))}. bakeoff run {text_of(run)}.\n\n"
     if diff is not None:
         yield from _diff(diff)
     yield from _profiles(found)
     yield from _candidates(found)
+
+
+def _functions(run: str, found: Standing, diff: str | None) -> Iterator[str]:
+    """The same of a run for all functions."""
+    yield f"## {text_of(found.options.subject)}: {found.winner or 'none'} faster\n\n"
+    heads = [*FUNCTION_HEADS]
+    yield f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n"
+    for row in function_rows(found):
+        yield f"| {' | '.join(map(text_of, row))} |\n"
+    yield "\n"
+    for one in found.functions:
+        chosen = one.standing.chosen
+        for text in [] if chosen is None else cautions(one.standing, chosen):
+            yield f"- **Note**: {text_of(one.ranked.target)}: {text_of(text)}.\n"
+    yield f"- Speed-ups with their 95 % intervals, against a least of {found.options.min_speedup:g}.\n"
+    yield f"- Used: {text_of(cost(found))}. bakeoff run {text_of(run)}.\n\n"
+    if diff is not None:
+        yield from _diff(diff)
 
 
 def _diff(diff: str) -> Iterator[str]:

@@ -9,6 +9,10 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 
+PATCHES = (".patch", ".diff")
+"""Endings of candidates that are no whole files."""
+CHECKS, TESTS, NOTHING = "checks", "tests", "nothing"
+"""What judges behaviour where a command is timed: commands, the tests that reach a function, or nobody."""
 CEILINGS = ("max_cost", "max_tokens", "max_calls")
 
 
@@ -17,7 +21,13 @@ class OptimizeOptions:
     """See `bakeoff optimize --help`.
 
     Attributes:
-        target: `pkg/mod.py:Class.method`, relative to the project's root.
+        target: `pkg/mod.py:Class.method`, relative to the project's root; with `bench` also a file of any kind, or
+            nothing; with `every` a folder or file.
+        bench: shell command that is timed instead of the function.
+        bench_output: `same` or `any`: whether it must print what it prints where nothing was changed.
+        checks: shell commands that judge behaviour beside `bench`, and `check_timeout`: seconds for one of them.
+        protect: further files that candidates may not change, by globs, beside `bench`.
+        every: all functions below `target` are optimised, one after the other, and `top`: how many at most.
         candidates: files that the user brings: whole new versions of the target's file, or patches.
         refs: commits that the user brings, by any name that git knows.
         rules: whether the rewriting rules propose.
@@ -57,6 +67,13 @@ class OptimizeOptions:
     level: str | None = None
     memory: bool = False
     base: str | None = None
+    bench: str | None = None
+    bench_output: str = "same"
+    checks: tuple[str, ...] = ()
+    check_timeout: float | None = None
+    protect: tuple[str, ...] = ()
+    every: bool = False
+    top: int = 10
     max_cost: float | None = None
     max_tokens: float | None = None
     max_calls: float | None = None
@@ -70,9 +87,63 @@ class OptimizeOptions:
             )
         if self.samples < 1 or self.agent_samples < 1 or self.repairs < 0:
             raise BakeoffError("--samples and --agent-samples are at least 1, --repairs at least 0")
+        self._check_bench()
+        if self.every:
+            self._check_every()
         for names, option in ((self.models, "--model"), (self.agents, "--agent")):
             if len(set(names)) < len(names):
                 raise BakeoffError(f"{option}: one is named twice; for more of its versions set the number of samples")
+
+    @property
+    def subject(self) -> str:
+        """What is to become faster, for people."""
+        if self.bench is None:
+            return f"functions of {self.target}" if self.every else self.target
+        return f"{self.bench} ({self.target})" if self.target else self.bench
+
+    def _check_bench(self) -> None:
+        """See that what is asked for together can be had together.
+
+        Raises:
+            BakeoffError: it cannot.
+        """
+        if self.bench is None:
+            if self.checks or self.protect or self.bench_output != "same":
+                raise BakeoffError(
+                    "--check, --protect and --bench-output go with --bench: without it a function is judged by the "
+                    "tests that reach it"
+                )
+            return
+        if not self.bench.strip() or not all(check.strip() for check in self.checks):
+            raise BakeoffError("--bench or a --check is empty: give a command")
+        whole = [name for name in self.candidates if not name.endswith(PATCHES)]
+        if not self.target and (whole or self.models):
+            raise BakeoffError(
+                f"{whole[0] if whole else 'a model'} gives a whole file: name the one that it replaces, "
+                "as in bakeoff optimize src/main.c --bench ..."
+            )
+        if "local" in self.models and ":" not in self.target:
+            raise BakeoffError("--model local writes functions only: name one, as in pkg/mod.py:function")
+        if self.memory or self.cold:
+            raise BakeoffError("--memory and --cold are for functions: leave them out with --bench")
+        if not (self.candidates or self.refs or self.models or self.agents or (self.rules and ":" in self.target)):
+            raise BakeoffError(
+                "there is nothing to try: give --candidate, --ref, --agent or --model; rules propose where a Python "
+                "function is named, as in pkg/mod.py:function"
+            )
+
+    def _check_every(self) -> None:
+        """The same for `--all`.
+
+        Raises:
+            BakeoffError: something is asked for that is about one function.
+        """
+        if self.bench is not None or self.candidates or self.refs:
+            raise BakeoffError(
+                "--all takes candidates from rules, models and agents: leave --bench, --candidate, --ref"
+            )
+        if self.top < 1:
+            raise BakeoffError("--top is at least 1")
 
     @property
     def ceilings(self) -> dict[str, float]:
@@ -83,12 +154,16 @@ class OptimizeOptions:
     @property
     def most_model_calls(self) -> int:
         """Requests to one model at most, tries in place of those that failed apart."""
-        return self.samples + self.repairs + self.refinements
+        return (self.samples + self.repairs + self.refinements) * self._functions
 
     @property
     def most_agent_calls(self) -> int:
         """Calls of one agent at most, the same apart."""
-        return self.agent_samples * (1 + self.repairs) + self.refinements
+        return (self.agent_samples * (1 + self.repairs) + self.refinements) * self._functions
+
+    @property
+    def _functions(self) -> int:
+        return self.top if self.every else 1
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""

@@ -6,7 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.standing import Standing
-from bakeoff.optimize.summary import Side, cautions, cost, fallen, profiles, speedup_of, support, tests_of
+from bakeoff.optimize.summary import (
+    FUNCTION_HEADS,
+    Side,
+    cautions,
+    cost,
+    fallen,
+    function_rows,
+    profiles,
+    speedup_of,
+    support,
+    tests_of,
+    unverified,
+)
 from bakeoff.report.escape import markup
 
 
@@ -17,7 +29,14 @@ def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
         found: how the run stands.
         diff: of the winner; None where there is none.
     """
-    yield from _winner(found)
+    if found.options.every:
+        yield "<h2>Functions</h2>"
+        yield from _table(FUNCTION_HEADS)
+        for row in function_rows(found):
+            yield f"<tr>{''.join(f'<td>{markup(cell)}' for cell in row)}\n"
+        yield "</table>"
+    else:
+        yield from _winner(found)
     if diff is not None:
         yield f"<h2>Diff</h2><pre>{markup(diff)}</pre>"
     yield from _candidates(found)
@@ -36,8 +55,12 @@ def _winner(found: Standing) -> Iterator[str]:
         yield "<h2>Winner</h2><p>Nothing was found that behaves the same and is faster.</p>"
         return
     yield f"<h2>Winner</h2><p><b>{winner.number} {markup(winner.file)}</b>: {markup(speedup_of(winner))}</p>"
-    yield "".join(f'<p class="error">{markup(text)}</p>' for text in cautions(winner))
-    facts = [("shown by", support(found)), ("tests", ", ".join(tests_of(found))), ("used", cost(found))]
+    yield "".join(f'<p class="error">{markup(text)}</p>' for text in cautions(found, winner))
+    facts = [
+        ("shown by" if unverified(found) is None else "seen of it", support(found)),
+        ("tests", ", ".join(tests_of(found))),
+        ("used", cost(found)),
+    ]
     if winner.candidate.note:
         facts.insert(0, ("idea", winner.candidate.note))
     yield f"<dl>{''.join(f'<dt>{markup(name)}<dd>{markup(text)}' for name, text in facts)}</dl>"

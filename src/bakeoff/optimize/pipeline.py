@@ -22,6 +22,7 @@ from bakeoff.engine.failures import WorkGroup, work_group
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
@@ -30,9 +31,6 @@ from bakeoff.optimize.normalise import fingerprint
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
 from bakeoff.optimize.surroundings import Surroundings
-
-BENCH = "bench"
-"""The lane of whoever measures."""
 
 PATIENCE = 10.0
 """Seconds that a candidate which behaves waits for others to race with."""
@@ -77,6 +75,7 @@ class Pipeline:
         warn: told of a source that failed.
         prefix: what the paths of its nodes begin with.
         lanes: that all who judge hold besides their own.
+        most: candidates in one race; None for any number.
         spent: what was said when the budget had no room for what a source asked; None where it had.
     """
 
@@ -91,6 +90,7 @@ class Pipeline:
     warn: Callable[[str], None] = print
     prefix: str = ""
     lanes: tuple[str, ...] = ()
+    most: int | None = None
     entrants: dict[int, Entrant] = field(default_factory=dict)
     champion: Entrant | None = None
     spent: str | None = None
@@ -161,7 +161,7 @@ class Pipeline:
         async def work(_: int) -> Outcome:
             return Outcome(output=(await self.judge.observed()).to_json())
 
-        record = await self.run.leaf("observed", "observed", work, lanes=None)
+        record = await self.run.leaf(f"{self.prefix}observed", "observed", work, lanes=None)
         _check(record)
         return Observed.from_json(record.output)
 
@@ -283,7 +283,7 @@ class Pipeline:
         failures, self._failures = self._failures, []
         name = f"repair:{self._rounds['repair']}"
         # A resumed run sends the same ones back, so that what was answered is found again.
-        decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in failures))
+        decided = await self.run.decide(f"{self.prefix}{name}", lambda: sorted(entrant.number for entrant in failures))
         self._failures = [entrant for entrant in failures if entrant.number not in decided]
         failed = [self.entrants[number] for number in decided]
         for source in self.sources:
@@ -295,14 +295,15 @@ class Pipeline:
     # Speed.
 
     async def _race(self, group: WorkGroup) -> None:
-        field_, self._survivors, self._since = self._survivors, [], math.inf
-        if self.champion is not None:
-            field_.append(self.champion)
+        waiting = sorted(self._survivors, key=lambda entrant: entrant.number)
+        self._survivors, self._since = [], math.inf
+        champions = [] if self.champion is None else [self.champion]
+        room = len(waiting) if self.most is None else self.most - len(champions)
+        field_ = [*waiting[:room], *champions]
         name = f"{self.prefix}race:{self._next('race')}"
         decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in field_))
-        late = [entrant for entrant in field_ if entrant.number not in decided]
         # A resumed run races the same field; who was not in it comes next.
-        self._survivors += [entrant for entrant in late if entrant is not self.champion]
+        self._survivors += [entrant for entrant in waiting if entrant.number not in decided]
         if self._survivors:
             self._since = anyio.current_time()
         racing = {number: self.entrants[number] for number in decided}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.engine.history import History
@@ -12,9 +12,43 @@ from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant, judgement_of, profile_of
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.source import ProfileLine
 
 JOB = "optimize"
+
+
+@dataclass(slots=True)
+class FunctionStanding:
+    """One of the functions of a run for all of them.
+
+    Attributes:
+        ranked: what it takes of the tests' time.
+        standing: its own optimisation.
+        error: what ended that; None where nothing did.
+        ended: whether it has ended.
+    """
+
+    ranked: Ranked
+    standing: Standing
+    error: str | None = None
+    ended: bool = False
+
+    @property
+    def status(self) -> str:
+        """`faster`, `no winner`, `failed`, or `open`."""
+        if self.standing.winner is not None:
+            return "faster"
+        if not self.ended:
+            return "open"
+        return "no winner" if self.error is None else "failed"
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        chosen = self.standing.chosen
+        speedup = None if chosen is None else chosen.to_json()["speedup"]
+        own = {"status": self.status, "error": self.error, "speedup": speedup}
+        return self.ranked.to_json() | own | self.standing.to_json()
 
 
 @dataclass(slots=True)
@@ -25,24 +59,28 @@ class Standing:
         options: what was asked for.
         entrants: the candidates by number.
         baseline: the receipt of the original; None while there is none.
-        winner: the number of the winner; None while or where there is none.
+        bench: of a command that is timed: what it gives where nothing was changed, and what judges behaviour.
+        winner: the number of the winner; None while or where there is none. Of a run for all functions, how many won.
         result: names the commit that the winner is kept as.
         snapshot: the commit that all is compared with.
         profiles: where the time goes, by number of the candidate.
         races: the speeds that each race found, by number of the candidate.
         usage: what is paid for.
+        functions: of a run for all functions, in their order.
     """
 
     options: OptimizeOptions
     status: RunStatus
     entrants: dict[int, Entrant] = field(default_factory=dict)
     baseline: Mapping[str, Any] | None = None
+    bench: Mapping[str, Any] | None = None
     winner: int | None = None
     result: Mapping[str, Any] | None = None
     snapshot: str | None = None
     profiles: dict[int, tuple[ProfileLine, ...]] = field(default_factory=dict)
     races: list[dict[int, Speed]] = field(default_factory=list)
     usage: Mapping[str, float] = field(default_factory=dict)
+    functions: list[FunctionStanding] = field(default_factory=list)
 
     @property
     def chosen(self) -> Entrant | None:
@@ -51,8 +89,13 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
+        if self.options.every:
+            won = ", ".join(each.ranked.target for each in self.functions if each.status == "faster")
+            functions = [each.to_json() for each in self.functions]
+            return {"baseline": None, "candidates": [], "winner": won or None, "functions": functions}
         chosen = self.chosen
-        return {
+        shown: dict[str, Any] = {} if self.options.bench is None else {"bench": self.bench and dict(self.bench)}
+        return shown | {
             "baseline": None if self.baseline is None else dict(self.baseline),
             "candidates": [entrant.to_json() for entrant in self.entrants.values()],
             "winner": None if chosen is None else chosen.file,
@@ -66,8 +109,28 @@ def standing(history: History, status: RunStatus) -> Standing:
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:
         found.winner, found.result = history.ending.get("winner"), history.ending.get("result")
-    read_nodes(found, history, "")
+    if found.options.every:
+        _read_functions(found, history)
+    else:
+        read_nodes(found, history, "")
     return found
+
+
+def _read_functions(found: Standing, history: History) -> None:
+    ranking = history.records.get("ranking")
+    names = [] if ranking is None or not ranking.final else ranking.output["functions"]
+    for number, name in enumerate(names[: found.options.top], 1):
+        ranked, path = Ranked.from_json(name), f"function:{number}"
+        own = Standing(replace(found.options, target=ranked.target, every=False), found.status)
+        read_nodes(own, history, f"{path}/")
+        one = FunctionStanding(ranked, own)
+        record = history.records.get(path)
+        if record is not None and record.final:
+            one.ended, one.error = True, record.output["error"]
+        for each in own.entrants:
+            if f"{path}/winner:{each}" in history.records:
+                own.winner = each
+        found.functions.append(one)
 
 
 def read_nodes(found: Standing, history: History, prefix: str) -> None:
@@ -92,5 +155,7 @@ def read_nodes(found: Standing, history: History, prefix: str) -> None:
     for path, record in records.items():
         if path.startswith("baseline:") and record.final:
             found.baseline = record.output
+        elif path == "bench" and record.final:
+            found.bench = record.output
         elif path.startswith("profile:") and record.final:
             found.profiles[int(path.removeprefix("profile:"))] = profile_of(record)

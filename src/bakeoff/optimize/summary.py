@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from bakeoff.optimize.entrant import ORIGINAL, Entrant
+from bakeoff.optimize.options import TESTS
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.standing import Standing
 from bakeoff.report.words import amounts, counted
@@ -26,14 +27,16 @@ class Side:
 def speedup_of(entrant: Entrant) -> str:
     """Its speed-up with the interval; a dash where none was measured."""
     speed = None if entrant.speed is None else entrant.speed.speedup
-    if speed is None:
-        return "-"
-    high = "" if speed.high is None else f"{speed.high:.2f}"
-    return f"{speed.estimate:.2f}x [{speed.low:.2f}, {high}]"
+    return "-" if speed is None else str(speed)
 
 
 def support(found: Standing) -> str:
     """Which evidence there is for what behaves the same."""
+    bench = found.bench
+    if bench is not None and bench["judged_by"] != TESTS:
+        checks = [f"`{one['check']}`" for one in bench["checks"]]
+        prints = "what the command prints" if bench["output"] == "same" and bench["prints"] else ""
+        return ", ".join([*checks, *filter(None, [prints]), "its exit status"])
     base = found.baseline or {}
     tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
     return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived"
@@ -44,9 +47,19 @@ def tests_of(found: Standing) -> tuple[str, ...]:
     return tuple(map(str, (found.baseline or {}).get("test_names", ())))
 
 
-def cautions(winner: Entrant) -> list[str]:
+def unverified(found: Standing) -> str | None:
+    """Why nothing is known of how candidates behave; None where something judges that."""
+    if found.bench is None or found.bench["verified"]:
+        return None
+    seen = "it ends and prints as before" if found.bench["output"] == "same" else "it ends as before"
+    return f"behaviour is not verified: no --check was given, and of the command it is only known that {seen}"
+
+
+def cautions(found: Standing, winner: Entrant) -> list[str]:
     """What has to be known before the winner is taken."""
-    said = [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
+    missing = unverified(found)
+    said = [] if missing is None else [missing]
+    said += [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
     receipt = {} if winner.judgement is None else winner.judgement.receipt
     inside = receipt.get("judged_in_process") or []
     if inside:
@@ -70,6 +83,24 @@ def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
             why = f"{entrant.reason or 'not judged'}{f': {entrant.detail}' if entrant.detail else ''}"
         told.append((entrant, [why, *(one for one in shown if one != entrant.detail)]))
     return told
+
+
+def function_rows(found: Standing) -> list[list[str]]:
+    """Of a run for all functions, a row for each: name, own time in the tests, calls, how it stands, speed-up, why."""
+    rows = []
+    for number, one in enumerate(found.functions, 1):
+        chosen = one.standing.chosen
+        speed = "-" if chosen is None else speedup_of(chosen)
+        count = counted(len(one.standing.entrants), "candidate")
+        why = one.error or (f"of {count}: {chosen.file}" if chosen is not None else count if one.ended else "-")
+        ranked = one.ranked
+        rows.append(
+            [f"{number} {ranked.target}", f"{1e3 * ranked.own:,.1f} ms", f"{ranked.calls:,}", one.status, speed, why]
+        )
+    return rows
+
+
+FUNCTION_HEADS = ["function", "own time", "calls", "result", "speed-up", "why"]
 
 
 def cost(found: Standing) -> str:

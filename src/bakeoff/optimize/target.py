@@ -13,20 +13,31 @@ from bakeoff.optimize.python_file import PythonFile
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+PROJECT = PurePosixPath()
+"""The path of a target that is no file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A function or method.
+    """A function or method; where a command is timed, also a whole file, or the whole project.
 
     Attributes:
         path: of its file, relative to the project's root.
-        qualname: its name with those of the classes around it: `Class.method`.
+        qualname: its name with those of the classes around it: `Class.method`; empty for a whole file.
     """
 
     path: PurePosixPath
     qualname: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.qualname}"
+        if self.qualname:
+            return f"{self.path}:{self.qualname}"
+        return "the project" if self.is_project else str(self.path)
+
+    @property
+    def is_project(self) -> bool:
+        """Whether no file is named."""
+        return self.path == PROJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,23 @@ def parse_target(text: str) -> Target:
     if where.is_absolute() or ".." in where.parts:
         raise TargetError(f"{text!r}: {path} is not inside the project: give it relative to the project's root")
     return Target(where, qualname)
+
+
+def parse_bench_target(text: str) -> Target:
+    """The same where a command is timed: a function, a file of any kind, or nothing, which is the whole project.
+
+    Passes on TargetError: it names a function wrongly.
+
+    Raises:
+        TargetError: the file is not inside the project.
+    """
+    path, colon, _ = text.rpartition(":")
+    if colon and path.endswith(".py"):
+        return parse_target(text)
+    where = PurePosixPath(text)
+    if where.is_absolute() or ".." in where.parts:
+        raise TargetError(f"{text!r} is not inside the project: give it relative to the project's root")
+    return Target(where, "")
 
 
 def locate(source: bytes | PythonFile, qualname: str, path: str = "the file") -> Definition:

@@ -21,9 +21,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
-    "doctor", "attempt", "compare", "optimize", "merge", "diff", "apply", "plan-decompose",
+    "doctor", "attempt", "compare", "optimize", "ranking", "merge", "diff", "apply", "plan-decompose",
 )  # fmt: skip
-"""What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
+"""What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `ranking` is `optimize --all PATH
+--dry-run`, `logs` and `watch` a single line."""
 
 _STATUS = {"enum": [status.value for status in Status]}
 _VERDICT = {"enum": ["passed", "failed", "error", "invalid", "undecided", "skipped"]}
@@ -79,7 +80,7 @@ def _show() -> dict[str, Any]:
     attempts = {name: _attempt()["properties"][name] for name in ("job", "reason", "winner", "closest", "snapshot")}
     attempts["attempts"] = _attempt()["properties"]["attempts"]
     shown = _optimize()["properties"]
-    candidates = {name: shown[name] for name in ("target", "baseline", "candidates")}
+    candidates = {name: shown[name] for name in ("target", "baseline", "candidates", "bench", "functions")}
     either = {"job": {"enum": ["attempt", "optimize", "merge"]}, "winner": _or_null({"type": ["integer", "string"]})}
     return _object(
         {
@@ -247,7 +248,8 @@ def _attempt() -> dict[str, Any]:
             "usage": _map(_ANY),
             "checks": _list(check),
             "receipt": _map(_ANY),
-        }
+        },
+        {"bench": _or_null(_map(_ANY))},
     )
     return _object(
         {
@@ -284,6 +286,9 @@ def _optimize() -> dict[str, Any]:
             "receipt": receipt,
         }
     )
+    judged = {"baseline": _or_null(_map(_ANY)), "candidates": _list(candidate), "winner": _or_null(_TEXT)}
+    status = {"enum": ["faster", "no winner", "failed", "open"]}
+    function = _object({**_ranked(), "status": status, "error": _or_null(_TEXT), "speedup": interval, **judged})
     return _object(
         {
             "run_id": _TEXT,
@@ -291,14 +296,20 @@ def _optimize() -> dict[str, Any]:
             "status": _RUN_STATUS,
             "target": _TEXT,
             "snapshot": _or_null(_TEXT),
-            "baseline": _or_null(_map(_ANY)),
-            "candidates": _list(candidate),
-            "winner": _or_null(_TEXT),
+            **judged,
             "usage": _map(_NUMBER),
             "landed": _or_null(_landed()),
         },
-        {"error": _TEXT},
+        {"error": _TEXT, "bench": _or_null(_map(_ANY)), "functions": _list(function)},
     )
+
+
+def _ranked() -> dict[str, Any]:
+    return {"target": _TEXT, "own_seconds": _NUMBER, "calls": _WHOLE}
+
+
+def _ranking() -> dict[str, Any]:
+    return _object({"target": _TEXT, "functions": _list(_object({**_ranked(), "taken": _FLAG}))})
 
 
 def _landed() -> dict[str, Any]:
@@ -383,6 +394,7 @@ _SCHEMAS = {
     "compare": _attempt,
     "optimize": _optimize,
     "merge": merge,
+    "ranking": _ranking,
     "diff": _diff,
     "apply": _apply,
     "plan-decompose": _plan_decompose,

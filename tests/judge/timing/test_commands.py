@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import math
 import os
+import random
+import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,9 @@ import pytest
 
 from bakeoff.engine.process import Command
 from bakeoff.judge.timing.bench_lock import BenchLock
-from bakeoff.judge.timing.commands import race_commands
-from bakeoff.judge.timing.parent import TimingError
+from bakeoff.judge.timing.command_run import Ran, Runner
+from bakeoff.judge.timing.commands import Terms, race_commands, try_command
+from bakeoff.judge.timing.parent import Place, TimingError
 from bakeoff.judge.timing.race import Options, Raced
 from bakeoff.judge.timing.speed import Interval, Speed
 from ending import wait_until_ended
@@ -29,7 +34,7 @@ def python(text: str) -> Command:
 async def raced(
     tmp_path: Path, contenders: Mapping[str, Command], original: Command | None = None, **more: Any
 ) -> Raced:
-    given = {name: more.pop(name) for name in ("kept", "told") if name in more}
+    given = {name: more.pop(name) for name in ("kept", "told", "terms") if name in more}
     options = Options(**{"seconds": 20.0, "fork_seconds": 20.0, **more})
     return await race_commands(
         original or python(SLOW), contenders, options, lock=BenchLock(tmp_path / "lock"), **given
@@ -115,3 +120,123 @@ async def test_cancelled_it_leaves_nothing(tmp_path: Path) -> None:
         tasks.cancel_scope.cancel()
     wait_until_ended(int(mark.read_text()))
     assert not os.listdir(tmp_path / "lock") or os.listdir(tmp_path / "lock") == ["work"]
+
+
+def sh(text: str, *words: str) -> Command:
+    return Command(["sh", "-c", text, "sh", *words], "/")
+
+
+async def test_who_prints_something_else_falls_however_fast(tmp_path: Path) -> None:
+    same = Terms(same_output=True)
+    contenders = {"wrong": sh("echo 2"), "silent": sh(":"), "fails": sh("exit 1")}
+    found = await raced(tmp_path, contenders, sh("sleep 0.05; echo 1"), terms=same)
+    assert found.winner is None
+    assert {name: speed.verdict for name, speed in found.speeds.items()} == {
+        "wrong": "output-differs",
+        "silent": "output-differs",
+        "fails": "crash",
+    }
+    assert "'2' instead of '1'" in found.speeds["wrong"].detail
+
+
+async def test_what_a_first_run_prints_does_not_count(tmp_path: Path) -> None:
+    builds = "test -f $1 || echo building; touch $1; sleep $2; echo 1"
+    original, quick = sh(builds, str(tmp_path / "a"), "0.1"), sh(builds, str(tmp_path / "b"), "0")
+    found = await raced(tmp_path, {"quick": quick}, original, terms=Terms(same_output=True))
+    assert found.speeds["quick"].verdict == "faster", found.speeds
+    ran = await try_command(original, Options(), Terms(same_output=True), lock=BenchLock(tmp_path / "lock"))
+    assert ran.head == b"1\n"
+
+
+async def test_an_original_that_prints_another_thing_each_time_is_refused(tmp_path: Path) -> None:
+    changes = sh("echo x >> $1; wc -l < $1", str(tmp_path / "count"))
+    with pytest.raises(TimingError, match=r"not print the same each time.*--bench-output any"):
+        await raced(tmp_path, {"a": changes}, changes, terms=Terms(same_output=True))
+    lock = BenchLock(tmp_path / "lock")
+    with pytest.raises(TimingError, match="not print the same"):
+        await try_command(changes, Options(), Terms(same_output=True), lock=lock)
+    assert (await try_command(changes, Options(), lock=lock)).status == 0
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has commands take what is said here, by their last word, and no time: a number of seconds or what gives one."""
+
+    def simulate(**seconds: float | Callable[[], float]) -> None:
+        chance = random.Random(1)
+
+        def run(self: Runner, where: Place, tidy: Callable[[], int] | None = None) -> Ran:
+            took = seconds[where.argv[-1]]
+            wall = (took() if callable(took) else took) * math.exp(chance.gauss(0, 0.01))
+            return Ran(wall, wall, 1000, 0, left=0 if tidy is None else tidy())
+
+        monkeypatch.setattr(Runner, "run", run)
+
+    return simulate
+
+
+def named(name: str) -> Command:
+    return Command([name], "/")
+
+
+async def test_what_starting_takes_does_not_count(tmp_path: Path, simulated: Callable[..., None]) -> None:
+    simulated(nothing=0.1, slow=0.3, quick=0.2)
+    terms = Terms(empty=named("nothing"))
+    found = await raced(tmp_path, {"quick": named("quick")}, named("slow"), terms=terms)
+    speed = found.speeds["quick"]
+    assert speed.verdict == "faster"
+    assert speed.speedup is not None
+    assert speed.speedup.estimate == pytest.approx(2.0, rel=0.05)  # 1.5 with the start
+    assert speed.receipt["start"] == pytest.approx(0.1, rel=0.05)
+
+
+async def test_what_is_fast_by_files_of_earlier_runs_is_found(tmp_path: Path, simulated: Callable[..., None]) -> None:
+    left: set[str] = set()
+
+    def run_with_file(anew: float, usual: float) -> float:
+        took = usual if "file" in left else anew
+        left.add("file")
+        return took
+
+    def forget() -> list[str]:
+        found = sorted(left)
+        left.clear()
+        return found
+
+    simulated(slow=1.0, cheat=lambda: run_with_file(1.0, 0.1), builds=lambda: run_with_file(0.3, 0.1), honest=0.1)
+    for name, verdict in (("cheat", "cross-call-state"), ("builds", "faster"), ("honest", "faster")):
+        left.clear()
+        found = await raced(tmp_path, {name: named(name)}, named("slow"), terms=Terms(forget={name: forget}))
+        assert found.speeds[name].verdict == verdict, name
+        assert ("file" in found.speeds[name].detail) == (verdict != "faster")
+
+
+async def test_processes_that_are_left_are_counted_by_who_clears_away(
+    tmp_path: Path, simulated: Callable[..., None]
+) -> None:
+    terms = Terms(tidy={"leaves": lambda: 1})
+    simulated(leaves=0.1, slow=1.0)
+    found = await raced(tmp_path, {"leaves": named("leaves")}, named("slow"), terms=terms)
+    assert found.speeds["leaves"].verdict == "process-leak"
+
+
+def test_what_runs_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    script = (
+        "import sys\n"
+        "from bakeoff.judge.timing.command_run import Runner\n"
+        "from bakeoff.judge.timing.parent import Place\n"
+        "words = ('sh', '-c', 'echo $$ > $0.new; mv $0.new $0; sleep 600', sys.argv[1])\n"
+        "Runner(600).run(Place(words, '/', {'PATH': '/usr/bin:/bin'}))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(mark)]) as owner:
+        until(mark.exists)
+        owner.kill()
+    wait_until_ended(int(mark.read_text()))
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)

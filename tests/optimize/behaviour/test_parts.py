@@ -31,7 +31,7 @@ OPTIONS = BehaviourOptions()
 def test_one_reason_is_said_by_precedence() -> None:
     assert reasons.first([reasons.RETURN, reasons.TAMPERING, reasons.DERIVED]) == "tampering"
     assert reasons.first([]) is None
-    assert len(set(reasons.PRECEDENCE)) == len(reasons.PRECEDENCE) == 30
+    assert len(set(reasons.PRECEDENCE)) == len(reasons.PRECEDENCE) == 32
     with pytest.raises(KeyError):
         reasons.first(["slow"])
 

@@ -18,6 +18,8 @@ import anyio.lowlevel
 from bakeoff.workspace.cache import cache_root
 from bakeoff.workspace.locks import FileLock, is_held, try_lock
 
+LANE = "bench"
+"""The lane of whoever measures, in a run."""
 BLOCK = 2.0
 """Seconds that one may measure before others get their turn."""
 LOOK = 0.005

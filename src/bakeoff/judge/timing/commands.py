@@ -3,146 +3,57 @@
 from __future__ import annotations
 
 import math
-import os
 import random
-import signal
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bakeoff.engine.process import Command
 from bakeoff.judge.timing.bench import PATIENT
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import in_block
+from bakeoff.judge.timing.command_pairs import Pairs, failed
+from bakeoff.judge.timing.command_run import Ran, Runner, difference
 from bakeoff.judge.timing.evidence import DECIDE, REPORT, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.load import LoadWatch
 from bakeoff.judge.timing.parent import Place, TimingError, place
-from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
+from bakeoff.judge.timing.race import SELECTION, Options, Raced, Result, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
-from bakeoff.judge.timing.statistics import MedianSequence
+from bakeoff.judge.timing.statistics import MedianSequence, middle
 
 COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3
 """Pairs of the calibration: a command takes long."""
+FORGOTTEN = 5
+"""Runs of what is faster without the files that its earlier runs left."""
+STARTS = 3
+"""How often it is measured what starting a command takes; the least counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """One run of a command.
+class Terms:
+    """What commands are held to, besides being fast.
 
     Attributes:
-        wall: seconds, until it and all that it waited for ended.
-        cpu: seconds of processor time of all of them.
-        maxrss: kilobytes, of the largest.
-        status: exit status, -N after signal N; None when it took too long.
+        same_output: each prints what the original prints, in every run but the first.
+        empty: a command that does nothing in the same place; what starting it takes does not count.
+        tidy: by name of the contender, that of the original being empty: clears away what a run left, and says how
+            many processes that were.
+        forget: by name of the contender: deletes files that its runs left and the original's did not; their names.
     """
 
-    wall: float
-    cpu: float
-    maxrss: int
-    status: int | None
-
-
-class Runner:
-    """Runs commands, one at a time; `kill`, from another thread, ends the one that runs and all later ones."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.used = 0.0
-        self._lock = threading.Lock()
-        self._running: int | None = None
-        self._killed = False
-
-    def run(self, where: Place) -> Ran:
-        """Run it to its end, without input, its output thrown away.
-
-        Raises:
-            TimingError: it cannot be started.
-        """
-        since = time.perf_counter()
-        with self._lock:
-            if self._killed:
-                raise TimingError("cancelled")
-            try:
-                process = subprocess.Popen(
-                    list(where.argv), cwd=where.cwd, env=dict(where.env), stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                )  # fmt: skip
-            except OSError as failure:
-                raise TimingError(f"cannot start {where.argv[0]!r}: {failure.strerror}") from failure
-            self._running = process.pid
-        late = threading.Event()
-        timer = threading.Timer(self.seconds, self._end, [late])
-        timer.start()
-        _, status, used = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - since
-        timer.cancel()
-        timer.join()
-        with self._lock:
-            _kill_group(process.pid)  # what it left in its session
-            self._running = None
-        process.returncode = os.waitstatus_to_exitcode(status)
-        cpu = used.ru_utime + used.ru_stime
-        self.used += cpu
-        return Ran(wall, cpu, used.ru_maxrss, None if late.is_set() else process.returncode)
-
-    def kill(self) -> None:
-        """End what runs; nothing is started any more."""
-        self._killed = True
-        self._end()
-
-    def _end(self, late: threading.Event | None = None) -> None:
-        if late is not None:
-            late.set()
-        with self._lock:
-            if self._running is not None:
-                _kill_group(self._running)
-
-
-def _kill_group(group: int) -> None:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-class _Pairs:
-    """What is known of one contender."""
-
-    def __init__(self, alpha: float) -> None:
-        self.alpha = alpha
-        self.wall = MedianSequence(alpha, REPORT)
-        self.cpu = MedianSequence(alpha)
-        self.memory = MedianSequence(alpha)
-        self.failure: tuple[str, str] | None = None
-
-    def add(self, original: Ran, other: Ran) -> float | None:
-        if other.status != 0:
-            how = "it took too long" if other.status is None else f"it ended with status {other.status}"
-            self.failure = self.failure or ("timeout" if other.status is None else "crash", how)
-            return None
-        ratio = math.log(original.wall / other.wall)
-        self.wall.add(ratio)
-        if original.cpu > 0 and other.cpu > 0:
-            self.cpu.add(math.log(original.cpu / other.cpu))
-        self.memory.add(other.maxrss / max(1, original.maxrss))
-        return ratio
-
-    def decide(self, floor: float) -> tuple[str, str] | None:
-        if self.failure is not None:
-            return self.failure
-        if self.wall.high(self.alpha) < floor:
-            return NOT_FASTER, f"at most {math.exp(self.wall.high(self.alpha)):.3g} times as fast"
-        return (FASTER, "") if self.wall.low(self.alpha) > floor else None
+    same_output: bool = False
+    empty: Command | None = None
+    tidy: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    forget: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
 
 
 async def race_commands(
     original: Command,
     contenders: Mapping[str, Command],
     options: Options = COMMANDS,
+    terms: Terms = Terms(),
     *,
     lock: BenchLock | None = None,
     kept: Mapping[str, Speed] | None = None,
@@ -150,26 +61,47 @@ async def race_commands(
 ) -> Raced:
     """Measure a command in every contender's slot against the original's; by wall time, until it has ended.
 
-    Each is run once before it counts. Cancelled, the process that runs is gone before this returns.
+    Each is run once before it counts, so that what is built is there. Cancelled, the process that runs is gone before
+    this returns.
 
     Args:
         original: the command where nothing was changed.
         contenders: the command in the slot of each. It must end with status 0.
-        options: how; `fork_seconds` is what one run may take.
+        options: how; `fork_seconds` is what one run may take, `seconds` begin when each has run once.
+        terms: what else is asked of them.
         lock: of this machine.
         kept: verdicts of an earlier race that was interrupted.
         told: awaited with each verdict as soon as it is final.
 
-    Passes on TimingError: the original cannot be run, or fails.
+    Passes on TimingError: the original cannot be run, fails, or prints something else each time.
     """
     speeds = dict(kept or {})
     left = {name: place(command) for name, command in contenders.items() if name not in speeds}
     calibration = None
     if left:
-        running = _Commands(place(original), left, options, lock or BenchLock(), told, speeds)
-        await running.run()
+        running = _Commands(place(original), left, options, terms, lock or BenchLock(), told, speeds)
+        try:
+            await running.run()
+        finally:
+            running.runner.close()
         calibration = running.calibration
     return Raced.of({name: speeds[name] for name in contenders}, calibration)
+
+
+async def try_command(
+    original: Command, options: Options = COMMANDS, terms: Terms = Terms(), *, lock: BenchLock | None = None
+) -> Ran:
+    """One run of a command that was run before; see `race_commands`, also for what is raised.
+
+    Passes on TimingError: it cannot be run, fails, or prints something else each time.
+    """
+    running = _Commands(place(original), {}, options, terms, lock or BenchLock(), None, {})
+    try:
+        await running.first()
+        ran = await running.block(running.originals)
+        return await running.block(running.originals) if terms.same_output else ran
+    finally:
+        running.runner.close()
 
 
 class _Commands:
@@ -180,13 +112,14 @@ class _Commands:
         original: Place,
         contenders: Mapping[str, Place],
         options: Options,
+        terms: Terms,
         lock: BenchLock,
         told: Told | None,
         speeds: dict[str, Speed],
     ) -> None:
         self.places = {"": original, **contenders}
-        self.names = list(contenders)
         self.options = options
+        self.terms = terms
         self.lock = lock
         self.told = told
         self.speeds = speeds
@@ -195,64 +128,150 @@ class _Commands:
         self.watch = LoadWatch(None)
         self.chance = random.Random(options.seed)  # noqa: S311 - to be repeatable, not secret
         self.floor = math.log(options.min_speedup)
+        self.end = math.inf
+        self.expected: Ran | None = None
+        self.leaves = False
+        self.start = Ran(0.0, 0.0, 0, 0)
         self.usual = 0.0
         self.spoiled = 0
         self._row = 0
 
     async def run(self) -> None:
+        """Carry it out."""
+        await self.first()
+        broken = {}
+        for name in [name for name in self.places if name]:
+            ran = await self.block(lambda name=name: self.once(name))  # type: ignore[misc]
+            if (why := failed(ran, None, self.leaves)) is not None:
+                broken[name] = why
         since = time.monotonic()
         self.end = since + self.options.seconds
-        await self.block(self.calibrate)
-        finalists = self.names
-        so_far: dict[str, _Pairs] = {}
-        if len(self.names) > 1:
-            finalists, so_far = await self.select(since + SELECTION * self.options.seconds)
+        await self.calibrate()
+        for name, why in broken.items():
+            await self.settle(name, self.speed(why, self.pairs(DECIDE), False))
+        names = [name for name in self.places if name and name not in broken]
+        finalists, so_far = names, dict[str, Pairs]()
+        if len(names) > 1:
+            finalists, so_far = await self.select(names, since + SELECTION * self.options.seconds)
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
                 verdict = so_far[name].decide(self.floor) or (UNDECIDED, "")
                 speed = self.speed(verdict, so_far[name], False)
                 await self.settle(name, replace(speed, detail=f"not measured again, as {won} won"))
-                continue
-            pairs = _Pairs(DECIDE / 2**attempt)
-            while pairs.decide(self.floor) is None and (time.monotonic() < self.end or not len(pairs.wall)):
-                await self.block(lambda name=name, pairs=pairs: self.some([name], {name: pairs}, None, self.end))  # type: ignore[misc]
-            speed = self.speed(pairs.decide(self.floor) or (UNDECIDED, "the time is over"), pairs, True)
-            await self.settle(name, speed)
-            won = name if speed.verdict == FASTER else None
+            elif await self.final(name, DECIDE / 2**attempt):
+                won = name
 
-    def calibrate(self) -> None:
-        """Run everything once, then the original against itself.
+    async def first(self) -> None:
+        """Run the original once.
 
         Raises:
-            TimingError: the original fails.
+            TimingError: it fails.
         """
-        first = self.runner.run(self.places[""])
+        first = await self.block(lambda: self.once(""))
         if first.status != 0:
             how = "takes too long" if first.status is None else f"ends with status {first.status}"
             raise TimingError(f"the command {how} where nothing was changed: there is nothing to compare with")
-        ratio, loads = MedianSequence(REPORT), []
+        self.leaves = first.left > 0
+
+    async def final(self, name: str, alpha: float) -> bool:
+        """Measure one contender apart from the selection; whether it is faster."""
+        pairs = self.pairs(alpha)
+        while pairs.decide(self.floor) is None and (time.monotonic() < self.end or not len(pairs.wall)):
+            await self.block(lambda: self.some([name], {name: pairs}, None, self.end))
+        verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
+        if verdict[0] == FASTER and name in self.terms.forget:
+            verdict = await self.without_files(name, self.terms.forget[name]) or verdict
+        speed = self.speed(verdict, pairs, True)
+        await self.settle(name, speed)
+        return speed.verdict == FASTER
+
+    async def without_files(self, name: str, forget: Callable[[], list[str]]) -> tuple[str, str] | None:
+        """What is said of a contender that is faster only by files which its earlier runs left; None of any other.
+
+        A build may leave files, too; what counts is whether most of the time is still saved without them.
+        """
+        usual, anew = [], []
+        for _ in range(FORGOTTEN):
+            original, quick = await self.block(lambda: (self.originals(), self.counted(name)))
+            left = forget()
+            if not left:
+                return None
+            again = await self.block(lambda: self.counted(name))
+            usual.append(original.wall - quick.wall)
+            anew.append(original.wall - again.wall)
+        if middle(sorted(anew)) >= middle(sorted(usual)) / 2:
+            return None
+        return "cross-call-state", f"it is fast only where an earlier run has left {', '.join(left[:3])}"
+
+    def pairs(self, alpha: float) -> Pairs:
+        """Nothing known yet."""
+        return Pairs(alpha, self.expected, self.leaves)
+
+    def once(self, name: str) -> Ran:
+        """One run of the original (an empty name) or of a contender."""
+        return self.runner.run(self.places[name], self.terms.tidy.get(name))
+
+    def counted(self, name: str) -> Ran:
+        """The same without what starting it takes, of which a tenth of the whole is the least that is left."""
+        ran = self.once(name)
+        wall = max(ran.wall - self.start.wall, ran.wall / 10)
+        return replace(ran, wall=wall, cpu=max(ran.cpu - self.start.cpu, ran.cpu / 10))
+
+    def originals(self) -> Ran:
+        """A run of the original that counts.
+
+        Raises:
+            TimingError: it failed, or printed something else than before.
+        """
+        ran = self.counted("")
+        if ran.status != 0:
+            how = "took too long" if ran.status is None else f"ended with status {ran.status}"
+            raise TimingError(f"the command {how} where nothing was changed")
+        if self.terms.same_output and self.expected is None:
+            self.expected = ran
+        if self.expected is not None and ran.output != self.expected.output:
+            raise TimingError(
+                f"where nothing was changed the command does not print the same each time: "
+                f"{difference(self.expected, ran)}. Give --bench-output any to leave what it prints out of account"
+            )
+        return ran
+
+    async def calibrate(self) -> None:
+        """Measure the start of a command, and the original against itself."""
+        await self.block(self.starts)
+        ratio, loads, work = MedianSequence(REPORT), [], math.nan
         for _ in range(AGAINST_ITSELF):
-            before, used, own = self.watch.read(), self.runner.used, time.process_time()
-            one, two = self.runner.run(self.places[""]), self.runner.run(self.places[""])
+            one, two, load = await self.block(self.against_itself)
             ratio.add(math.log(one.wall / two.wall))
-            after = self.watch.read()
-            spent = self.runner.used - used + time.process_time() - own
-            loads.append(self.watch.between(before, after, 0.0, spent).total)
+            loads.append(load)
+            work = one.wall
             if time.monotonic() > self.end:
                 break
         load = sum(loads) / len(loads)
         self.usual = load if load >= 0.3 else 0.0
-        self.calibration = Calibration(ratio.spread, interval(ratio), load < 0.3, load, 1, 0, {}, first.wall)
-        for name in self.names:
-            self.runner.run(self.places[name])
+        self.calibration = Calibration(ratio.spread, interval(ratio), load < 0.3, load, 1, 0, {}, work)
+
+    def starts(self) -> None:
+        """What starting a command takes, at least."""
+        if self.terms.empty is not None:
+            nothing = place(self.terms.empty)
+            starts = [self.runner.run(nothing) for _ in range(STARTS)]
+            self.start = replace(starts[0], wall=min(one.wall for one in starts), cpu=min(one.cpu for one in starts))
+
+    def against_itself(self) -> tuple[Ran, Ran, float]:
+        """Two runs of the original, and how many processors others kept busy."""
+        before, used, own = self.watch.read(), self.runner.used, time.process_time()
+        one, two = self.originals(), self.originals()
+        spent = self.runner.used - used + time.process_time() - own
+        return one, two, self.watch.between(before, self.watch.read(), 0.0, spent).total
 
     def round(self, names: Sequence[str]) -> dict[str, Ran] | None:
         """One run of each, in a random order; None where something else was seen to run meanwhile."""
         order = ["", *names]
         self.chance.shuffle(order)
         before, used, own = self.watch.read(), self.runner.used, time.process_time()
-        runs = {name: self.runner.run(self.places[name]) for name in order}
+        runs = {name: self.counted(name) if name else self.originals() for name in order}
         spent = self.runner.used - used + time.process_time() - own
         load = self.watch.between(before, self.watch.read(), 0.0, spent)
         if load.too_much(self.usual) is None:
@@ -264,7 +283,7 @@ class _Commands:
             self.usual, self._row = max(self.usual, load.total, load.steal), 0
         return None
 
-    def some(self, names: Sequence[str], pairs: Mapping[str, _Pairs], contest: Field | None, until: float) -> None:
+    def some(self, names: Sequence[str], pairs: Mapping[str, Pairs], contest: Field | None, until: float) -> None:
         """Rounds for a block's time, one at least."""
         end = min(until, time.monotonic() + BLOCK)
         while True:
@@ -277,15 +296,9 @@ class _Commands:
                 return
 
     def take(
-        self, runs: Mapping[str, Ran], names: Sequence[str], pairs: Mapping[str, _Pairs], contest: Field | None
+        self, runs: Mapping[str, Ran], names: Sequence[str], pairs: Mapping[str, Pairs], contest: Field | None
     ) -> None:
-        """Add a round to what is known.
-
-        Raises:
-            TimingError: the original failed.
-        """
-        if runs[""].status != 0:
-            raise TimingError(f"the command ended with status {runs[''].status} where nothing was changed")
+        """Add a round to what is known."""
         ratios = {}
         for name in names:
             ratio = pairs[name].add(runs[""], runs[name])
@@ -296,30 +309,39 @@ class _Commands:
         if contest is not None:
             contest.add(ratios)
 
-    async def select(self, until: float) -> tuple[list[str], dict[str, _Pairs]]:
-        """Race all; who may be measured again, the fastest first."""
-        contest = Field(self.names, self.floor)
-        pairs = {name: _Pairs(DECIDE / len(self.names)) for name in self.names}
-        while not contest.settled and time.monotonic() < until:
-            await self.block(lambda: self.some(self.names, pairs, contest, until))
+    async def select(self, names: Sequence[str], until: float) -> tuple[list[str], dict[str, Pairs]]:
+        """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
+        contest = Field(names, self.floor)
+        pairs = {name: self.pairs(DECIDE / len(names)) for name in names}
+        # One round at least: who prints something else falls, however short the time.
+        while not contest.settled and (time.monotonic() < until or not any(map(len, contest.ratios.values()))):
+            await self.block(lambda: self.some(names, pairs, contest, until))
+            for name in names:
+                if name in contest.out and name not in self.speeds:
+                    await self.settle(name, self.selected(pairs[name], contest.out[name]))
         fast = [name for name in contest.alive if pairs[name].wall.median > self.floor]
-        for name in self.names:
+        for name in contest.alive:
             if name not in fast:
-                why = contest.out.get(name, "the time is over")
-                verdict = pairs[name].decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
-                await self.settle(name, self.speed(verdict, pairs[name], False))
+                await self.settle(name, self.selected(pairs[name], "the time is over"))
         return sorted(fast, key=lambda name: -pairs[name].wall.median), pairs
 
+    def selected(self, pairs: Pairs, why: str) -> Speed:
+        """What the selection says of a contender."""
+        verdict = pairs.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
+        return self.speed(verdict, pairs, False)
+
     async def settle(self, name: str, speed: Speed) -> None:
+        """A verdict is final."""
         self.speeds[name] = speed
         if self.told is not None:
             await self.told(name, speed)
 
-    def speed(self, verdict: tuple[str, str], pairs: _Pairs, remeasured: bool) -> Speed:
+    def speed(self, verdict: tuple[str, str], pairs: Pairs, remeasured: bool) -> Speed:
+        """All that is known of a contender."""
         assert self.calibration is not None
         receipt = {
             "spoiled": self.spoiled, "alpha": pairs.alpha, "min_speedup": self.options.min_speedup,
-            "calibration": self.calibration.to_json(),
+            "start": self.start.wall, "same_output": self.terms.same_output, "calibration": self.calibration.to_json(),
         }  # fmt: skip
         found = interval(pairs.wall)
         return Speed(
@@ -328,5 +350,6 @@ class _Commands:
             pairs=len(pairs.wall), receipt=receipt,
         )  # fmt: skip
 
-    async def block(self, work: Callable[[], None]) -> None:
-        await in_block(self.lock, work, self.runner.kill)
+    async def block(self, work: Callable[[], Result]) -> Result:
+        """Measure for a moment. Cancelled, the process that runs is gone before this returns."""
+        return await in_block(self.lock, work, self.runner.kill)

@@ -9,6 +9,8 @@ from typing import Any
 
 FASTER, NOT_FASTER, MIXED, UNDECIDED = "faster", "not-faster", "mixed", "undecided"
 """The verdicts on speed. A contender can also fail: see `Speed.verdict`."""
+SOUND = (FASTER, NOT_FASTER, MIXED, UNDECIDED)
+"""The verdicts on those that did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,10 @@ class Interval:
     estimate: float
     low: float
     high: float | None
+
+    def __str__(self) -> str:
+        high = "" if self.high is None else f"{self.high:.2f}"
+        return f"{self.estimate:.2f}x [{self.low:.2f}, {high}]"
 
     @classmethod
     def of_logarithms(cls, median: float, low: float, high: float) -> Interval | None:

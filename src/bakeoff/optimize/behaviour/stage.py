@@ -158,6 +158,9 @@ class Stage:
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """See `Behaviour.interpreter`."""
         await self.ready(slot)
+        if not self.facts:
+            async with self.server(0):
+                pass
         limits = Limits(
             memory=memory, processes=PROCESSES, cpu=3600, file=self.options.disk, shared=64 << 20, seconds=None
         )

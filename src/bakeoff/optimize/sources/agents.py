@@ -44,6 +44,7 @@ class AgentSource:
         samples: how often it is asked at first.
         reserve: what one call may use of the budget.
         retry: which failures are tried again.
+        prefix: what the paths of nodes begin with.
     """
 
     run: Run
@@ -52,6 +53,7 @@ class AgentSource:
     samples: int = 1
     reserve: dict[str, float] = field(default_factory=dict)
     retry: Retry = ONCE
+    prefix: str = ""
     name: str = field(init=False)
     reads: frozenset[str] = field(default=frozenset({"profile", "calls", "code"}), init=False)
 
@@ -92,7 +94,7 @@ class AgentSource:
 
         async def receipt() -> dict[str, Any]:
             own, _, rest = parent.origin.partition(f"{self.name}/")
-            record = None if own else self.run.history.records.get(f"source:{self.name}/{rest}")
+            record = None if own else self.run.history.records.get(f"{self.prefix}source:{self.name}/{rest}")
             if record is not None and record.status is Status.COMPLETED:
                 return dict(record.output)
             return {"commit": await self.write(parent)}
@@ -115,7 +117,9 @@ class AgentSource:
 
         Passes on BudgetSpentError.
         """
-        maker = replace(self.maker, task=prompts.agent_task(context), label=f"{slug(f'{self.name}-{label}')}-")
+        maker = replace(
+            self.maker, task=prompts.agent_task(context), label=f"{slug(f'{self.prefix}{self.name}-{label}')}-"
+        )
 
         async def work(_: int) -> Outcome:
             ticket = Ticket(number, number, 0)
@@ -133,7 +137,7 @@ class AgentSource:
             return Outcome(output=dict(made.facts), usage=settled(made.usage), facts=dict(made.facts))
 
         reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget) | {"calls"}}
-        path = f"source:{self.name}/{label}"
+        path = f"{self.prefix}source:{self.name}/{label}"
         lanes = (AGENTS,)
         record = await self.run.leaf(path, "agent", work, lanes=lanes, retry=self.retry, reserve=reserve)
         origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id

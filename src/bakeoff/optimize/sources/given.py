@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.options import PATCHES
 from bakeoff.optimize.sources.commits import changed_files
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.sampling.attempt.given import take
@@ -14,8 +15,6 @@ from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.workspace import Workspace
-
-PATCHES = (".patch", ".diff")
 
 
 class Given:
@@ -26,16 +25,25 @@ class Given:
         run: the run's id.
         files: names of files, patches among them by their ending.
         refs: names of commits.
+        leave_out: those of some changed files that are left out of a patch or commit; None to take all.
     """
 
     name = "given"
     reads: frozenset[str] = frozenset()
 
-    def __init__(self, workspace: Workspace, run: str, files: Sequence[str], refs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        run: str,
+        files: Sequence[str],
+        refs: Sequence[str],
+        leave_out: Callable[[Mapping[str, bytes | None]], Sequence[str]] | None = None,
+    ) -> None:
         self.workspace = workspace
         self.run = run
         self.files = files
         self.refs = refs
+        self.leave_out = leave_out
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
         """Each of them.
@@ -53,7 +61,14 @@ class Given:
                 raise BakeoffError(str(failure)) from failure
             if not changes:
                 raise BakeoffError(f"{name} changes nothing")
-            yield Candidate(f"{'files' if name in self.files else 'refs'}/{name}", changes)
+            origin = f"{'files' if name in self.files else 'refs'}/{name}"
+            left = [] if self.leave_out is None else await in_thread(self.leave_out, changes)
+            kept = {path: content for path, content in changes.items() if path not in left}
+            said = f"judged without its changes of {', '.join(left)}" if left else ""
+            if kept:
+                yield Candidate(origin, kept, said)
+            else:
+                yield Candidate(origin, {}, invalid=f"it changes nothing but tests, or what is protected: {left[0]}")
 
     def _changes(self, name: str, number: int) -> dict[str, bytes | None]:
         ref = ref_name(self.run, f"given-{number}")

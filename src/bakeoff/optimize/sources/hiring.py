@@ -77,6 +77,7 @@ class Hired:
         write: Callable[[Candidate], Awaitable[str]],
         lock: BenchLock,
         warn: Callable[[str], None],
+        prefix: str = "",
     ) -> list[Source]:
         """The sources; see `ModelSource` and `AgentSource` for what they are given. Models close with `stack`."""
         found: list[Source] = []
@@ -97,12 +98,13 @@ class Hired:
                     completes=local,
                     busy=lock.working if local else nullcontext,
                     warn=warn,
+                    prefix=prefix,
                 )
             )
         if self.agents:
             run.root.joinpath("logs").mkdir(exist_ok=True)
         for entry, reserve in self.agents.values():
-            found.append(self._agent(entry, reserve, run, workspace, processes, write))
+            found.append(self._agent(entry, reserve, run, workspace, processes, write, prefix))
         return found
 
     def _agent(
@@ -113,6 +115,7 @@ class Hired:
         workspace: Workspace,
         processes: Processes,
         write: Callable[[Candidate], Awaitable[str]],
+        prefix: str,
     ) -> Source:
         from bakeoff.judge.protected import Protection
         from bakeoff.optimize.sources.agents import AgentSource
@@ -124,7 +127,7 @@ class Hired:
             "",
             workspace,
             processes,
-            Protection(),
+            Protection(protect=options.protect),
             run.root.name,
             run.root / "logs",
             model=settings.model,
@@ -134,7 +137,7 @@ class Hired:
             resumed=True,
             level=settings.agent_sandbox,
         )
-        return AgentSource(run, maker, write, options.agent_samples, reserve, replace(TURNED_AWAY, attempts=3))
+        return AgentSource(run, maker, write, options.agent_samples, reserve, replace(TURNED_AWAY, attempts=3), prefix)
 
 
 def hire(options: OptimizeOptions, settings: Settings, project: str, environ: Mapping[str, str] | None = None) -> Hired:

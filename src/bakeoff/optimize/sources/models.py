@@ -21,7 +21,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.sources import prompts
-from bakeoff.optimize.sources.replies import versions_of
+from bakeoff.optimize.sources.replies import files_of, versions_of
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.sampling.errors import refused
@@ -73,6 +73,7 @@ class ModelSource:
         busy: held while it works; for a model that takes this machine's processors.
         retry: how failures that may pass are tried again.
         warn: told of a model that could not be stopped.
+        prefix: what the paths of nodes begin with.
     """
 
     run: Run
@@ -85,6 +86,7 @@ class ModelSource:
     busy: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     retry: Retry = RETRY
     warn: Callable[[str], None] = print
+    prefix: str = ""
     name: str = field(init=False)
     reads: frozenset[str] = field(default=frozenset({"profile", "calls", "code"}), init=False)
 
@@ -144,17 +146,21 @@ class ModelSource:
         path, qualname = str(context.target.path), context.target.qualname
         origin = f"{self.name}/{label}"
         found: list[Candidate] = []
-        for place, version in enumerate(versions_of(text, qualname.rpartition(".")[2])):
+        versions = versions_of(text, qualname.rpartition(".")[2]) if qualname else files_of(text)
+        for place, version in enumerate(versions):
             parent = _parent(parents, version.number, place)
             name = f"{origin}#{place + 1}" if place else origin
             try:
-                content = apply_definition(context.source, qualname, version.code)
+                content = version.code.encode()
+                if qualname:
+                    content = apply_definition(context.source, qualname, version.code)
                 found.append(Candidate(name, {path: content}, parent=parent))
             except InvalidCandidateError as failure:
                 found.append(Candidate(name, {}, parent=parent, invalid=str(failure)))
         if not found:
             said = " ".join(text.split())
-            why = f"the reply holds no code that defines {qualname}: {said[:120]!r}" if said else "the reply is empty"
+            wanted = f"code that defines {qualname}" if qualname else "fenced block"
+            why = f"the reply holds no {wanted}: {said[:120]!r}" if said else "the reply is empty"
             found.append(Candidate(origin, {}, parent=_parent(parents, None, 0), invalid=why))
         return found
 
@@ -178,7 +184,7 @@ class ModelSource:
                     self.warn(what)
 
         record = await self.run.leaf(
-            f"source:{self.name}/{label}",
+            f"{self.prefix}source:{self.name}/{label}",
             "generate",
             work,
             lanes=self.lanes,

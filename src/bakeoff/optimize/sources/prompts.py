@@ -22,6 +22,18 @@ what the file imports already.
 - Nothing is kept from one call to the next, unless the function is pure; every call is timed by itself, on new inputs.
 - It has to be faster by measurement, not by looks."""
 
+COMMAND_RULES = """The rules:
+- The command ends and prints exactly as before. Tests check the rest; they and their configuration cannot be changed.
+- Nothing is kept in files from one run of the command to the next.
+- It has to be faster by measurement, not by looks."""
+
+WHOLE = "Answer with one fenced block that holds the whole file."
+
+WHOLES = (
+    "Answer with fenced blocks, one for each version. The first line of each is `# version N`, in any language, where \
+N is the number of the version that it comes from; the whole file follows."
+)
+
 ANSWER = "Answer with one fenced Python block that holds the whole function, with its helpers and imports if there are \
 new ones, and nothing of the rest of the file."
 
@@ -47,7 +59,8 @@ MOST_DIFFERENCES = 8
 def proposal(context: Context, number: int, max_tokens: int | None) -> Request:
     """Ask for a first version, the one of this number from 1."""
     way = WAYS[(number - 1) % len(WAYS)]
-    return _request(f"{_task(context)}\n\n{way}\n\n{ANSWER}", max_tokens)
+    answer = ANSWER if context.target.qualname else WHOLE
+    return _request(f"{_task(context)}\n\n{way}\n\n{answer}", max_tokens)
 
 
 def repair(context: Context, failures: Sequence[Failure], max_tokens: int | None) -> Request:
@@ -58,7 +71,7 @@ def repair(context: Context, failures: Sequence[Failure], max_tokens: int | None
         for number, failure in enumerate(failures, 1)
     ]
     asked = "These versions do not behave as the original does. Mend each of them so that it does, and stays fast."
-    return _request("\n\n".join([_task(context), *parts, asked, ANSWERS]), max_tokens)
+    return _request("\n\n".join([_task(context), *parts, asked, _answers(context)]), max_tokens)
 
 
 def refinement(
@@ -68,7 +81,7 @@ def refinement(
     parts = [_measured(context, number, winner) for number, winner in enumerate(winners, 1)]
     asked = f"These versions behave as the original does. Give {count} still faster ones; join ideas where it helps."
     lines = _profile(profile, "Where the time of version 1 goes")
-    return _request("\n\n".join(filter(None, [_task(context), *parts, lines, asked, ANSWERS])), max_tokens)
+    return _request("\n\n".join(filter(None, [_task(context), *parts, lines, asked, _answers(context)])), max_tokens)
 
 
 def adaptation(context: Context, lineage: Sequence[Candidate], max_tokens: int | None) -> Request:
@@ -78,7 +91,8 @@ def adaptation(context: Context, lineage: Sequence[Candidate], max_tokens: int |
         "Each of these versions was made from the one before it. See what helped and what did not, and give one that "
         "is faster than the last, in another way if this one is at its end."
     )
-    return _request("\n\n".join([_task(context), *parts, asked, ANSWER]), max_tokens)
+    answer = ANSWER if context.target.qualname else WHOLE
+    return _request("\n\n".join([_task(context), *parts, asked, answer]), max_tokens)
 
 
 def completion(context: Context, max_tokens: int | None) -> tuple[Request, str]:
@@ -91,6 +105,12 @@ def completion(context: Context, max_tokens: int | None) -> tuple[Request, str]:
 
 def agent_task(context: Context) -> str:
     """What an agent is asked."""
+    if not context.target.qualname:
+        where = "" if context.target.is_project else f" Look at `{context.target}` first."
+        return (
+            f"Make the command `{context.bench}` run faster by changing the code of this project.{where}\n\n"
+            f"{COMMAND_RULES}\n\nEdit files in place, and leave none behind that do not belong to the project."
+        )
     return (
         f"Make the function `{context.target.qualname}` in `{context.target.path}` run faster.\n\n{RULES}\n"
         "- Do not change tests or their configuration; such changes are thrown away.\n\n"
@@ -123,6 +143,8 @@ def own_text(context: Context) -> str:
 def code_of(context: Context, candidate: Candidate) -> str:
     """The target as a candidate has it, with what its file has besides and the original has not."""
     content = candidate.files.get(str(context.target.path)) or context.source
+    if not context.target.qualname:
+        return content.decode("utf-8", "replace")
     try:
         text = _definition(content, context.target.qualname)
         before, after = PythonFile.read(context.source), PythonFile.read(content)
@@ -148,7 +170,14 @@ def _measured(context: Context, number: int, candidate: Candidate) -> str:
     return f"Version {number}: {figure}\n{_block(code_of(context, candidate))}"
 
 
+def _answers(context: Context) -> str:
+    return ANSWERS if context.target.qualname else WHOLES
+
+
 def _task(context: Context) -> str:
+    if not context.target.qualname:
+        asked = f"Rewrite the file `{context.target}` so that the command `{context.bench}` runs faster."
+        return f"{asked}\n\n{COMMAND_RULES}\n\nThe file:\n{_block(context.source.decode('utf-8', 'replace'), '')}"
     asked = f"Rewrite the function `{context.target.qualname}` of `{context.target.path}` so that it runs faster."
     return f"{asked}\n\n{RULES}\n\nThe function:\n{_block(own_text(context))}\n\n{_surroundings(context)}".rstrip()
 

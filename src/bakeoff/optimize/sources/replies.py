@@ -45,6 +45,16 @@ def versions_of(reply: str, name: str) -> list[Version]:
     return found
 
 
+def files_of(reply: str) -> list[Version]:
+    """The whole files in a reply: its fenced blocks that are numbered, or else the longest one."""
+    text = _THOUGHT.sub("", reply).replace("\r\n", "\n")
+    blocks = [match["code"] for match in _FENCE.finditer(text)]
+    numbered = [(said, block) for block in blocks if (said := _VERSION.match(block))]
+    if numbered:
+        return [Version(block[said.end() :], int(said[1])) for said, block in numbered]
+    return [Version(max(blocks, key=len))] if blocks else []
+
+
 def _defines(code: str, name: str) -> bool:
     return re.search(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", code, re.MULTILINE) is not None
 

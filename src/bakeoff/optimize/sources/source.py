@@ -40,6 +40,7 @@ class Context:
         tests: what its tests do, as text.
         profile: where its time goes.
         argument_types: types that were seen for each parameter: `{"xs": ("list[int]",)}`.
+        bench: the command that is timed; empty where the target itself is.
         speeds: how fast candidates are that were measured, in words, by their id.
     """
 
@@ -51,6 +52,7 @@ class Context:
     tests: str = ""
     profile: Sequence[ProfileLine] = ()
     argument_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bench: str = ""
     speeds: Mapping[str, str] = field(default_factory=dict)
 
 

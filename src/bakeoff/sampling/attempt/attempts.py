@@ -16,12 +16,16 @@ from bakeoff.engine.run import Run
 from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.score import ScoreRequirement
+from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.commands import COMMANDS
+from bakeoff.judge.timing.in_slots import SlotRace
+from bakeoff.judge.timing.race import Options
 from bakeoff.sampling.action import Maker
 from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import JOB
-from bakeoff.sampling.attempt.strategy import AttemptStrategy
+from bakeoff.sampling.attempt.strategy import AttemptStrategy, BenchStrategy
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings
@@ -143,12 +147,7 @@ class Attempts:
             requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))
         for requirement in requirements:
             requirement.lanes = (*requirement.lanes, *self.lanes)
-        strategy = AttemptStrategy(
-            loop_budget=options.repair + 1,
-            concurrency_budget=options.attempts,
-            mode="fastest" if options.mode == "fastest" else "deterministic",
-            compare=options.score is not None or bool(options.refs),
-        )
+        strategy = self._strategy(ground)
         return await sample(
             self._maker(run, workspace, processes, resumed),
             requirements,
@@ -162,6 +161,19 @@ class Attempts:
             retry=self.retry,
             lanes=self.lanes if self.entry is None else (AGENTS, *self.lanes),
         )
+
+    def _strategy(self, ground: Ground) -> AttemptStrategy:
+        options = self.options
+        how: dict[str, Any] = {
+            "loop_budget": options.repair + 1,
+            "concurrency_budget": options.attempts,
+            "mode": "fastest" if options.mode == "fastest" else "deterministic",
+        }
+        if options.bench is None:
+            return AttemptStrategy(compare=options.score is not None or bool(options.refs), **how)
+        measured = Options(options.min_speedup, options.seconds, fork_seconds=COMMANDS.fork_seconds)
+        timing = SlotRace(ground, options.bench, options.bench_output == "same", measured, BenchLock())
+        return BenchStrategy(timing, self.lanes, **how)
 
     def _maker(self, run: Run, workspace: Workspace, processes: Processes, resumed: bool) -> Maker:
         options, settings, run_id = self.options, self.settings, run.root.name

@@ -24,6 +24,7 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
 from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
@@ -156,8 +157,12 @@ class _Job:
             agents = max(1, memory // AGENT_MEMORY)
             self._warn(f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available")
         most = self.conditions.max_parallel or self.settings.max_parallel
-        lanes = {AGENTS: agents, TESTS: cpu_allowance(), **self.settings.lanes}
+        lanes = {AGENTS: agents, TESTS: cpu_allowance(), BENCH: 1, **self.settings.lanes}
         return {**lanes, LEAVES: most}
+
+    def _raced(self) -> int:
+        """Slots that a race holds at once, when all judging is over."""
+        return 0 if self.options.bench is None else len(self.options.refs) + 1
 
     def _warn(self, text: str) -> None:
         self.conditions.events.emit(Warned(SystemClock().wall(), text))
@@ -211,7 +216,7 @@ class _Job:
             base=options.base,
             snapshot=None if taken is None else Snapshot(**{**taken, "left_out": ()}),
             # Whoever holds a slot holds its lanes already, so nobody waits here for more than a slot to be made.
-            slots=min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES]),
+            slots=max(min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES]), self._raced()),
             mount_at=True,
             processes=spawner,
         ) as workspace:

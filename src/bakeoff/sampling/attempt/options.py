@@ -22,6 +22,9 @@ class AttemptOptions:
         refs: commits or patches that exist already and are judged instead of an agent's work.
         checks: shell commands that must end with exit status 0.
         score: shell command that prints a number.
+        bench: shell command that is timed; of what passes and is faster than the base, the fastest wins.
+        bench_output: `same` or `any`: whether it must print what it prints on the base.
+        min_speedup: what the lower bound of the speed-up must reach, and `seconds`: of measuring.
         base: a commit to start from; None for the work tree as it is.
         retries: further calls in place of one that the agent's model turned away.
         timeout: seconds for one call of the agent; `check_timeout`: for one check.
@@ -50,13 +53,21 @@ class AttemptOptions:
     mode: str = "deterministic"
     sandbox: str | None = None
     agent_sandbox: str | None = None
+    bench: str | None = None
+    bench_output: str = "same"
+    min_speedup: float = 1.05
+    seconds: float = 20.0
 
     def __post_init__(self) -> None:
         if not self.task.strip():
             raise BakeoffError("the task is empty: say what is to be done, as an argument, @FILE, or - for stdin")
-        for command in (*self.checks, *([] if self.score is None else [self.score])):
-            if not command.strip():
-                raise BakeoffError("a --check or --score is empty: an empty command passes whatever was made")
+        for command in (*self.checks, self.score, self.bench):
+            if command is not None and not command.strip():
+                raise BakeoffError(
+                    "a --check, --score or --bench is empty: an empty command says nothing of what was made"
+                )
+        if not (math.isfinite(self.min_speedup) and self.min_speedup >= 1):
+            raise BakeoffError(f"--min-speedup must be a number from 1, not {self.min_speedup}")
         for name, seconds in (("--timeout", self.timeout), ("--check-timeout", self.check_timeout)):
             if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
                 raise BakeoffError(f"{name} must be a number of seconds above 0, not {seconds}")

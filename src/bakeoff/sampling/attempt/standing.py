@@ -9,6 +9,8 @@ from typing import Any
 
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, RunStatus, Status
+from bakeoff.judge.timing.bench_lock import LANE as BENCH
+from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, from_json
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.sampler import UNMADE
@@ -30,6 +32,7 @@ class AttemptView:
         facts: what its maker says (`ref`, `commit`, `judged`, `tree`, `diff`, `tests_changed`, `session_id`, ...).
         seconds: what making and judging it took, waits not included.
         usage: of its calls, as reported.
+        speed: against the snapshot, where a command was timed.
     """
 
     id: int
@@ -42,6 +45,7 @@ class AttemptView:
     kind: str | None = None
     seconds: float = 0.0
     usage: Mapping[str, Any] = field(default_factory=dict)
+    speed: Speed | None = None
 
     @property
     def score(self) -> float | None:
@@ -54,8 +58,8 @@ class AttemptView:
         """How many requirements it meets."""
         return sum(verdict.result for verdict in self.verdicts.values())
 
-    def to_json(self, names: list[str]) -> dict[str, Any]:
-        """As `--json` prints it."""
+    def to_json(self, names: list[str], timed: bool = False) -> dict[str, Any]:
+        """As `--json` prints it; with `bench` where a command is `timed`."""
         checks = []
         for rank, name in enumerate(names):
             verdict = self.verdicts.get(rank)
@@ -66,6 +70,8 @@ class AttemptView:
             checks.append(shown)
         found = {name: getattr(self, name) for name in ("id", "lane", "round", "status", "error", "kind", "seconds")}
         found |= {"score": self.score, "usage": dict(self.usage), "checks": checks}
+        if timed:
+            found["bench"] = None if self.speed is None else self.speed.to_json()
         return found | {"receipt": dict(self.facts)}
 
 
@@ -107,7 +113,12 @@ def standing(history: History, status: RunStatus) -> Standing:
     options = AttemptOptions.from_json(history.meta["options"])
     snapshot = history.decisions.get("snapshot") or {}
     ending = history.ending if history.status is status else {}
-    return _read(history, Standing(options, {}, status, snapshot=snapshot.get("commit")), ending, _PATH)
+    found = _read(history, Standing(options, {}, status, snapshot=snapshot.get("commit")), ending, _PATH)
+    for record in history.records.values():
+        if record.type == BENCH and record.status is Status.COMPLETED:
+            for name, speed in record.output["speeds"].items():
+                found.attempts[int(name)].speed = Speed.from_json(speed)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

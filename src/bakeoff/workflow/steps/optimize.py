@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,15 +11,14 @@ from pydantic import Field
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
-from bakeoff.optimize.job import Optimisation
+from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.standing import Standing, read_nodes
-from bakeoff.optimize.target import parse_target
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.sampling.attempt.landing import Work, land, landed_before
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
-from bakeoff.workflow.models import Amount, Interpolated, StepModel, Text
+from bakeoff.workflow.models import Amount, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
@@ -29,15 +28,25 @@ from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.snapshot import Snapshot
 
+Commands = Annotated[str | list[str], ShellText()]
+STATED = ("rules", "inputs", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")
+"""Fields that are taken as they stand."""
 Names = Annotated[str | list[str], Interpolated()]
 
 
 class Optimize(StepModel):
-    """Tries other versions of a Python function and keeps the fastest of those that behave as it does."""
+    """Tries other versions of a Python function, or of what a command runs, and keeps the fastest that behaves so."""
 
     agent_key: ClassVar[str | None] = None
 
-    target: Text = Field(description="FILE.py:FUNCTION, from the project's root.", min_length=1)
+    target: Text = Field("", description="FILE.py:FUNCTION, from the project's root; with `bench` any file.")
+    bench: Annotated[str | None, ShellText()] = Field(
+        None, description="A command that is timed instead of the function; in any language."
+    )
+    bench_output: Literal["same", "any"] = Field("same", description="Whether it must print the same as before.")
+    check: Commands | None = Field(None, description="With `bench`: commands that must end with exit status 0.")
+    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
+    protect: Names | None = Field(None, description="With `bench`: further files that candidates may not change.")
     candidates: Names | None = Field(None, description="New versions of the whole file, or patches.")
     refs: Names | None = Field(None, description="Commits or branches to try.")
     rules: bool = Field(True, description="Whether the rewriting rules propose.")
@@ -66,6 +75,11 @@ class OptimizeStep:
     model = Optimize
     untrusted = True
     container = True
+
+    def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+        """What can be seen to be wrong before anything runs."""
+        if not raw.get("target") and not raw.get("bench"):
+            yield None, "there is nothing to make faster: give `target: pkg/mod.py:function`, or `bench: COMMAND`"
 
     async def run(self, step: Optimize, place: Place) -> Halt | None:
         """Optimise, unless the step has ended already."""
@@ -99,13 +113,16 @@ def options_of(place: Place) -> OptimizeOptions:
         "min_speedup": amount(place, "min_speedup"),
         "seconds": amount(place, "seconds"),
         "tests": texts(place, "tests"),
+        "bench": text(place, "bench"),
+        "checks": texts(place, "check"),
+        "protect": texts(place, "protect"),
         "base": text(place, "base"),
         "level": step.sandbox,
     }
-    given |= {name: getattr(step, name) for name in ("rules", "inputs", "trust", "cold", "memory", "seed")}
+    given |= {name: getattr(step, name) for name in STATED}
     try:
         options = OptimizeOptions(**{name: value for name, value in given.items() if value is not None})
-        parse_target(options.target)
+        target_of(options)
         check_given(options.candidates)
         check_refs(root, options.refs)
     except BakeoffError as failure:
@@ -150,7 +167,7 @@ async def _carry_out(place: Place) -> Record:
             label, lanes = begun.label(asked["prefix"]), (SLOTS, *setting.lanes)
             work = Optimisation(options, setting.settings, setting.warn, prefix, label, lanes)
             facts, _ = await work.carry_out(run, workspace, setting.processes)
-            outcome = Outcome(output=_output(place, options, asked, facts), input={"target": options.target})
+            outcome = Outcome(output=_output(place, options, asked, facts), input=_input(options))
             if facts["winner"] is not None:
                 outcome.facts = {"result": facts["result"]["ref"]}
             await _land(place, options, outcome)
@@ -158,6 +175,11 @@ async def _carry_out(place: Place) -> Record:
         kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
         outcome = Outcome(Status.FAILED, {}, str(failure), kind)
     return await begun.end(outcome)
+
+
+def _input(options: OptimizeOptions) -> dict[str, Any]:
+    found: dict[str, Any] = {"target": options.target}
+    return found if options.bench is None else found | {"bench": options.bench, "checks": list(options.checks)}
 
 
 def _output(
@@ -176,6 +198,7 @@ def _output(
         "speedup": None if chosen is None else chosen["speedup"],
         "assumes": [] if chosen is None else chosen["assumes"],
         "candidates": [{name: part for name, part in one.items() if name != "receipt"} for one in shown["candidates"]],
+        **({"verified": found.bench["verified"]} if found.bench is not None else {}),
         "commit": None if found.result is None else found.result["commit"],
         "result": None if found.result is None else dict(found.result),
     }
@@ -192,7 +215,7 @@ async def _land(place: Place, options: OptimizeOptions, outcome: Outcome) -> Non
         return
     name = None if wanted is True else as_text(wanted)
     facts = {"commit": commit, "judged": commit}
-    title = f"Make {options.target} faster"
+    title = f"Make {options.subject} faster"
     work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path, "candidate")
     project = Path(place.setting.project)
 

@@ -1,4 +1,4 @@
-"""Which of the options that a project gives to pytest are kept: those that say how tests are found and understood."""
+"""What pytest is given: of a project's own options those that say how tests are found and understood."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ import tomllib
 VALUED = ("-p", "-W", "--pythonwarnings", "--import-mode", "--asyncio-mode", "--doctest-glob", "-o", "--confcutdir")
 PLAIN = ("--strict-markers", "--strict-config", "--strict", "--doctest-ignore-import-errors", "--anyio-mode",
          "--pyargs", "--runxfail")  # fmt: skip
+OFF = ("cacheprovider", "xdist", "xdist.looponfail", "cov", "pytest_cov", "randomly", "random_order", "codspeed",
+       "memray", "profiling", "sugar", "rerunfailures", "testmon", "instafail")  # fmt: skip
+"""Plugins that would run tests elsewhere, in another order, more than once, or write files."""
 DROPPED = ("xdist", "cov", "pytest_cov", "cacheprovider", "randomly")
 """Plugins that are off in any case."""
+
+
+def flags(root: str) -> list[str]:
+    """The options for one run of tests in this process."""
+    found = ["-q", "--no-header", "--no-summary", "--tb=short", f"--rootdir={root}", "-o", "addopts="]
+    for name in OFF:
+        found += ["-p", f"no:{name}"]
+    return [*found, *kept_options(root), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 def kept_options(root: str) -> list[str]:

@@ -9,14 +9,11 @@ import time
 from typing import Any
 
 from . import frames
-from .addopts import kept_options
+from .addopts import flags
 from .importing import ProjectFinder
 from .proxy import Proxy
 
 MESSAGE = 3000
-OFF = ("cacheprovider", "xdist", "xdist.looponfail", "cov", "pytest_cov", "randomly", "random_order", "codspeed",
-       "memray", "profiling", "sugar", "rerunfailures", "testmon", "instafail")  # fmt: skip
-"""Plugins that would run tests elsewhere, in another order, more than once, or write files."""
 
 
 class Reporter:
@@ -122,7 +119,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         if wanted is not None and not doctests and not arguments:
             continue  # there is nothing but doctests
         reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests)
-        codes.append(int(pytest.main([*_flags(root), *arguments], plugins=[reporter])))
+        codes.append(int(pytest.main([*flags(root), *arguments], plugins=[reporter])))
     return {
         "say": "end",
         "codes": codes,
@@ -145,13 +142,6 @@ def _wait_for_candidate(report: socket.socket, link: socket.socket, timeout: flo
         frames.send(report, {"say": "unready", "why": header.get("kind"), "message": str(header.get("message", ""))})
         os._exit(0)
     frames.send(report, {"say": "ready", "path": header.get("path")})
-
-
-def _flags(root: str) -> list[str]:
-    found = ["-q", "--no-header", "--no-summary", "--tb=short", f"--rootdir={root}", "-o", "addopts="]
-    for name in OFF:
-        found += ["-p", f"no:{name}"]
-    return [*found, *kept_options(root), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 class _Finder(ProjectFinder):

@@ -1,0 +1,86 @@
+"""What runs of a command beside runs of the original say: plain figures in, a verdict out; nothing here measures."""
+
+from __future__ import annotations
+
+import math
+
+from bakeoff.judge.timing.command_run import Ran, difference
+from bakeoff.judge.timing.evidence import DECIDE, REPORT
+from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER
+from bakeoff.judge.timing.statistics import MedianSequence
+
+OUTPUT_DIFFERS = "output-differs"
+"""The verdict on a command that prints something else than the original's."""
+SLACK = 0.05
+"""How much more processor time, as a logarithm, what is faster by the clock may take."""
+WAITING = 0.1
+"""Share of the time below which processor time says little."""
+
+
+class Pairs:
+    """What is known of one contender: runs of the original beside runs of its own."""
+
+    def __init__(self, alpha: float = DECIDE, expected: Ran | None = None, leaves: bool = False) -> None:
+        """Prepare.
+
+        Args:
+            alpha: of the decision.
+            expected: a run whose output each must have; None where that does not matter.
+            leaves: whether the original leaves processes running.
+        """
+        self.alpha = alpha
+        self.expected = expected
+        self.leaves = leaves
+        self.wall = MedianSequence(alpha, REPORT)
+        self.cpu = MedianSequence(alpha)
+        self.effort = MedianSequence(alpha)
+        self.memory = MedianSequence(alpha)
+        self.failure: tuple[str, str] | None = None
+
+    def add(self, original: Ran, other: Ran) -> float | None:
+        """Take a pair; the logarithm of its ratio, or None where the contender failed."""
+        self.failure = self.failure or failed(other, self.expected, self.leaves)
+        if self.failure is not None:
+            return None
+        ratio = math.log(original.wall / other.wall)
+        self.wall.add(ratio)
+        if original.cpu > 0 and other.cpu > 0:
+            self.cpu.add(math.log(original.cpu / other.cpu))
+        # Of a command that mostly waits the processor time is small and says little.
+        least = WAITING * original.wall
+        self.effort.add(math.log((original.cpu + least) / (other.cpu + least)))
+        self.memory.add(other.maxrss / max(1, original.maxrss))
+        return ratio
+
+    def decide(self, floor: float) -> tuple[str, str] | None:
+        """The verdict and why, as soon as there is one; `floor` is the logarithm of the least that counts."""
+        if self.failure is not None:
+            return self.failure
+        alpha = self.alpha
+        if self.wall.high(alpha) < floor:
+            return NOT_FASTER, f"at most {math.exp(self.wall.high(alpha)):.3g} times as fast"
+        if self.wall.low(alpha) <= floor:
+            return None
+        if self.effort.high(alpha) < -SLACK:
+            took = math.exp(self.wall.median), math.exp(-self.cpu.median)
+            return MIXED, "{:.3g} times as fast by the clock, with {:.3g} times the processor time".format(*took)
+        return (FASTER, "") if self.effort.low(alpha) > -SLACK else None
+
+    def missing(self, floor: float) -> str:
+        """Why nothing is decided."""
+        if self.wall.low(self.alpha) > floor:
+            return "the processor time does not bear it out within the time"
+        return "the time is over"
+
+
+def failed(run: Ran, expected: Ran | None, leaves: bool = False) -> tuple[str, str] | None:
+    """What is wrong with a run of a contender, as verdict and detail."""
+    if run.status is None:
+        return "timeout", "it took too long"
+    if run.status != 0:
+        return "crash", f"it ended with status {run.status}"
+    if run.left and not leaves:
+        return "process-leak", f"it left {run.left} process{'' if run.left == 1 else 'es'} running"
+    if expected is not None and run.output != expected.output:
+        return OUTPUT_DIFFERS, difference(expected, run)
+    return None

@@ -1,0 +1,165 @@
+"""Judges candidates by commands: what they do by checks, or by a function's tests, and how fast they are by a bench."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.record import Outcome
+from bakeoff.engine.run import Run
+from bakeoff.judge.command import CommandRequirement
+from bakeoff.judge.protected import Protection
+from bakeoff.judge.subject import Subject
+from bakeoff.judge.timing.in_slots import SlotRace
+from bakeoff.judge.timing.speed import Speed
+from bakeoff.judge.verdict import ValidationResult, to_json
+from bakeoff.optimize import reasons
+from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.errors import BenchError
+from bakeoff.optimize.judging import SlotJudge
+from bakeoff.optimize.observed import Observed
+from bakeoff.optimize.options import CHECKS, NOTHING, TESTS
+from bakeoff.optimize.sources.source import ProfileLine
+from bakeoff.workspace.results import Result
+
+MOST_RACED = 8
+"""Candidates in one race; a command takes long."""
+
+
+@dataclass(slots=True)
+class BenchJudge:
+    """See `pipeline.Judge`. Its own node is `bench`: what the commands give where nothing was changed.
+
+    Attributes:
+        run: where that is a node, and where each verdict of a race is kept as soon as it is final.
+        timing: the command that is timed.
+        checks: commands that judge behaviour.
+        write: makes a commit of a candidate.
+        base: commit and tree of the snapshot.
+        function: judges behaviour by the tests that reach the target, where there are no checks.
+        protection: what candidates may not change.
+        prefix: what the paths of nodes begin with.
+    """
+
+    run: Run
+    timing: SlotRace
+    checks: Sequence[CommandRequirement]
+    write: Callable[[Candidate], Awaitable[Result]]
+    base: tuple[str, str]
+    function: SlotJudge | None
+    protection: Protection
+    prefix: str = ""
+    _made: dict[str, Result] = field(default_factory=dict)
+    _tried: bool = False
+    _trying: anyio.Lock = field(default_factory=anyio.Lock)
+
+    @property
+    def most(self) -> int:
+        """Candidates in one race: all slots are held until it is over."""
+        return min(MOST_RACED, self.timing.most)
+
+    @property
+    def judged_by(self) -> str:
+        """What judges behaviour."""
+        return TESTS if self.function is not None else CHECKS if self.checks else NOTHING
+
+    async def behaviour(self, candidate: Candidate) -> Judgement:
+        """Passes on BenchError, TimingError: the commands say nothing. BehaviourError, WorkspaceError."""
+        await self._try()
+        touched = [path for path in candidate.files if self.protection.covers(path)]
+        if touched:
+            detail = f"it changes what it is judged by: {', '.join(touched[:5])}"
+            return Judgement(reasons.INVALID, detail, {}, (Difference(reasons.INVALID, "", "", detail),))
+        if self.function is not None:
+            return await self.function.behaviour(candidate)
+        made = await self._commit(candidate)
+        verdicts = await self._check(made.commit, made.tree)
+        receipt = {"judged_by": self.judged_by, "tree": made.tree, "checks": _shown(verdicts)}
+        for name, verdict in verdicts:
+            if not verdict.result:
+                reason = reasons.CHECK_FAILED if verdict.error is None else reasons.INVALID
+                said = verdict.reason or verdict.error or ""
+                detail = f"{name}: {said.splitlines()[0] if said else 'failed'}"
+                return Judgement(reason, detail, receipt, (Difference(reason, name, "", said),))
+        return Judgement(None, "", receipt)
+
+    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+        """Passes on TimingError: nothing can be measured here."""
+        commits = {str(number): (await self._commit(candidate)).commit for number, candidate in candidates.items()}
+        field_ = "+".join(commits)
+
+        def place(name: str) -> str:
+            return f"{self.prefix}timed:{field_}/{name}"
+
+        known = self.run.history.decisions
+        kept = {name: Speed.from_json(known[place(name)]) for name in commits if place(name) in known}
+
+        async def told(name: str, speed: Speed) -> None:
+            await self.run.decide(place(name), speed.to_json)
+
+        raced = await self.timing.race(commits, kept=kept, told=told)
+        return {int(name): speed for name, speed in raced.speeds.items()}
+
+    async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
+        """Of the function; empty where none is named."""
+        return () if self.function is None else await self.function.profile(candidate)
+
+    async def observed(self) -> Observed:
+        """Of the function; nothing where none is named."""
+        return Observed() if self.function is None else await self.function.observed()
+
+    async def _commit(self, candidate: Candidate) -> Result:
+        if candidate.id not in self._made:
+            self._made[candidate.id] = await self.write(candidate)
+        return self._made[candidate.id]
+
+    async def _check(self, commit: str, tree: str) -> list[tuple[str, ValidationResult]]:
+        """The verdicts of the checks, up to the first that is not met."""
+        found = []
+        for check in self.checks:
+            verdict = await check.check(Subject({"tree": tree}, facts={"judged": commit}))
+            found.append((check.command, verdict))
+            if not verdict.result:
+                break
+        return found
+
+    async def _try(self) -> None:
+        """See once, before any candidate, that the commands say something where nothing was changed.
+
+        Raises:
+            BenchError: a check fails there.
+        """
+        async with self._trying:
+            if self._tried:
+                return
+            record = await self.run.leaf(f"{self.prefix}bench", "bench", self._base, lanes=None)
+            if not record.final:
+                raise BenchError(record.error or "the command cannot be timed")
+            self._tried = True
+
+    async def _base(self, _: int) -> Outcome:
+        verdicts = await self._check(*self.base)
+        for name, verdict in verdicts:
+            if not verdict.result:
+                said = verdict.reason or verdict.error or ""
+                raise BenchError(f"the check {name!r} is not met where nothing was changed: {said}")
+        ran, protection = await self.timing.try_base()
+        output: dict[str, Any] = {
+            "command": self.timing.command,
+            "seconds": round(ran.wall, 6),
+            "output": "same" if self.timing.same_output else "any",
+            "prints": bool(ran.head),
+            "judged_by": self.judged_by,
+            "verified": self.judged_by != NOTHING,
+            "checks": _shown(verdicts),
+            "sandbox": protection,
+        }
+        return Outcome(output=output)
+
+
+def _shown(verdicts: Sequence[tuple[str, ValidationResult]]) -> list[dict[str, Any]]:
+    return [{"check": name, "verdict": verdict.verdict, **to_json(verdict)} for name, verdict in verdicts]

@@ -1,0 +1,1 @@
+"""Which functions of a project take the time of its tests."""

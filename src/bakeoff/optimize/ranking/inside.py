@@ -1,0 +1,82 @@
+"""Runs the tests with pytest under a profiler. In the interpreter of the user's project: standard library and pytest.
+
+`python inside.py JOB` prints one JSON object on standard output: pytest's exit status, how many tests it ran, and
+for each code of the project that ran [file, first line, name, calls, seconds of its own].
+"""
+
+from __future__ import annotations
+
+import cProfile
+import importlib.util
+import json
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Counter:
+    """A plugin of pytest that counts tests."""
+
+    def __init__(self) -> None:
+        self.tests = 0
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        """A test is over."""
+        self.tests += 1
+
+
+def _options(path: str, root: str) -> list[str]:
+    spec = importlib.util.spec_from_file_location("_bakeoff_addopts", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: list[str] = module.flags(root)
+    return found
+
+
+def profile(job: dict[str, Any]) -> dict[str, Any]:
+    """What `job` asks for: `root`, `sources`, `arguments` of pytest, and the file `options`."""
+    import pytest
+
+    root = os.path.realpath(job["root"])
+    os.chdir(root)
+    sys.path[:1] = job["sources"]
+    counter = Counter()
+    words = [*_options(job["options"], root), *job["arguments"]]
+    # What a built-in takes is its caller's own time: whoever calls it slowly is to be found.
+    profiler = cProfile.Profile(builtins=False)
+    code = profiler.runcall(pytest.main, words, plugins=[counter])
+    rows = []
+    for entry in profiler.getstats():
+        if isinstance(entry.code, str):
+            continue
+        path = os.path.realpath(entry.code.co_filename)
+        if path.startswith(root + os.sep):
+            rows.append([path[len(root) + 1 :], entry.code.co_firstlineno, entry.code.co_name,
+                         entry.callcount, entry.inlinetime])  # fmt: skip
+    return {"code": int(code), "tests": counter.tests, "rows": rows}
+
+
+def main(path: str) -> None:
+    """Print what was asked for, past whatever the tests print."""
+    out = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with open(path) as file:
+        job = json.load(file)
+    answer: dict[str, Any]
+    try:
+        answer = profile(job)
+    except BaseException as failure:
+        answer = {"error": f"{type(failure).__name__}: {failure}"}
+    data = json.dumps(answer).encode()
+    while data:
+        data = data[os.write(out, data) :]
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
