@@ -126,12 +126,8 @@ class SlotJudge:
 
 def _folders(baseline: Baseline, slot: Slot) -> list[str]:
     """Where the tests import from, relative to the project's root."""
-    found = []
-    for path in baseline.sys_path:
-        for root in (slot.path, str(slot.base.project.root)):
-            if path == root or path.startswith(f"{root}/"):
-                found.append(path[len(root) + 1 :])
-                break
+    inside = f"{slot.path}/"
+    found = [path[len(inside) :] for path in baseline.seen_from(slot.path) if f"{path}/".startswith(inside)]
     return list(dict.fromkeys(found))
 
 

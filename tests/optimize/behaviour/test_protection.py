@@ -50,6 +50,23 @@ async def test_with_less_protection_the_verdicts_are_the_same(
     assert leftovers() == []
 
 
+@pytest.mark.parametrize("kind", ["repository", "overlay"])
+async def test_without_protection_candidates_are_judged_side_by_side(tmp_path: Path, kind: str) -> None:
+    # Each sees the project in a slot of its own then, and not where the original saw it.
+    options = {"kind": kind, "level": "none", "python": sys.executable, "inputs": "recorded", "slots": 2}
+    reasons: list[str | None] = []
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
+
+        async def one() -> None:
+            judged = await judge(RIGHT)
+            reasons.append(judged.reason and f"{judged.reason}: {judged.detail}")
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(one)
+    assert reasons == [None] * 4
+
+
 async def test_full_protection_that_cannot_be_had_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def without(slot, policy):
         return await sandbox(slot, policy, machine=replace(look(), namespaces="a test took them away"))

@@ -37,7 +37,7 @@ class Baseline:
         target: the function.
         source: its file.
         module: the name that its file is imported by.
-        sys_path: where the tests import from, as evaluations see it.
+        sys_path: where the tests import from, as evaluations of the original see it.
         tests: those that are judged with the candidate in another process, with the seconds they take.
         in_process: those that can be judged only in the candidate's process, and why.
         set_aside: those that judge nothing, and why.
@@ -55,6 +55,8 @@ class Baseline:
         tree: the snapshot's.
         facts: interpreter and pytest.
         protection: of the sandbox, for the receipt.
+        dropped: how many recorded and derived calls are not used.
+        root: the project's top, as evaluations of the original see it.
     """
 
     target: Target
@@ -79,6 +81,7 @@ class Baseline:
     facts: Mapping[str, Any]
     protection: Mapping[str, Any]
     dropped: dict[str, int] = field(default_factory=dict)
+    root: str = ""
 
     @property
     def unseen(self) -> list[str]:
@@ -86,8 +89,13 @@ class Baseline:
         return unseen_of(self.module, self.target.qualname)
 
     def serve(self, options: BehaviourOptions, root: str) -> dict[str, Any]:
-        """How a process loads a candidate."""
-        return serve_job(self.module, self.target.qualname, self.sys_path, root, options)
+        """How a process loads a candidate in a project whose top it sees at `root`."""
+        return serve_job(self.module, self.target.qualname, self.seen_from(root), root, options)
+
+    def seen_from(self, root: str) -> list[str]:
+        """`sys_path` as it is where the project's top is seen at `root`: without a sandbox each slot has its own."""
+        inside = f"{self.root}/"
+        return [root + path[len(self.root) :] if f"{path}/".startswith(inside) else path for path in self.sys_path]
 
     def receipt(self) -> dict[str, Any]:
         """For the record; JSON types only."""

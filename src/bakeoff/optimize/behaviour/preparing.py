@@ -187,6 +187,7 @@ class Preparing:
             tree=self.slot.base.snapshot.tree,
             facts=self.stage.facts,
             protection=(await self.stage.box(self.slot)).protection.receipt(),
+            root=place.root,
         )
         try:
             await self._record(baseline, candidate_place)
