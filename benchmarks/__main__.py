@@ -32,6 +32,7 @@ ROWS = (
     "timing",
     "rules",
     "slow_functions",
+    "decompose",
 )
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "attempt": "Have agents attempt a task, judge what they made, keep the best.",
     "compare": "Judge branches, commits or patches that exist already.",
     "optimize": "Make a function faster that goes on behaving as it does.",
+    "plan": "Split a project into subplans.",
     "diff": "Print what an attempt or a winner changes.",
     "apply": "Take an attempt or a winner over into your files.",
     "resume": "Go on with a run that stopped.",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+
+from bakeoff.report.escape import markup
+
 _COLOUR_OF = {
     "completed": "completed",
     "failed": "failed",
@@ -64,3 +69,22 @@ let wait;q.oninput=()=>{clearTimeout(wait);wait=setTimeout(filter,150)};s.onchan
 addEventListener('hashchange',()=>{const r=document.getElementById(location.hash.slice(1));
 if(r&&r.hidden){q.value=s.value='';filter();r.scrollIntoView()}});filter();
 """
+
+
+def page_head(title: str) -> str:
+    """The beginning of a page with this style that may run `SCRIPT` and nothing else, up to what is in its body."""
+    policy = f"default-src 'none'; style-src {_digest(STYLE)}; script-src {_digest(SCRIPT)}; base-uri 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><title>{markup(title)}</title>'
+        f"<style>{STYLE}</style></head><body>\n"
+    )
+
+
+PAGE_END = f"<script>{SCRIPT}</script></body></html>\n"
+
+
+def _digest(text: str) -> str:
+    """What allows exactly this style or script, and nothing that was smuggled in."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

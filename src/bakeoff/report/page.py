@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator
@@ -13,7 +11,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import markup, one_line
-from bakeoff.report.look import SCRIPT, STYLE
+from bakeoff.report.look import PAGE_END, page_head
 from bakeoff.report.outline import Node, outline, tally, walk
 from bakeoff.report.steps_table import steps_table
 from bakeoff.report.timeline import timeline
@@ -45,20 +43,13 @@ def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
     yield from _filter(nodes)
     yield from steps_table(tops, history, float(history.meta.get("created_at") or 0.0))
     yield from _definition(folder)
-    yield f"<script>{SCRIPT}</script></body></html>\n"
+    yield PAGE_END
 
 
 def _head(
     folder: RunFolder, history: History, status: RunStatus, error: str | None, nodes: list[Node]
 ) -> Iterator[str]:
-    policy = f"default-src 'none'; style-src {_digest(STYLE)}; script-src {_digest(SCRIPT)}; base-uri 'none'"
-    title = f"{history.meta.get('workflow_id') or 'run'} {folder.id}"
-    yield (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<meta name="viewport" content="width=device-width"><title>{markup(title)}</title>'
-        f"<style>{STYLE}</style></head><body>\n"
-    )
+    yield page_head(f"{history.meta.get('workflow_id') or 'run'} {folder.id}")
     yield (
         f"<h1>{markup(history.meta.get('name') or history.meta.get('workflow_id') or '?')} "
         f'<span class="badge {status}">{status}</span></h1>'
@@ -131,8 +122,3 @@ def _definition(folder: RunFolder) -> Iterator[str]:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 2000 else f"{text[:2000]}…"
-
-
-def _digest(text: str) -> str:
-    """What allows exactly this style or script, and nothing that was smuggled in."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

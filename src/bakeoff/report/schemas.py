@@ -10,7 +10,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
-    "doctor", "attempt", "compare", "optimize", "diff", "apply",
+    "doctor", "attempt", "compare", "optimize", "diff", "apply", "plan-decompose",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
 
@@ -361,6 +361,26 @@ def _diff() -> dict[str, Any]:
     )
 
 
+def _plan_decompose() -> dict[str, Any]:
+    node = _object(
+        {
+            "id": _TEXT,
+            "parent": _or_null(_TEXT),
+            "children": _list(_TEXT),
+            "depth": _WHOLE,
+            "files": _list(_TEXT),
+            "tokens": _WHOLE,
+            "hub": _FLAG,
+            "oversize": _FLAG,
+        }
+    )
+    counts = ("files", "tokens", "leaves", "depth", "fan_out", "over_limit", "oversize", "edges", "hubs")
+    shares = ("fill", "cut", "cut_without_hubs", "torn", "kept")
+    metrics = dict.fromkeys(counts, _WHOLE) | {name: _or_null(_NUMBER) for name in shares}
+    metrics |= {"circles": _list(_list(_TEXT)), "skipped": _map(_WHOLE)}
+    return _object({"root": _or_null(_TEXT), "nodes": _list(node), "order": _list(_TEXT), "metrics": _object(metrics)})
+
+
 _SCHEMAS = {
     "run": _run,
     "plan": _plan,
@@ -380,4 +400,5 @@ _SCHEMAS = {
     "optimize": _optimize,
     "diff": _diff,
     "apply": _apply,
+    "plan-decompose": _plan_decompose,
 }

@@ -4,6 +4,7 @@ from .agents import BUILT_IN, EVENTS, AgentSettings
 from .checks import SettingsError
 from .loading import Settings, load_settings
 from .models import ModelSettings
+from .plan import PlanSettings
 from .slots import SlotSettings
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "EVENTS",
     "AgentSettings",
     "ModelSettings",
+    "PlanSettings",
     "Settings",
     "SettingsError",
     "SlotSettings",

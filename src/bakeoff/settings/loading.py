@@ -24,6 +24,7 @@ from .checks import (
     whole,
 )
 from .models import ModelSettings, model_settings
+from .plan import PlanSettings, plan_settings
 from .slots import SlotSettings, slot_settings
 
 
@@ -47,6 +48,8 @@ class Settings:
         sandbox_environment: names of further variables that it gets; `*` stands for any text.
         sandbox_network: whether it has the network.
         agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
+        exclude: files that no plan takes in, in the words of `.gitignore`.
+        plan: how a project is split into subplans.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
@@ -66,6 +69,8 @@ class Settings:
     sandbox_environment: tuple[str, ...] = ()
     sandbox_network: bool = False
     agent_sandbox: str = "weak"
+    exclude: tuple[str, ...] = ()
+    plan: PlanSettings = field(default_factory=PlanSettings)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -138,6 +143,8 @@ _TOP: Mapping[str, Check] = {
     "sandbox_environment": texts,
     "sandbox_network": flag,
     "agent_sandbox": one_of(LEVELS),
+    "exclude": texts,
+    "plan": table,
 }
 
 
@@ -154,6 +161,8 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["sandbox_reads"] = tuple(root / Path(path).expanduser() for path in found["sandbox_reads"])
     if "slots" in found:
         found["slots"] = slot_settings(found["slots"], f"{where}slots")
+    if "plan" in found:
+        found["plan"] = plan_settings(found["plan"], f"{where}plan")
     if "agents" in found:
         found["agents"] = {
             name: agent_settings(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()

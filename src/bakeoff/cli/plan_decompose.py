@@ -1,0 +1,196 @@
+"""`bakeoff plan decompose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bakeoff.plan.decompose.hierarchy import Hierarchy
+    from bakeoff.plan.decompose.links import Imports
+    from bakeoff.plan.decompose.sources import ProjectFiles
+    from bakeoff.settings import PlanSettings
+    from bakeoff.workspace.project import Project
+
+
+@click.command("decompose")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--tree", "form", flag_value="tree", default=True, help="Print a tree, as without.")
+@click.option("--json", "form", flag_value="json", help="Print one JSON object.")
+@click.option("--html", "form", flag_value="html", help="Print one HTML page.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead.")
+@click.option("--explain", type=click.Path(path_type=Path), metavar="PATH", help="Say why that file is where it is.")
+@click.option("--previous", type=click.Path(path_type=Path), metavar="FILE",
+              help="What --json printed before: what is in it stays where it is.")  # fmt: skip
+@click.option("--by", type=click.Choice(["directories", "owners"]), default="directories", show_default=True,
+              help="Split everything as one, or the files of each owner in CODEOWNERS apart.")  # fmt: skip
+@click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
+@click.option("--no-imports", is_flag=True, help="Let directories alone decide.")
+@click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
+@click.option("--max-tokens", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
+@click.option("--min-files", "min_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
+@click.option("--max-depth", type=click.IntRange(min=1), metavar="N", help="Levels below the root.")
+@click.option("--max-children", type=click.IntRange(min=2), metavar="N", help="Of one node.")
+@click.option("--cohesion", type=click.FloatRange(min=0), metavar="X",
+              help="0: imports alone draw files to others; 1: directories stay whole.")  # fmt: skip
+@click.option("--split", type=click.Choice(["limits", "deep"]), help="Stop at the limits, or go on to --min-files.")
+def command(
+    paths: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    explain: Path | None,
+    previous: Path | None,
+    by: str,
+    untracked: bool,
+    no_imports: bool,
+    **limits: Any,
+) -> None:
+    """Split the project's files, or those below PATHS, into subplans, and show them. No model is asked.
+
+    Files come from git. Left out are binary ones, those that .gitattributes marks as generated or vendored, and what
+    `exclude` in the settings names. Limits that are not given come from the settings.
+    """
+    from bakeoff.cli.opening import misused
+    from bakeoff.cli.report import write_whole
+    from bakeoff.cli.say import covered, print_json, tell
+    from bakeoff.plan.decompose.explain import explain as explained
+    from bakeoff.plan.decompose.sources import imports_of, project_files
+    from bakeoff.report.escape import visible
+    from bakeoff.settings import load_settings
+    from bakeoff.workspace.project import find_project
+
+    if previous is not None and by == "owners":
+        misused("--previous goes with --by directories")
+    project = find_project(Path.cwd())
+    settings = load_settings(project.root)
+    config = _config(settings.plan, limits)
+    within = [_from_root(project, path) for path in paths]
+    found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
+    imports = {} if no_imports else imports_of(project, found)
+    made, kept = _split(project, found, config, imports, by, previous)
+    if explain is not None:
+        for sentence in explained(made, _from_root(project, explain), imports):
+            tell(visible(sentence).replace("\n", " "))
+        return
+    document = _document(made, found, kept)
+    if form == "json" and output is None:
+        print_json(document)
+        return
+    text = "".join(_pieces(form, made, config, document, project))
+    if output is not None:
+        write_whole(output, covered(text).encode("utf-8", "replace"))
+        tell(f"{output}")
+    else:
+        tell(text.removesuffix("\n"))
+
+
+def _config(given: PlanSettings, limits: Mapping[str, Any]) -> PlanSettings:
+    from dataclasses import replace
+
+    return replace(given, **{name: value for name, value in limits.items() if value is not None})
+
+
+def _from_root(project: Project, path: Path) -> str:
+    """A path as git knows it.
+
+    Raises:
+        BakeoffError: it is outside the project.
+    """
+    import os
+
+    from bakeoff.engine.errors import BakeoffError
+
+    absolute = Path(os.path.realpath(Path.cwd() / path.parent)) / path.name if path.name else Path.cwd()
+    try:
+        return Path(os.path.normpath(absolute)).relative_to(project.root).as_posix()
+    except ValueError:
+        raise BakeoffError(f"{path} is outside the project {project.root}") from None
+
+
+def _split(
+    project: Project, found: ProjectFiles, config: PlanSettings, imports: Imports, by: str, previous: Path | None
+) -> tuple[Hierarchy, float | None]:
+    """The hierarchy, and the part of the previous one's leaves that are still there."""
+    from bakeoff.plan.decompose.decompose import decompose
+
+    if by == "owners":
+        return _by_owners(project, found, config, imports), None
+    earlier = None if previous is None else _read(previous)
+    made = decompose(found.files, config, imports=imports, previous=earlier)
+    if earlier is None or not earlier.order:
+        return made, None
+    return made, round(len(set(earlier.order) & set(made.order)) / len(earlier.order), 4)
+
+
+def _by_owners(project: Project, found: ProjectFiles, config: PlanSettings, imports: Imports) -> Hierarchy:
+    """Split by the CODEOWNERS file.
+
+    Raises:
+        BakeoffError: there is none.
+    """
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.plan.decompose.codeowners import PLACES, owners_of, read_rules
+    from bakeoff.plan.decompose.given import by_groups
+
+    text = next((text for place in PLACES if (text := _text(project.root / place)) is not None), None)
+    if text is None:
+        raise BakeoffError(f"there is no CODEOWNERS file: it would be one of {', '.join(PLACES)}")
+    owners = owners_of(read_rules(text), [file.path for file in found.files])
+    groups = {path: " ".join(names) or "nobody" for path, names in owners.items()}
+    return by_groups(found.files, groups, config, imports=imports)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _read(file: Path) -> Hierarchy:
+    """The hierarchy in a file.
+
+    Raises:
+        BakeoffError: it cannot be read.
+    """
+    import json
+
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.plan.decompose.document import from_json
+
+    try:
+        return from_json(json.loads(file.read_text("utf-8")), str(file))
+    except (OSError, ValueError) as failure:
+        raise BakeoffError(f"{file} cannot be read: {failure}") from failure
+
+
+def _document(made: Hierarchy, found: ProjectFiles, kept: float | None) -> dict[str, Any]:
+    from bakeoff.plan.decompose.document import to_json
+
+    document = to_json(made)
+    document["metrics"] |= {"kept": kept, "skipped": found.skipped}
+    return document
+
+
+def _pieces(
+    form: str, made: Hierarchy, config: PlanSettings, document: Mapping[str, Any], project: Project
+) -> Iterator[str]:
+    """The hierarchy as JSON, as a page or as a tree."""
+    import json
+
+    from bakeoff.cli.plan_tree import facts, tree
+    from bakeoff.plan.decompose.limits import hard_limits
+    from bakeoff.plan.decompose.page import hierarchy_page
+
+    limits = hard_limits(config)
+    if form == "json":
+        yield json.dumps(document, ensure_ascii=False) + "\n"
+    elif form == "html":
+        title = f"Subplans of {project.root.name}"
+        yield from hierarchy_page(made, limits, title, facts(document["metrics"]))
+    else:
+        yield from (f"{line}\n" for line in [*facts(document["metrics"]), "", *tree(made, limits)])

