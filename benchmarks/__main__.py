@@ -33,6 +33,7 @@ ROWS = (
     "rules",
     "slow_functions",
     "decompose",
+    "merging",
 )
 
 

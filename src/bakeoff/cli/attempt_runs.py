@@ -15,6 +15,9 @@ from bakeoff.sampling.attempt.standing import JOB, standing, step_standing
 OPTIMIZE = "optimize"
 """The job of an optimisation's run; a name, so that other runs need not import it."""
 
+MERGE = "merge"
+"""The same of a merge."""
+
 
 def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     """The project, the run, and what it made.
@@ -43,6 +46,13 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
         if where:
             raise BakeoffError(f"run {run} is an optimisation: it has one winner, so name nothing besides")
         return project, folder, work_of(folder.id, optimisation(history, status))
+    if history.meta.get("job") == MERGE:
+        from bakeoff.cli.merging import work_of as merged
+        from bakeoff.plan.queue.standing import standing as merge
+
+        if where:
+            raise BakeoffError(f"run {run} is a merge: what it landed is one, so name nothing besides")
+        return project, folder, merged(folder.id, merge(history, status))
     if history.meta.get("job") != JOB:
         return project, folder, _of_step(folder.id, history, status, where)
     if len(where) > 1:

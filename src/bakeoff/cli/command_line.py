@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "Run a workflow file.",
     "attempt": "Have agents attempt a task, judge what they made, keep the best.",
     "compare": "Judge branches, commits or patches that exist already.",
+    "merge": "Merge branches in order, land those that pass the checks together, name who breaks them.",
     "optimize": "Make a function faster that goes on behaving as it does.",
     "plan": "Split a project into subplans.",
     "diff": "Print what an attempt or a winner changes.",

@@ -71,6 +71,8 @@ def _of_attempt(folder: RunFolder, record: Record) -> Iterator[Piece]:
     verdict = record.output.get("verdict") if record.type == "check" else None
     if record.type == "generate":
         name, words = facts.get("transcript"), facts.get("text")
+    elif record.type == "lockfile":
+        name, words = record.output.get("log"), None
     elif isinstance(verdict, Mapping):
         name, words = (verdict.get("receipt") or {}).get("log"), None
     else:

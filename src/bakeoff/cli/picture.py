@@ -32,7 +32,7 @@ def print_run(folder: RunFolder, everything: bool) -> None:
     status, error = folder.standing(history)
     for line in _head(folder, history, status, error):
         tell(line)
-    judged = {"attempt": _attempts, "optimize": _candidates}.get(str(history.meta.get("job")))
+    judged = {"attempt": _attempts, "optimize": _candidates, "merge": _merge}.get(str(history.meta.get("job")))
     if judged is not None:
         for line in judged(history, status):
             tell(line)
@@ -74,6 +74,15 @@ def _candidates(history: History, status: RunStatus) -> Iterator[str]:
 
     found = standing(history, status)
     for line in (*table_lines(found), *explanation(found), *profile_lines(found)):
+        yield f"  {line}"
+
+
+def _merge(history: History, status: RunStatus) -> Iterator[str]:
+    """What a merge landed, and what not."""
+    from bakeoff.cli.merging import result_lines
+    from bakeoff.plan.queue.standing import standing
+
+    for line in result_lines(standing(history, status)):
         yield f"  {line}"
 
 

@@ -48,6 +48,8 @@ def command(
     job = overview(runs.open(run)).job
     if job == "optimize":
         _optimisation(runs, run, inputs, edit, despite_damage, explain, as_json, quiet)
+    if job == "merge":
+        _merge(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if job == "attempt":
         _attempts(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if explain:
@@ -115,3 +117,36 @@ def _optimisation(
         refuse_losses(runs.open(run))
     conditions = Conditions(adopt=True)
     carry_out(lambda: resume(runs, run, conditions, inputs), conditions, runs, Landing(), as_json=as_json, quiet=quiet)
+
+
+def _merge(
+    runs: RunStore,
+    run: str,
+    inputs: dict[str, Any],
+    max_parallel: int | None,
+    edit: Path | None,
+    despite_damage: bool,
+    explain: bool,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """The same for a merge."""
+    from bakeoff.cli.merging import Landing, carry_out
+    from bakeoff.cli.opening import misused, refuse_losses
+    from bakeoff.plan.queue.job import resume
+    from bakeoff.plan.queue.standing import standing
+    from bakeoff.sampling.attempt.job import Conditions
+
+    if edit is not None or explain:
+        misused("--edit and --explain are for runs of workflow files")
+    if inputs:
+        misused("-i: a merge has no inputs that could be changed")
+    folder = runs.open(run)
+    if not despite_damage:
+        refuse_losses(folder)
+    history = folder.history()
+    refs = standing(history, folder.standing(history)[0]).options.refs
+    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    carry_out(
+        lambda: resume(runs, run, conditions), conditions, runs, Landing(), refs=refs, as_json=as_json, quiet=quiet
+    )

@@ -39,6 +39,8 @@ def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:
     job = history.meta.get("job")
     if job == "optimize":
         return _optimisation(folder, history)
+    if job == "merge":
+        return _merge(folder, history)
     if job != "attempt":
         return {}
     from bakeoff.cli.attempting import shown_run
@@ -56,3 +58,11 @@ def _optimisation(folder: RunFolder, history: History) -> dict[str, Any]:
     status, _ = folder.standing(history)
     shown = shown_run(folder, standing(history, status), None)
     return {name: shown[name] for name in ("job", "target", "snapshot", "baseline", "candidates", "winner")}
+
+
+def _merge(folder: RunFolder, history: History) -> dict[str, Any]:
+    from bakeoff.cli.merging import shown_run
+    from bakeoff.plan.queue.standing import standing
+
+    shown = shown_run(folder, standing(history, folder.standing(history)[0]), None)
+    return {name: value for name, value in shown.items() if name not in ("run_id", "status", "error", "moved")}

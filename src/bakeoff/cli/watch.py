@@ -31,6 +31,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     import anyio
 
     from bakeoff.cli.ending import EXIT, ended, say_ending
+    from bakeoff.cli.merge_lines import MergeLines
     from bakeoff.cli.opening import open_run, project
     from bakeoff.cli.optimize_lines import OptimizeLines
     from bakeoff.cli.showing import Showing
@@ -39,9 +40,12 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
 
     folder = open_run(run)
     events = Events()
-    showing: Showing | OptimizeLines
-    if overview(folder).job == "optimize" and not (quiet or as_json):
+    showing: Showing | OptimizeLines | MergeLines
+    job = overview(folder).job
+    if job == "optimize" and not (quiet or as_json):
         showing = OptimizeLines(events)
+    elif job == "merge" and not (quiet or as_json):
+        showing = MergeLines(events)
     else:
         showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
 

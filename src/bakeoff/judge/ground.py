@@ -59,6 +59,7 @@ class Ground:
         policy: what their commands may do.
         label: what the names of its log files begin with.
         env: further variables for its commands.
+        tests: where the tests come from, for the receipt.
     """
 
     workspace: Workspace
@@ -68,6 +69,7 @@ class Ground:
     policy: SandboxPolicy = field(default_factory=SandboxPolicy)
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
+    tests: str = "from the snapshot"
     _numbers: dict[str, int] = field(default_factory=dict)
     _pythons: MutableMapping[str, Interpreter] = field(default_factory=dict)
 
@@ -133,7 +135,7 @@ class Ground:
             "log": None if path is None else os.path.basename(path),
             "slot": box.slot.kind,
             "protection": {
-                "tests": "from the snapshot",
+                "tests": self.tests,
                 "slot": "fresh",
                 "project": "hidden behind the slot" if mounted else "not hidden",
                 "sandbox": box.protection.receipt(),

@@ -47,7 +47,7 @@ class Protection:
         """True: it may be edited; False: it may not; None: nothing is said of it."""
         for globs, answer in ((self.protect, False), (self.may_edit, True), (PROTECTED, False)):
             # What stands in the place of a folder of tests counts as one of them.
-            if any(_pattern(glob).fullmatch(path) or _pattern(glob).fullmatch(f"{path}/x") for glob in globs):
+            if any(glob_pattern(glob).fullmatch(path) or glob_pattern(glob).fullmatch(f"{path}/x") for glob in globs):
                 return answer
         return None
 
@@ -96,7 +96,7 @@ _PARTS: dict[str, Callable[[bytes], Any]] = {"pyproject.toml": _pyproject, "pack
 _cache: dict[str, re.Pattern[str]] = {}
 
 
-def _pattern(glob: str) -> re.Pattern[str]:
+def glob_pattern(glob: str) -> re.Pattern[str]:
     """`*` and `?` stop at a slash, `**` does not; a glob without a slash may stand in any folder."""
     found = _cache.get(glob)
     if found is None:

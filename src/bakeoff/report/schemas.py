@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from bakeoff.engine.record import RunStatus, Status
+from bakeoff.engine.record import Status
+from bakeoff.report.merge_schemas import findings, merge, moved
+from bakeoff.report.schema_parts import ANY as _ANY
+from bakeoff.report.schema_parts import FLAG as _FLAG
+from bakeoff.report.schema_parts import NUMBER as _NUMBER
+from bakeoff.report.schema_parts import RUN_STATUS as _RUN_STATUS
+from bakeoff.report.schema_parts import TEXT as _TEXT
+from bakeoff.report.schema_parts import WHOLE as _WHOLE
+from bakeoff.report.schema_parts import list_of as _list
+from bakeoff.report.schema_parts import map_of as _map
+from bakeoff.report.schema_parts import object_of as _object
+from bakeoff.report.schema_parts import or_null as _or_null
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
-    "doctor", "attempt", "compare", "optimize", "diff", "apply", "plan-decompose",
+    "doctor", "attempt", "compare", "optimize", "merge", "diff", "apply", "plan-decompose",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `logs` and `watch` a single line."""
 
-_TEXT = {"type": "string"}
-_WHOLE = {"type": "integer", "minimum": 0}
-_NUMBER = {"type": "number"}
-_FLAG = {"type": "boolean"}
-_ANY: dict[str, Any] = {}
-_RUN_STATUS = {"enum": [status.value for status in RunStatus]}
 _STATUS = {"enum": [status.value for status in Status]}
 _VERDICT = {"enum": ["passed", "failed", "error", "invalid", "undecided", "skipped"]}
 
@@ -28,28 +33,6 @@ def output_schema(name: str) -> dict[str, Any]:
     """The schema of what a command prints; `name` is one of `NAMES`."""
     made: dict[str, Any] = _SCHEMAS[name]()
     return {"$schema": DIALECT, "title": f"bakeoff {name} --json", **made}
-
-
-def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    """An object with these members and no others."""
-    return {
-        "type": "object",
-        "required": list(required),
-        "properties": {**required, **(optional or {})},
-        "additionalProperties": False,
-    }
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _list(of: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": of}
-
-
-def _map(of: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": of}
 
 
 def _gate() -> dict[str, Any]:
@@ -97,7 +80,7 @@ def _show() -> dict[str, Any]:
     attempts["attempts"] = _attempt()["properties"]["attempts"]
     shown = _optimize()["properties"]
     candidates = {name: shown[name] for name in ("target", "baseline", "candidates")}
-    either = {"job": {"enum": ["attempt", "optimize"]}, "winner": _or_null({"type": ["integer", "string"]})}
+    either = {"job": {"enum": ["attempt", "optimize", "merge"]}, "winner": _or_null({"type": ["integer", "string"]})}
     return _object(
         {
             "run_id": _TEXT,
@@ -115,7 +98,7 @@ def _show() -> dict[str, Any]:
             "damaged": _list(_WHOLE),
             "steps": _map(step),
         },
-        {**attempts, **candidates, **either},
+        {**attempts, **candidates, **findings(), **either},
     )
 
 
@@ -335,7 +318,8 @@ def _landed() -> dict[str, Any]:
 
 def _apply() -> dict[str, Any]:
     landed = _landed()
-    return _object({"run_id": _TEXT, **landed["properties"]})
+    of_a_merge = _object({"run_id": _TEXT, **moved()})
+    return {"oneOf": [_object({"run_id": _TEXT, **landed["properties"]}), of_a_merge]}
 
 
 def _diff() -> dict[str, Any]:
@@ -398,6 +382,7 @@ _SCHEMAS = {
     "attempt": _attempt,
     "compare": _attempt,
     "optimize": _optimize,
+    "merge": merge,
     "diff": _diff,
     "apply": _apply,
     "plan-decompose": _plan_decompose,

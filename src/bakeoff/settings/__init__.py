@@ -3,6 +3,7 @@
 from .agents import BUILT_IN, EVENTS, AgentSettings
 from .checks import SettingsError
 from .loading import Settings, load_settings
+from .merge import STRATEGIES, MergeSettings
 from .models import ModelSettings
 from .plan import PlanSettings
 from .slots import SlotSettings
@@ -10,7 +11,9 @@ from .slots import SlotSettings
 __all__ = [
     "BUILT_IN",
     "EVENTS",
+    "STRATEGIES",
     "AgentSettings",
+    "MergeSettings",
     "ModelSettings",
     "PlanSettings",
     "Settings",

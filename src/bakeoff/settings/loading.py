@@ -23,6 +23,7 @@ from .checks import (
     texts,
     whole,
 )
+from .merge import MergeSettings, merge_settings
 from .models import ModelSettings, model_settings
 from .plan import PlanSettings, plan_settings
 from .slots import SlotSettings, slot_settings
@@ -43,6 +44,7 @@ class Settings:
         agents: what the user says of each agent.
         slots: how places to work are made.
         models: what the user says of each model, by a name of the user's own.
+        merge: how results are merged.
         sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
         sandbox_reads: further files and folders that it may read.
         sandbox_environment: names of further variables that it gets; `*` stands for any text.
@@ -64,6 +66,7 @@ class Settings:
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    merge: MergeSettings = field(default_factory=MergeSettings)
     sandbox: str = "full"
     sandbox_reads: tuple[Path, ...] = ()
     sandbox_environment: tuple[str, ...] = ()
@@ -138,6 +141,7 @@ _TOP: Mapping[str, Check] = {
     "agents": table,
     "slots": table,
     "models": table,
+    "merge": table,
     "sandbox": one_of(LEVELS),
     "sandbox_reads": texts,
     "sandbox_environment": texts,
@@ -163,6 +167,8 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["slots"] = slot_settings(found["slots"], f"{where}slots")
     if "plan" in found:
         found["plan"] = plan_settings(found["plan"], f"{where}plan")
+    if "merge" in found:
+        found["merge"] = merge_settings(found["merge"], f"{where}merge")
     if "agents" in found:
         found["agents"] = {
             name: agent_settings(name, body, f"{where}agents.{name}") for name, body in found["agents"].items()

@@ -243,8 +243,11 @@ def _onto(project: Project, repository: Repository, commit: str, head: str, name
 
 
 def _with_theirs(project: Project, repository: Repository) -> Git:
-    """The git of bakeoff's repository that sees the user's objects too, and commits as the user."""
-    git = repository.git().at(alternates=object_directories(project))
+    return as_user(project, repository.git().at(alternates=object_directories(project)))
+
+
+def as_user(project: Project, git: Git) -> Git:
+    """The same git, that commits as the user where they have said who they are."""
     who = {entry.partition("=")[0].removeprefix("user.").upper(): entry.partition("=")[2] for entry in project.identity}
     named = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in who.items()}
     return git.at(env={**git.env, **named})

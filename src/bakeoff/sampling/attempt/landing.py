@@ -88,7 +88,7 @@ class Work:
     Attributes:
         run: the run that made it.
         status: how it was judged.
-        facts: names its commits.
+        facts: names its commits; `base` where the first parent is not what it was made from.
         title: a line for a commit message.
         attempt: its number; None for a step's result that is no attempt's.
         step: the workflow's step that made it.
@@ -117,15 +117,19 @@ def title_of(task: str) -> str:
 def diff_of(project: Path, work: Work, with_tests: bool) -> bytes:
     """Its diff, as `git apply` takes it."""
     _, repository = open_project(project)
-    commit = kept_commit(work.facts, with_tests)
-    return diff(repository, f"{commit}^1", commit)
+    return diff(repository, *_ends(work, with_tests))
 
 
 def changed_by(project: Path, work: Work, with_tests: bool) -> tuple[Changed, ...]:
     """The paths that it changes."""
     _, repository = open_project(project)
+    return changed_between(repository, *_ends(work, with_tests))
+
+
+def _ends(work: Work, with_tests: bool) -> tuple[str, str]:
+    """What it was made from, and what it is."""
     commit = kept_commit(work.facts, with_tests)
-    return changed_between(repository, f"{commit}^1", commit)
+    return str(work.facts.get("base") or f"{commit}^1"), commit
 
 
 def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:

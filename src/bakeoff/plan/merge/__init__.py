@@ -1,0 +1,1 @@
+"""Merging results in memory: who conflicts with whom, what rules resolve, and one chain of commits."""

@@ -1,0 +1,121 @@
+"""Where two versions of a text cannot be merged: the places, and what each side has there."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bakeoff.plan.merge.trees import Clash, Side
+from bakeoff.workspace.git import Git
+
+Favour = Literal["ours", "union"]
+
+MOST_LINES = 200
+"""Lines of one side of a hunk that are kept."""
+
+_SIZE = 47
+"""Characters of a conflict marker: none that stands in a text for its own reasons is that long."""
+
+_REGULAR = ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One place.
+
+    Attributes:
+        line: where it begins in our version, from 1.
+        base, ours, theirs: the lines that each version has there.
+    """
+
+    line: int
+    base: str
+    ours: str
+    theirs: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The three versions of a regular file; that of a file added by both has an empty base."""
+
+    base: bytes
+    ours: bytes
+    theirs: bytes
+
+    @property
+    def binary(self) -> bool:
+        """Whether git would not merge them line by line."""
+        return any(b"\0" in text[:8000] for text in (self.base, self.ours, self.theirs))
+
+
+def texts_of(git: Git, clash: Clash) -> Texts | None:
+    """The versions of a clash about the content of one regular file; None where it is about something else. Blocks."""
+    if clash.kind not in ("contents", "add/add") or clash.ours is None or clash.theirs is None:
+        return None
+    sides = [side for side in (clash.base, clash.ours, clash.theirs) if side is not None]
+    if any(side.mode not in _REGULAR for side in sides) or clash.ours.mode != clash.theirs.mode:
+        return None
+    found = Texts(_content(git, clash.base), _content(git, clash.ours), _content(git, clash.theirs))
+    return None if found.binary else found
+
+
+def _content(git: Git, side: Side | None) -> bytes:
+    return b"" if side is None else git.run("cat-file", "blob", side.oid)
+
+
+def hunks_of(git: Git, clash: Clash) -> tuple[Hunk, ...]:
+    """The places in conflict; none where the clash is not about lines (binary, renamed, deleted, a link, ...). Blocks.
+
+    Passes on GitError: an object is missing.
+    """
+    texts = texts_of(git, clash)
+    if texts is None:
+        return ()
+    return tuple(_hunks(_merge_file(texts, "--diff3", f"--marker-size={_SIZE}").decode("utf-8", "replace")))
+
+
+def favoured(texts: Texts, favour: Favour) -> bytes:
+    """The merged text, with our lines, or both sides', wherever there is a conflict. Blocks."""
+    return _merge_file(texts, f"--{favour}")
+
+
+def _merge_file(texts: Texts, *options: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="bakeoff-merge.") as folder:
+        names = ("ours", "base", "theirs")
+        for name in names:
+            (Path(folder) / name).write_bytes(getattr(texts, name))
+        # Its exit status is the number of conflicts, up to 127.
+        command = ("merge-file", "-p", "-q", *options, *names)
+        return Git(cwd=Path(folder)).both(*command, statuses=range(128))[1]
+
+
+def _hunks(text: str) -> Iterator[Hunk]:
+    """The places that conflict markers name."""
+    starts = {sign * _SIZE: part for sign, part in (("<", "ours"), ("|", "base"), ("=", "theirs"), (">", ""))}
+    part, line = "", 1
+    lines: dict[str, list[str]] = {}
+    began = 1
+    for each in text.split("\n"):
+        mark = starts.get(each[:_SIZE])
+        if mark is None:
+            if part:
+                lines[part].append(each)
+            line += part in ("", "ours")
+            continue
+        if mark == "ours":
+            lines, began = {"ours": [], "base": [], "theirs": []}, line
+        elif not mark:
+            yield Hunk(began, *("\n".join(_cut(lines[name])) for name in ("base", "ours", "theirs")))
+        part = mark
+
+
+def _cut(lines: list[str]) -> list[str]:
+    left = len(lines) - MOST_LINES
+    return lines if left <= 0 else [*lines[:MOST_LINES], f"[... {left} lines left out ...]"]

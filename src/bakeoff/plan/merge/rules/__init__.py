@@ -1,0 +1,59 @@
+"""Rules by kind of file, tried before a clash counts as a conflict; each may say that it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bakeoff.judge.protected import glob_pattern
+from bakeoff.plan.merge.hunks import Texts
+
+MOST_BYTES = 1 << 20
+"""Of a file that is merged by its structure: the parsers take seconds for each megabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is tried.
+
+    Attributes:
+        union: globs of files, such as changelogs and lists of exports, whose lines may come from both sides.
+        lockfiles: globs of lockfiles, each with the shell command that makes it anew.
+        structured: merge JSON, TOML and YAML by key, and Python by definition.
+    """
+
+    union: tuple[str, ...] = ()
+    lockfiles: tuple[tuple[str, str], ...] = ()
+    structured: bool = True
+
+    def lockfile_command(self, path: str) -> str | None:
+        """The command that makes the lockfile at `path`; None where it is none."""
+        return next((command for glob, command in self.lockfiles if glob_pattern(glob).fullmatch(path)), None)
+
+    def resolve(self, path: str, texts: Texts) -> tuple[str, bytes] | None:
+        """The name of the rule that resolves a clash, and the merged file; None where none does. Blocks."""
+        if any(glob_pattern(glob).fullmatch(path) for glob in self.union):
+            from bakeoff.plan.merge.rules.union import union
+
+            return "union", union(texts)
+        small = max(map(len, (texts.base, texts.ours, texts.theirs))) <= MOST_BYTES
+        rule = _rule_for(path) if self.structured and small else None
+        if rule is None:
+            return None
+        name, merge = rule
+        merged = merge(texts)
+        return None if merged is None else (name, merged)
+
+
+def _rule_for(path: str) -> tuple[str, Callable[[Texts], bytes | None]] | None:
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    if suffix in ("json", "toml", "yaml", "yml"):
+        from bakeoff.plan.merge.rules.keys import merge_keys
+
+        form = "yaml" if suffix == "yml" else suffix
+        return form, lambda texts: merge_keys(form, texts)
+    if suffix in ("py", "pyi"):
+        from bakeoff.plan.merge.rules.definitions import merge_definitions
+
+        return "python", merge_definitions
+    return None

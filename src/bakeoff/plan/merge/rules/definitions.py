@@ -1,0 +1,175 @@
+"""Python by definition: functions, classes, methods, imports and assignments are merged each for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.plan.merge.hunks import Texts
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+Key = tuple[str, str, int]
+"""What a statement is known by: its sort, its name, and its number among equal ones."""
+
+
+class _CannotTellError(Exception):
+    """Both changed the same definition, or the order of statements."""
+
+
+def merge_definitions(texts: Texts) -> bytes | None:
+    """The merged module; None where both changed the same definition, or one of the versions is no Python."""
+    import ast
+
+    import libcst as cst
+
+    try:
+        for text in (texts.base, texts.ours, texts.theirs):
+            ast.parse(text)  # refuses what nests so deeply that it would end the process in libcst
+        base, ours, theirs = (cst.parse_module(text) for text in (texts.base, texts.ours, texts.theirs))
+        merged = _Bodies(base, ours, theirs).module()
+        ast.parse(merged)
+    except (
+        _CannotTellError,
+        cst.ParserSyntaxError,
+        UnicodeDecodeError,
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):
+        return None
+    return merged
+
+
+class _Bodies:
+    """Three versions of a module."""
+
+    def __init__(self, base: cst.Module, ours: cst.Module, theirs: cst.Module) -> None:
+        self.base, self.ours, self.theirs = base, ours, theirs
+
+    def module(self) -> bytes:
+        """The merged module."""
+        import libcst as cst
+
+        ends = {}
+        for name in ("header", "footer"):
+            versions = [getattr(module, name) for module in (self.base, self.ours, self.theirs)]
+            said = ["".join(cst.Module([]).code_for_node(line) for line in lines) for lines in versions]
+            ends[name] = versions[1 + _pick(*said)]
+        body = self._merged(self.base.body, self.ours.body, self.theirs.body)
+        return self.ours.with_changes(body=body, **ends).bytes
+
+    def _merged(
+        self, base: Sequence[cst.CSTNode], ours: Sequence[cst.CSTNode], theirs: Sequence[cst.CSTNode]
+    ) -> list[cst.CSTNode]:
+        """The statements of a merged body, in our order; what they added stands behind what it follows there.
+
+        Raises:
+            _CannotTellError: it cannot be told what they are, or in which order.
+        """
+        old, our, their = (dict(self._keyed(body)) for body in (base, ours, theirs))
+        stayed = [key for key in their if key in old]
+        if stayed != [key for key in old if key in their]:
+            raise _CannotTellError
+        if _rewrote_the_same(old, our, their) or self._mixed_up(old, our, their):
+            raise _CannotTellError
+        kept: dict[Key, cst.CSTNode] = {}
+        for key in {**our, **their}:
+            node = self._statement(old.get(key), our.get(key), their.get(key))
+            if node is not None:
+                kept[key] = node
+        order = [key for key in our if key in kept]
+        at = 0
+        for key in their:
+            if key in order:
+                at = order.index(key) + 1
+                while at < len(order) and order[at] not in old and order[at] not in their:
+                    at += 1  # what we added there comes first
+            elif key in kept:
+                order.insert(at, key)
+                at += 1
+        return [kept[key] for key in order]
+
+    def _mixed_up(self, *versions: Mapping[Key, cst.CSTNode]) -> bool:
+        """Whether both changed what a name that is defined several times (overloads, properties) stands for."""
+        for name in {key[:2] for version in versions for key in version if key[2] and key[0] == "definition"}:
+            said = [[self._text(node) for key, node in version.items() if key[:2] == name] for version in versions]
+            if said[0] not in said[1:] and said[1] != said[2]:
+                return True
+        return False
+
+    def _statement(
+        self, old: cst.CSTNode | None, our: cst.CSTNode | None, their: cst.CSTNode | None
+    ) -> cst.CSTNode | None:
+        try:
+            return (our, their)[_pick(self._text(old), self._text(our), self._text(their))]
+        except _CannotTellError:
+            merged: cst.CSTNode | None = self._class(old, our, their)
+            if merged is None:
+                raise
+            return merged
+
+    def _class(self, old: cst.CSTNode | None, our: cst.CSTNode | None, their: cst.CSTNode | None) -> Any:
+        """A class that both changed: its head for itself, then its body like a module's; None for anything else."""
+        import libcst as cst
+
+        if not (isinstance(old, cst.ClassDef) and isinstance(our, cst.ClassDef) and isinstance(their, cst.ClassDef)):
+            return None
+        if not all(isinstance(each.body, cst.IndentedBlock) for each in (old, our, their)):
+            return None
+        nothing = [cst.SimpleStatementLine([cst.Pass()])]
+        heads = [self._text(each.with_changes(body=each.body.with_changes(body=nothing))) for each in (old, our, their)]
+        head: Any = (our, their)[_pick(*heads)]
+        body = self._merged(old.body.body, our.body.body, their.body.body)
+        return head.with_changes(body=head.body.with_changes(body=body))
+
+    def _keyed(self, body: Sequence[cst.CSTNode]) -> Iterator[tuple[Key, cst.CSTNode]]:
+        seen: dict[tuple[str, str], int] = {}
+        for node in body:
+            sort, name = self._name(node)
+            number = seen[sort, name] = seen.get((sort, name), -1) + 1
+            yield (sort, name, number), node
+
+    def _name(self, node: cst.CSTNode) -> tuple[str, str]:
+        import libcst as cst
+
+        if isinstance(node, cst.FunctionDef | cst.ClassDef):
+            return "definition", node.name.value
+        if isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1:
+            small = node.body[0]
+            if isinstance(small, cst.Import | cst.ImportFrom):
+                return "import", self._text(small) or ""
+            if isinstance(small, cst.Assign) and len(small.targets) == 1:
+                target: cst.BaseExpression = small.targets[0].target
+            elif isinstance(small, cst.AnnAssign):
+                target = small.target
+            else:
+                return "statement", self._text(node) or ""
+            if isinstance(target, cst.Name):
+                return "definition", target.value
+        return "statement", self._text(node) or ""
+
+    def _text(self, node: cst.CSTNode | None) -> str | None:
+        """A statement without the empty lines before it, which belong to what stands there."""
+        return None if node is None else self.ours.code_for_node(node).lstrip("\r\n")
+
+
+def _pick(old: str | None, our: str | None, their: str | None) -> int:
+    """Which of ours (0) and theirs (1) stands.
+
+    Raises:
+        _CannotTellError: both changed it.
+    """
+    if their in (old, our):
+        return 0
+    if our == old:
+        return 1
+    raise _CannotTellError
+
+
+def _rewrote_the_same(old: Mapping[Key, object], our: Mapping[Key, object], their: Mapping[Key, object]) -> bool:
+    """Whether both replaced a statement that is known by its text alone: then both new ones would stand there."""
+    gone = [key for key in old if key[0] == "statement" and key not in our and key not in their]
+    return bool(gone) and all(any(key[0] == "statement" and key not in old for key in side) for side in (our, their))

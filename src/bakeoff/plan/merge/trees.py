@@ -1,0 +1,151 @@
+"""`git merge-tree`: commits in, a tree out, or what is in conflict. No work tree and no index is involved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.git import Git, check_git
+
+BATCHES = (2, 39)
+"""The first version with `merge-tree --stdin`; older ones are started once for each merge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one side of a merge has at a path: `mode` as in `100644`, and the object's id."""
+
+    mode: str
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One path that git could not merge.
+
+    Attributes:
+        path: as it stands in the merged tree; for a file that had to make room for a folder another name.
+        kind: git's word for it: `contents`, `add/add`, `modify/delete`, `rename/rename`, `binary`, ...
+        base, ours, theirs: what the three trees have there; None for nothing.
+    """
+
+    path: str
+    kind: str
+    base: Side | None = None
+    ours: Side | None = None
+    theirs: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One merge.
+
+    Attributes:
+        tree: the merged tree. Where there are clashes it holds conflict markers, and must not be committed.
+        clashes: what git could not merge.
+    """
+
+    tree: str
+    clashes: tuple[Clash, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether git merged all of it."""
+        return not self.clashes
+
+
+class UnrelatedError(GitError):
+    """Two commits have no history in common."""
+
+
+def merge_many(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
+    """Merge each pair of commits; the base is their merge base. Blocks.
+
+    Raises:
+        UnrelatedError: a pair has none.
+        GitError: an object is missing.
+    """
+    if not pairs:
+        return []
+    try:
+        if _version() >= BATCHES:
+            data = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
+            return list(_records(git.run("merge-tree", "--write-tree", "--stdin", data=data)))
+        return [_alone(git, ours, theirs) for ours, theirs in pairs]
+    except GitError as failure:
+        if "unrelated histories" in str(failure):
+            raise UnrelatedError(str(failure), failure.status) from failure
+        raise
+
+
+def _version() -> tuple[int, int]:
+    major, minor, *_ = check_git().split(".")
+    return int(major), int(minor)
+
+
+def _alone(git: Git, ours: str, theirs: str) -> Merged:
+    """One merge.
+
+    Raises:
+        GitError: something is no commit; git then ends with status 1, as for conflicts, but names no tree.
+    """
+    status, out, said = git.both("merge-tree", "--write-tree", "-z", ours, theirs, statuses=(0, 1))
+    parts = iter(out.split(b"\0"))
+    tree = next(parts, b"").decode()
+    if not tree:
+        raise GitError(f"git merge-tree {ours[:12]} {theirs[:12]} failed: {said.decode(errors='replace').strip()}", 1)
+    return _merged(tree, parts) if status else Merged(tree)
+
+
+def _records(out: bytes) -> Iterator[Merged]:
+    """What `merge-tree --stdin` printed: for each pair `1` (clean) or `0`, the tree, clashing paths, messages."""
+    parts = iter(out.split(b"\0"))
+    for status in parts:
+        if not status.strip():
+            continue
+        tree = next(parts).decode()
+        if status == b"1":
+            next(parts)
+            yield Merged(tree)
+        else:
+            yield _merged(tree, parts)
+
+
+@dataclass(slots=True)
+class _Found:
+    sides: dict[int, Side] = field(default_factory=dict)
+    kind: str = ""
+
+
+def _merged(tree: str, parts: Iterator[bytes]) -> Merged:
+    found: dict[str, _Found] = {}
+    for entry in parts:
+        if not entry:
+            break
+        facts, _, path = entry.partition(b"\t")
+        mode, oid, stage = facts.decode().split(" ")
+        found.setdefault(os.fsdecode(path), _Found()).sides[int(stage)] = Side(mode, oid)
+    for count in parts:
+        if not count.isdigit():  # the end; about submodules some versions print advice there, without an end of its own
+            break
+        paths = [os.fsdecode(next(parts)) for _ in range(int(count))]
+        kind = next(parts).decode()
+        next(parts)
+        if kind.startswith("CONFLICT"):
+            for name in paths:
+                # One that only the message knows is what stood there before a rename.
+                clash = found.setdefault(name, _Found())
+                clash.kind = clash.kind or kind.partition("(")[2].rstrip(")")
+    return Merged(tree, tuple(_clash(path, one) for path, one in found.items()))
+
+
+def _clash(path: str, found: _Found) -> Clash:
+    base, ours, theirs = (found.sides.get(stage) for stage in (1, 2, 3))
+    kind = found.kind or "contents"
+    if any(side is not None and side.mode == "160000" for side in (base, ours, theirs)):
+        kind = "submodule"
+    if kind == "contents" and base is None and ours and theirs:
+        kind = "add/add"
+    return Clash(path, kind, base, ours, theirs)

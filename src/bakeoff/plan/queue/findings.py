@@ -1,0 +1,151 @@
+"""What comes of a queue: what landed, what conflicts, who broke what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bakeoff.plan.merge.hunks import Hunk
+
+BASE = "the base"
+"""What a change is said to conflict with when it does not even fit what all are merged onto."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two changes that cannot both be merged, at one path.
+
+    Attributes:
+        ref: the later one in plan order.
+        other: the earlier one.
+        path: where.
+        kind: git's word for it: `contents`, `modify/delete`, `rename/rename`, `binary`, ...
+        hunks: the places and what each has there; none where it is not about lines. `ours` is the earlier one's.
+    """
+
+    ref: str
+    other: str
+    path: str
+    kind: str
+    hunks: tuple[Hunk, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        hunks = [hunk.to_json() for hunk in self.hunks]
+        return {"ref": self.ref, "with": self.other, "path": self.path, "kind": self.kind, "hunks": hunks}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Conflict:
+        """What `to_json` gave."""
+        hunks = tuple(Hunk(**hunk) for hunk in kept["hunks"])
+        return cls(kept["ref"], kept["with"], kept["path"], kept["kind"], hunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A change that did not land because of what fails with it.
+
+    Attributes:
+        ref: the change.
+        other: the change that it does not go together with; None where it fails by itself.
+        test: the first test that fails, or the check.
+        tests: all that fail, as far as they are known by name.
+        reason: what the check said.
+        confirmed: whether the two were seen to fail without the others; True where it fails by itself.
+    """
+
+    ref: str
+    other: str | None
+    test: str
+    tests: tuple[str, ...] = ()
+    reason: str = ""
+    confirmed: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        found = {"ref": self.ref, "with": self.other, "test": self.test, "tests": list(self.tests)}
+        return found | {"reason": self.reason, "confirmed": self.confirmed}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Culprit:
+        """What `to_json` gave."""
+        return cls(kept["ref"], kept["with"], kept["test"], tuple(kept["tests"]), kept["reason"], kept["confirmed"])
+
+
+@dataclass(frozen=True, slots=True)
+class Preexisting:
+    """A change whose failing tests fail without it, too: it is not blamed.
+
+    Attributes:
+        landed: whether it was taken all the same, because nothing else fails; only where tests are known by name.
+    """
+
+    ref: str
+    tests: tuple[str, ...]
+    landed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """A place where changes met and a rule told what stands there."""
+
+    ref: str
+    path: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Findings:
+    """All of it. Changes are named; `landed` is in plan order.
+
+    Attributes:
+        tip: the commit that has all that landed; the base where nothing did.
+        base: what was merged onto.
+        runs: runs of the tests on merged trees.
+        dropped: what the strategy `ours_first` left out of changes that landed.
+        resolved: what rules by kind of file resolved.
+        flaky: changes that failed together once, and passed when they were tested again.
+    """
+
+    base: str
+    tip: str
+    landed: list[str] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    culprits: list[Culprit] = field(default_factory=list)
+    runs: int = 0
+    preexisting: list[Preexisting] = field(default_factory=list)
+    dropped: list[Conflict] = field(default_factory=list)
+    resolved: list[Ruled] = field(default_factory=list)
+    flaky: list[tuple[str, ...]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "landed": list(self.landed),
+            "conflicts": [conflict.to_json() for conflict in self.conflicts],
+            "culprits": [culprit.to_json() for culprit in self.culprits],
+            "runs": self.runs,
+            "tip": self.tip,
+            "base": self.base,
+            "preexisting": [{**asdict(one), "tests": list(one.tests)} for one in self.preexisting],
+            "dropped": [conflict.to_json() for conflict in self.dropped],
+            "resolved": [asdict(one) for one in self.resolved],
+            "flaky": [list(names) for names in self.flaky],
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Findings:
+        """What `to_json` gave."""
+        return cls(
+            base=kept["base"],
+            tip=kept["tip"],
+            landed=list(kept["landed"]),
+            conflicts=[Conflict.from_json(one) for one in kept["conflicts"]],
+            culprits=[Culprit.from_json(one) for one in kept["culprits"]],
+            runs=kept["runs"],
+            preexisting=[Preexisting(one["ref"], tuple(one["tests"]), one["landed"]) for one in kept["preexisting"]],
+            dropped=[Conflict.from_json(one) for one in kept["dropped"]],
+            resolved=[Ruled(**one) for one in kept["resolved"]],
+            flaky=[tuple(names) for names in kept["flaky"]],
+        )

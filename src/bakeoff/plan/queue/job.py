@@ -1,0 +1,179 @@
+"""The merge job: starts a run, takes one up again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bakeoff.engine.clock import SystemClock
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.events import Warned
+from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.machine import cpu_allowance
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.judge.command import LANE
+from bakeoff.judge.ground import Ground
+from bakeoff.plan.merge.bringing import Brought, bring, find_commits, keep
+from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.queue.events import QueueSaid
+from bakeoff.plan.queue.findings import Findings
+from bakeoff.plan.queue.options import MergeOptions
+from bakeoff.plan.queue.queue import MergeQueue
+from bakeoff.plan.queue.standing import JOB
+from bakeoff.plan.queue.verification import Verification
+from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.applying import as_user, open_project
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.project import find_project
+from bakeoff.workspace.sandbox.machine import this_machine
+from bakeoff.workspace.sandbox.policy import check_policy
+from bakeoff.workspace.sandbox.sandbox import granted
+from bakeoff.workspace.workspace import Workspace, open_workspace
+
+
+async def start(
+    store: RunStore, options: MergeOptions, conditions: Conditions, run_id: str | None = None
+) -> tuple[RunFolder, Ending]:
+    """Carry it out as a new run. Nothing is left behind when it cannot begin.
+
+    Passes on BakeoffError: the settings, a ref or the run id are wrong.
+    """
+    settings = load_settings(store.project)
+    job = _Job(store.project, options.settled(settings), settings, conditions)
+    find_commits(find_project(store.project), options.base, options.refs)
+    await job.check_sandbox()
+    folder = store.create(run_id or store.new_id())
+    folder.logs.mkdir()
+    meta = {
+        "run_id": folder.id,
+        "job": JOB,
+        "workflow_id": None,
+        "name": f"merge {' '.join(options.refs)}"[:100],
+        "project": str(store.project),
+        "options": job.options.to_json(),
+        "created_at": SystemClock().wall(),
+    }
+    return folder, await job.run(folder, meta)
+
+
+async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[RunFolder, Ending]:
+    """Go on with a run: it merges the same commits, and no check that has ended is run again.
+
+    Raises:
+        BakeoffError: the run cannot be resumed.
+    """
+    folder = store.open(run_id)
+    history = folder.history()
+    if history.meta.get("job") != JOB:
+        raise BakeoffError(f"run {run_id} is no merge")
+    status, _ = folder.standing(history)
+    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
+    if folder.alive():
+        folder.lock().release()  # says by whom it is run
+    options = MergeOptions.from_json(history.meta["options"])
+    job = _Job(store.project, options, load_settings(store.project), conditions)
+    await job.check_sandbox()
+    return folder, await job.run(folder, None)
+
+
+class _Job:
+    """One session."""
+
+    def __init__(self, project: Path, options: MergeOptions, settings: Settings, conditions: Conditions) -> None:
+        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+        self.policy = check_policy(options.sandbox or settings.sandbox, settings)
+        most = conditions.max_parallel or settings.max_parallel
+        self.lanes = {LANE: cpu_allowance(), **settings.lanes, LEAVES: most}
+
+    async def check_sandbox(self) -> None:
+        """See that this machine gives the protection asked for. Passes on SandboxError: it does not."""
+        granted(self.policy, await this_machine())
+
+    async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None) -> Ending:
+        """The session, to its end."""
+        masker = Masker()
+        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
+        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
+        terms = Terms(
+            lanes=Lanes(self.lanes),
+            events=self.conditions.events,
+            masker=masker,
+            catch_signals=self.conditions.catch_signals,
+            processes=spawner,
+        )
+
+        async def job(run: Run) -> Ending:
+            async with spawner:
+                ending = await self.carry_out(run, folder, spawner)
+            return ending
+
+        return await run_session(folder, job, terms, meta=meta)
+
+    async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
+        """Merge, verify, and say how it ended."""
+        brought = await self._brought(run)
+        if self.options.base == "HEAD" and await in_thread(_dirty, self.project):
+            self._warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
+        async with open_workspace(
+            self.project,
+            self.settings,
+            folder.id,
+            snapshot=brought.snapshot,
+            slots=min(self.lanes[LANE], self.lanes[LEAVES]),
+            mount_at=True,
+            processes=spawner,
+        ) as workspace:
+            try:
+                findings = await self._landed(run, folder, workspace, spawner, brought)
+            finally:
+                for text in workspace.warnings:
+                    self._warn(text)
+        return Ending(RunStatus.COMPLETED, None, {"findings": findings.to_json()})
+
+    async def _brought(self, run: Run) -> Brought:
+        if "brought" not in run.history.decisions:
+            project, repository = await in_thread(open_project, self.project)
+            found = await in_thread(
+                bring, project, repository, run.root.name, self.options.base, list(self.options.refs)
+            )
+            await run.decide("brought", found.to_json)
+        return Brought.from_json(run.history.decisions["brought"])
+
+    async def _landed(
+        self, run: Run, folder: RunFolder, workspace: Workspace, spawner: Spawner, brought: Brought
+    ) -> Findings:
+        options, repository = self.options, workspace.repository
+        ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy, tests="as merged")
+        git = as_user(workspace.base.project, repository.git())
+        merger = Merger(git, options.rules, options.strategy or "three_way", f"bakeoff run {folder.id}")
+        tip = await in_thread(merger.point, brought.snapshot.commit)
+        queue = MergeQueue(
+            merger,
+            Verification(run, ground, tip.tree, options.checks, options.check_timeout),
+            ground,
+            tip,
+            options.width or 1,
+            self._say,
+        )
+        findings = await queue.land(brought.changes)
+        await in_thread(keep, repository, folder.id, {"tip": findings.tip})
+        return findings
+
+    def _warn(self, text: str) -> None:
+        self.conditions.events.emit(Warned(SystemClock().wall(), text))
+
+    def _say(self, text: str) -> None:
+        self.conditions.events.emit(QueueSaid(SystemClock().wall(), text))
+
+
+def _dirty(path: Path) -> bool:
+    return bool(find_project(path).git().run("status", "--porcelain", "-z", "-uno", "--ignore-submodules"))

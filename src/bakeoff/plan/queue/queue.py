@@ -1,0 +1,349 @@
+"""The merge queue: changes in plan order come in; what landed, what conflicts and who broke it come out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.fan_out import fan_out
+from bakeoff.engine.record import Outcome
+from bakeoff.judge.command import LANE
+from bakeoff.judge.ground import Ground
+from bakeoff.plan.merge.chain import Change, Merger, Point, Step
+from bakeoff.plan.merge.hunks import hunks_of
+from bakeoff.plan.merge.pairs import Pairs, conflicting_pairs, touched
+from bakeoff.plan.merge.trees import Clash, Merged, UnrelatedError, merge_many
+from bakeoff.plan.queue import policy
+from bakeoff.plan.queue.findings import BASE, Conflict, Culprit, Findings, Preexisting, Ruled
+from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial
+from bakeoff.plan.queue.verification import Verification, Verified
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.files import read_small
+
+LOCKFILE_LIMIT = 64 << 20
+"""Bytes of a lockfile that are read."""
+
+
+@dataclass(slots=True)
+class MergeQueue:
+    """Merges and verifies one batch of changes; the next batch has a queue of its own on the new tip, and other paths.
+
+    Attributes:
+        merger: merges them.
+        verification: runs their checks; its base is the tree of `tip`.
+        ground: where commands that make lockfiles run.
+        tip: what they are merged onto.
+        width: prefixes that are tested at once while a culprit is looked for.
+        say: told in words what happens.
+    """
+
+    merger: Merger
+    verification: Verification
+    ground: Ground
+    tip: Point
+    width: int = 1
+    say: Callable[[str], None] = lambda text: None
+
+    async def land(self, changes: Sequence[Change]) -> Findings:
+        """Merge and verify `changes`, which are in plan order: where two do not go together the earlier one lands.
+
+        Nothing of the user's moves: what lands is the commit `tip` of what is returned, in bakeoff's repository.
+        Cancelled, checks that have ended stay on the run's record, and the same call goes on from there.
+
+        Passes on BakeoffError: a change has no history in common with the tip, or a check could not be run.
+        """
+        batch = _Batch(self, list(changes))
+        await batch.look()
+        if self.merger.strategy == "fail_on_conflict" and batch.conflicts:
+            return Findings(self.tip.commit, self.tip.commit, conflicts=batch.conflicts)
+        await batch.verify_each()
+        outcome = await batch.drive(policy.land(batch.alone, self.width))
+        return await batch.findings(outcome)
+
+
+class _Batch:
+    """The changes of one call, by their numbers."""
+
+    def __init__(self, queue: MergeQueue, changes: list[Change]) -> None:
+        self.queue, self.changes = queue, changes
+        self.merger, self.verification = queue.merger, queue.verification
+        self.points: list[Point] = []
+        self.own: dict[int, str] = {}  # the tree of each on the base alone
+        self.pairs: Pairs = {}
+        self.out: set[int] = set()  # what is not to be merged, because it fails by itself
+        self.alone: set[int] = set()
+        self.base_is_known = (
+            False  # a check that passes with one change alone passes on the base, or that change mends it
+        )
+        self.culprits: list[Culprit] = []
+        self.preexisting: list[Preexisting] = []
+        self.steps: dict[tuple[str, int], Step] = {}
+        self.chain: Items = ()
+        self.refused: dict[int, tuple[int | None, Step]] = {}
+        self.conflicts: list[Conflict] = []
+        self.seen: dict[str, Verified] = {}
+        self.said: dict[Items, str] = {}
+        self.flaky: list[Items] = []
+        self.runs = 0
+
+    @property
+    def git(self) -> Any:
+        return self.merger.git
+
+    async def look(self) -> None:
+        """Find out what can be merged with what, before any test runs."""
+        self.points = await in_thread(self.merger.points, [change.commit for change in self.changes])
+        merged = await in_thread(self._onto_base)
+        for number, found in enumerate(merged):
+            if found.clean:
+                self.own[number] = found.tree
+            else:
+                step = await self.step(self.queue.tip, number)
+                if step.point is not None:
+                    self.own[number] = step.point.tree
+        await in_thread(self._match)
+        await self.compose(frozenset())
+        self.conflicts = await in_thread(self._conflicts)
+        for conflict in self.conflicts:
+            self.queue.say(f"{conflict.ref} conflicts with {conflict.other} in {conflict.path} ({conflict.kind})")
+
+    def _onto_base(self) -> list[Merged]:
+        """Each on the base alone.
+
+        Raises:
+            BakeoffError: one has no history in common with it.
+            UnrelatedError: never, but for a repository that changes meanwhile.
+        """
+        pairs = [(self.queue.tip.commit, change.commit) for change in self.changes]
+        try:
+            return merge_many(self.git, pairs)
+        except UnrelatedError:
+            for change, pair in zip(self.changes, pairs, strict=True):
+                if self.git.both("merge-base", *pair, statuses=(0, 1))[0]:
+                    raise BakeoffError(
+                        f"{change.name} has no history in common with what it is to be merged onto "
+                        f"({pair[0][:12]}): it cannot be merged"
+                    ) from None
+            raise
+
+    def _match(self) -> None:
+        """The pairwise matrix of those that fit the base."""
+        fit = sorted(self.own)
+        changes = touched(self.git, self.queue.tip.tree, [self.own[number] for number in fit])
+        commits = [self.changes[number].commit for number in fit]
+        found = conflicting_pairs(self.git, commits, changes)
+        self.pairs = {(fit[first], fit[second]): clashes for (first, second), clashes in found.items()}
+
+    async def step(self, tip: Point, number: int) -> Step:
+        """A change on top of `tip`, made once."""
+        key = tip.commit, number
+        if key not in self.steps:
+            change, date = self.changes[number], self.points[number].date
+            step = await in_thread(self.merger.step, tip, change, date)
+            if step.locks and not step.left:
+                made = {path: await self._lockfile(step.tree, path, command) for path, command in step.locks.items()}
+                step = await in_thread(self.merger.relock, tip, change, date, step, made)
+            self.steps[key] = step
+        return self.steps[key]
+
+    async def _lockfile(self, tree: str, path: str, command: str) -> str | None:
+        """The object that the command makes of a lockfile; None where it fails."""
+        ground, verification = self.queue.ground, self.verification
+
+        async def work(_: int) -> Outcome:
+            async with ground.holding(tree) as slot:
+                trial = await ground.run(slot, command, "lockfile", {}, verification.timeout)
+                content = await in_thread(read_small, slot.outside, path.encode(), LOCKFILE_LIMIT)
+            done = trial.finished
+            oid = None
+            if done is not None and done.exit_code == 0 and done.ended_by is None and content is not None:
+                oid = await in_thread(self.merger.write, content)
+            return Outcome(output={"oid": oid, **trial.receipt})
+
+        digest = hashlib.sha256(f"{tree}\0{path}\0{command}".encode("utf-8", "surrogateescape")).hexdigest()[:10]
+        name = f"{verification.prefix}lockfile:{digest}"
+        record = await verification.run.leaf(name, "lockfile", work, lanes=(LANE, *verification.lanes))
+        found: str | None = record.output["oid"]
+        return found
+
+    async def build(self, items: Items) -> Point | None:
+        """The merge of just these; None where they cannot be merged without others."""
+        at = self.queue.tip
+        for number in items:
+            found = (await self.step(at, number)).point
+            if found is None:
+                return None
+            at = found
+        return at
+
+    async def compose(self, without: frozenset[int]) -> Items:
+        """What can be merged in plan order without these; what cannot be is kept in `refused`."""
+        chain: list[int] = []
+        self.refused = {}
+        at = self.queue.tip
+        for number in range(len(self.changes)):
+            if number in without or number in self.out:
+                continue
+            step = await self.step(at, number)
+            if step.point is None:
+                self.refused[number] = (chain[-1] if chain else None, step)
+            else:
+                at = step.point
+                chain.append(number)
+        self.chain = tuple(chain)
+        return self.chain
+
+    def _conflicts(self) -> list[Conflict]:
+        """What keeps those in `refused` from being merged."""
+        return [
+            conflict
+            for number, (last, step) in self.refused.items()
+            for conflict in self._named(number, last, step.left)
+        ]
+
+    def _named(self, number: int, last: int | None, clashes: Sequence[Clash]) -> list[Conflict]:
+        """Clashes of a change with the chain before it, each said of the changes that it clashes with."""
+        name, found = self.changes[number].name, []
+        for clash in clashes:
+            others = [
+                (other, theirs)
+                for other in self.chain
+                if other < number
+                for theirs in self.pairs.get((other, number), ())
+                if theirs.path == clash.path
+            ]
+            for other, theirs in others:
+                found.append(
+                    Conflict(name, self.changes[other].name, clash.path, theirs.kind, hunks_of(self.git, theirs))
+                )
+            if not others:
+                # It fits each of them and not all together, or not even the base.
+                whole = BASE if last is None or number not in self.own else self.changes[last].name
+                found.append(Conflict(name, whole, clash.path, clash.kind, hunks_of(self.git, clash)))
+        return found
+
+    async def verify_each(self) -> None:
+        """The checks of each change alone, on the base; those that fail are out."""
+        self.alone = {number for number in self.own if self.changes[number].tested}
+        by_tree: dict[str, list[int]] = {}
+        for number, tree in sorted(self.own.items()):
+            if number not in self.alone:
+                by_tree.setdefault(tree, []).append(number)
+
+        async def verify(_: int, entry: tuple[str, list[int]]) -> Verified:
+            tree, numbers = entry
+            name = f"own:{numbers[0] + 1}"
+            found = await self.verification.verify(name, tree, ask_base=True)
+            if found.passed or self.verification.fails_on_base(found.check):
+                return found
+            again = await self.verification.verify(f"{name}:again", tree, ask_base=True)
+            if again.passed:
+                self.flaky += [(number,) for number in numbers]
+            return again
+
+        verdicts = await fan_out(by_tree.items(), verify, bound=max(1, len(by_tree)))
+        for (tree, numbers), found in zip(by_tree.items(), verdicts, strict=True):
+            self.seen[tree] = found
+            for number in numbers:
+                self._judge_alone(number, found)
+
+    def _judge_alone(self, number: int, found: Verified) -> None:
+        name = self.changes[number].name
+        if found.passed:
+            self.alone.add(number)
+            self.base_is_known = True
+            if found.excused:
+                self.preexisting.append(Preexisting(name, found.excused, True))
+            return
+        self.out.add(number)
+        if self.verification.unclear(found):
+            self.preexisting.append(Preexisting(name, found.tests, False))
+        else:
+            self.culprits.append(Culprit(name, None, found.tests[0], found.tests, found.reason))
+
+    async def drive(self, machine: Generator[policy.Question, Any, policy.Outcome]) -> policy.Outcome:
+        """Answer the policy's questions until it has none."""
+        answer: Any = None
+        while True:
+            try:
+                question = machine.send(answer)
+            except StopIteration as end:
+                outcome: policy.Outcome = end.value
+                return outcome
+            if isinstance(question, Compose):
+                answer = await self.compose(question.without)
+            else:
+                answer = await self._answer(question)
+
+    async def _answer(self, probes: tuple[Probe, ...]) -> list[Trial]:
+        """Test what the policy wants to know; equal trees once, but for what is to be tested again.
+
+        Passes on BakeoffError: a check says nothing.
+        """
+        points = [await self.build(probe.items) for probe in probes]
+        wanted: dict[str, str] = {}
+        for probe, point in zip(probes, points, strict=True):
+            again = probe.purpose in (Purpose.RETRY, Purpose.CONFIRM)
+            if point is not None and (again or point.tree not in self.seen) and point.tree not in wanted:
+                self.runs += 1
+                wanted[point.tree] = f"merged:{self.runs}"
+                self.queue.say(self._about(probe))
+
+        async def verify(_: int, entry: tuple[str, str]) -> Verified:
+            """One tree.
+
+            Raises:
+                BakeoffError: a check says nothing, for it fails on the base too.
+            """
+            tree, name = entry
+            found = await self.verification.verify(name, tree, ask_base=not self.base_is_known)
+            if not found.passed and self.verification.unclear(found):
+                check = self.verification.checks[found.check]
+                raise BakeoffError(f"{check!r} fails on the base too and names no tests: nothing can be verified by it")
+            return found
+
+        verdicts = await fan_out(wanted.items(), verify, bound=max(1, len(wanted)))
+        self.seen.update(zip(wanted, verdicts, strict=True))
+        trials = []
+        for probe, point in zip(probes, points, strict=True):
+            found = None if point is None else self.seen[point.tree]
+            if found is not None:
+                self.said[probe.items] = found.reason
+            trials.append(Trial(None) if found is None else Trial(found.passed, found.tests))
+        return trials
+
+    def _about(self, probe: Probe) -> str:
+        names = [self.changes[number].name for number in probe.items]
+        what = names[0] if len(names) == 1 else f"{len(names)} up to {names[-1]}"
+        return f"test run {self.runs}, {probe.purpose.value}: {what}"
+
+    async def findings(self, outcome: policy.Outcome) -> Findings:
+        """What is to be told."""
+        tip = await self.build(outcome.landed)
+        assert tip is not None
+        names = [change.name for change in self.changes]
+        found = Findings(self.queue.tip.commit, tip.commit, [names[number] for number in outcome.landed])
+        found.runs = self.runs
+        found.preexisting = [replace(one, landed=one.ref in found.landed) for one in self.preexisting]
+        found.culprits = list(self.culprits)
+        for blame in outcome.blamed:
+            other = None if blame.partner is None else names[blame.partner]
+            reason = next((said for items, said in self.said.items() if said and items[-1] == blame.item), "")
+            sure = blame.confirmed or other is None
+            found.culprits.append(Culprit(names[blame.item], other, blame.tests[0], blame.tests, reason, sure))
+        found.culprits.sort(key=lambda culprit: names.index(culprit.ref))
+        found.flaky = [tuple(names[number] for number in items) for items in (*sorted(self.flaky), *outcome.flaky)]
+        found.conflicts = await in_thread(self._conflicts)
+        at = self.queue.tip
+        for place, number in enumerate(outcome.landed):
+            step = self.steps[at.commit, number]
+            found.resolved += [Ruled(names[number], one.path, one.rule) for one in step.resolved]
+            last = outcome.landed[place - 1] if place else None
+            found.dropped += await in_thread(partial(self._named, number, last, step.dropped))
+            assert step.point is not None
+            at = step.point
+        return found

@@ -1,0 +1,37 @@
+"""The JSON Schemas of what `bakeoff merge` finds and moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bakeoff.report.schema_parts import FLAG, RUN_STATUS, TEXT, WHOLE, list_of, object_of, or_null
+
+
+def findings() -> dict[str, Any]:
+    """What came of a merge, as members of an object."""
+    hunk = object_of({"line": WHOLE, "base": TEXT, "ours": TEXT, "theirs": TEXT})
+    conflict = object_of({"ref": TEXT, "with": TEXT, "path": TEXT, "kind": TEXT, "hunks": list_of(hunk)})
+    culprit = {"ref": TEXT, "with": or_null(TEXT), "test": TEXT, "tests": list_of(TEXT)}
+    return {
+        "landed": list_of(TEXT),
+        "conflicts": list_of(conflict),
+        "culprits": list_of(object_of({**culprit, "reason": TEXT, "confirmed": FLAG})),
+        "runs": WHOLE,
+        "tip": TEXT,
+        "base": TEXT,
+        "preexisting": list_of(object_of({"ref": TEXT, "tests": list_of(TEXT), "landed": FLAG})),
+        "dropped": list_of(conflict),
+        "resolved": list_of(object_of({"ref": TEXT, "path": TEXT, "rule": TEXT})),
+        "flaky": list_of(list_of(TEXT)),
+    }
+
+
+def moved() -> dict[str, Any]:
+    """What was done with a branch, as members of an object."""
+    return {"branch": TEXT, "commit": TEXT, "before": or_null(TEXT), "merged": FLAG, "files": FLAG}
+
+
+def merge() -> dict[str, Any]:
+    """The whole of `bakeoff merge --json`."""
+    head = {"run_id": TEXT, "job": {"const": "merge"}, "status": RUN_STATUS, "error": or_null(TEXT)}
+    return object_of({**head, **findings(), "moved": or_null(object_of(moved()))})
