@@ -1,4 +1,4 @@
-"""`bakeoff plan`: its subcommands by name, each imported when it is called."""
+"""`bakeoff plan`: its subcommands by name, each imported when it is called; anything else is a goal."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ import click
 
 SUBCOMMANDS = {
     "decompose": "Split a project's files into subplans.",
+    "run": "Carry out a plan that is written in a file.",
+    "retry": "Have a subplan of a run tried again.",
+    "skip": "Leave a subplan of a run out.",
+    "correct": "Tell a subplan of a run something else, and run again what depends on it.",
 }
 """What `bakeoff plan --help` lists; the subcommand NAME is `command` in `bakeoff.cli.plan_NAME`."""
+
+GOAL = "goal"
+"""The command that is meant where none is named."""
 
 
 class Subcommands(click.Group):
@@ -21,10 +28,16 @@ class Subcommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name."""
-        if cmd_name not in SUBCOMMANDS:
+        if cmd_name not in SUBCOMMANDS and cmd_name != GOAL:
             return None
         command: click.Command = import_module(f"bakeoff.cli.plan_{cmd_name}").command
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what begins with no subcommand's name for a goal with its options."""
+        if args and args[0] not in SUBCOMMANDS and args[0] not in ctx.help_option_names:
+            args = [GOAL, *args]
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list for `--help`, without importing any of them."""
@@ -32,6 +45,15 @@ class Subcommands(click.Group):
             formatter.write_dl(list(SUBCOMMANDS.items()))
 
 
-@click.command("plan", cls=Subcommands)
+@click.command("plan", cls=Subcommands, options_metavar="", subcommand_metavar="GOAL [PATHS]... | COMMAND ...")
 def command() -> None:
-    """Split a project into subplans that are worked on side by side. Every subcommand has --json."""
+    """Split a goal into subplans, have agents work on them side by side, merge what they make, land what passes.
+
+    \b
+    bakeoff plan "rename Parser to Reader" src tests --agent codex --check "pytest -q"
+    bakeoff plan "..." --dry-run               writes plan.yml, to be edited
+    bakeoff plan run plan.yml                  carries it out
+    bakeoff plan goal --help                   lists all options
+
+    A goal that reads like one of the commands below stands behind `--`. Every command has --json.
+    """  # noqa: D301 - click takes the backspace for lines that it must not join
