@@ -15,10 +15,10 @@ __all__ = ["lab"]
 
 AGENT = """
 # What it is to do stands in its prompt, as `do: COMMAND` in a line of its own; the last one counts.
-echo "$(printf '%s' "$1" | grep -o 'part: [A-Za-z0-9.-]*' | tail -1 | cut -c7-)" >> PLACE/parts
+echo "$(printf '%s' "$1" | grep -o 'part: [A-Za-z0-9.-]*' | tail -1 | cut -c7-)" >> @/parts
 script=$(printf '%s\\n' "$1" | sed -n 's/^ *do: //p' | tail -1)
-printf '%s' "$1" > "PLACE/prompt-$(printf '%s' "$1" | grep -o 'part: [A-Za-z0-9.-]*' | tail -1 | cut -c7-)"
-PLACE=PLACE
+printf '%s' "$1" > "@/prompt-$(printf '%s' "$1" | grep -o 'part: [A-Za-z0-9.-]*' | tail -1 | cut -c7-)"
+PLACE=@
 eval "$script"
 """
 
@@ -32,7 +32,7 @@ class Plans:
         self.more: dict[str, Any] = {}
 
     def agent(self, more: str = "", say: str = "echo done") -> None:
-        self.lab.agent(AGENT.replace("PLACE", str(self.lab.place)), more=more, say=say)
+        self.lab.agent(AGENT.replace("@", str(self.lab.place)), more=more, say=say)
 
     def part(self, name: str, do: str, **more: Any) -> dict[str, Any]:
         """A subplan whose agent runs a shell command in its slot."""
