@@ -40,7 +40,14 @@ class Plans:
 
     def write(self, subplans: list[Any], config: Mapping[str, Any] | None = None, **more: Any) -> Path:
         file = self.lab.place / "plan.yml"
-        document = {"goal": "do it", "agent": "fake", "repair": 0, "sandbox": "none", "checks": self.checks}
+        document = {
+            "goal": "do it",
+            "agent": "fake",
+            "repair": 0,
+            "sandbox": "none",
+            "agent_sandbox": "none",
+            "checks": self.checks,
+        }
         config = {"max_reopened": 0, **(config or {})}
         file.write_text(json.dumps({**document, **self.more, **more, "config": config, "subplans": subplans}))
         return file
