@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.override import find_executable
-from bakeoff.agent.registry import find_entry
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Warned
@@ -24,29 +22,20 @@ from bakeoff.engine.sharing import sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
-from bakeoff.judge.ground import Ground
-from bakeoff.plan.merge.chain import Merger
-from bakeoff.plan.merge.rules import Rules
-from bakeoff.plan.run.changes import Change, amended, change_name, changes_of
-from bakeoff.plan.run.findings import PlanFindings
-from bakeoff.plan.run.leaves import Leaves
+from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.result import keep_result
-from bakeoff.plan.run.rounds import Rounds
 from bakeoff.plan.run.standing import JOB
-from bakeoff.sampling.attempt.attempts import AGENTS, agent_reserve
+from bakeoff.plan.run.work import PlanWork
+from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
-from bakeoff.sampling.attempt.job import AGENT_MEMORY, TURNED_AWAY, Conditions
+from bakeoff.sampling.attempt.job import AGENT_MEMORY, Conditions
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings, load_settings
-from bakeoff.workspace.applying import as_user
-from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
 from bakeoff.workspace.sandbox.sandbox import granted
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.snapshot import Snapshot
-from bakeoff.workspace.workspace import Workspace
 
 
 async def start(
@@ -129,18 +118,11 @@ class _Job:
         self.project, self.settings, self.conditions = project, settings, conditions
         if conditions.max_parallel is not None:
             plan = replace(plan, config=replace(plan.config, max_parallel=conditions.max_parallel))
-        self.amended, self.changes = amended(plan, changes), len(changes)
-        self.plan = self.amended.plan
-        self.plan.graph()  # says what is wrong before anything is begun
+        self.work = PlanWork.of(plan, settings, str(project), changes)
+        self.plan = self.work.plan
         options = self.plan.attempt
-        self.entry = find_entry(options.agent, settings)
-        find_executable(self.entry, str(project), self.entry.env)
         self.policy = check_policy(options.sandbox or settings.sandbox, settings)
         self.agent_level = options.agent_sandbox or settings.agent_sandbox
-        share = len(plan.subplans) * options.attempts
-        model = options.model or settings.model
-        self.reserve = agent_reserve(self.entry, model, settings.max_usd, options.max_cost, options.max_tokens, share)
-        self.retry = replace(TURNED_AWAY, attempts=1 + options.retries)
         self.lanes = self._lanes()
 
     def _lanes(self) -> dict[str, int]:
@@ -168,20 +150,6 @@ class _Job:
         machine = await this_machine()
         granted(self.policy, machine)
         granted(agent_policy((), self.agent_level), machine)
-
-    def announcement(self) -> str:
-        """How many calls there may be, and how far the budget can be overshot."""
-        options = self.plan.attempt
-        most = self.plan.most_calls
-        calls = f"{len(self.plan.subplans)} subplans, at most {most} calls of {self.entry.name}"
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
-        over = ""
-        if options.max_cost is not None and not self.entry.can_cap_cost:
-            over = f"; {self.entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
-        elif options.max_tokens is not None:
-            over = "; tokens are counted when a call has ended, so calls under way may go over"
-        again = f", {options.retries} more in place of each that its model turns away" if options.retries else ""
-        return f"{calls}{again}; budget: {budget}{over}"
 
     async def run(
         self,
@@ -211,7 +179,7 @@ class _Job:
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Have all subplans made and merged, and say how it ended."""
-        self._warn(self.announcement())
+        self._warn(self.work.announcement())
         # Whoever holds a slot holds its lanes already, so nobody waits there for more than a slot to be made.
         slots = min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES])
         async with sharing() as shared:
@@ -222,33 +190,8 @@ class _Job:
                 for left in workspace.snapshot.left_out:
                     self._warn(f"subplans do not have {left.path}: {left.reason}")
                 await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
-                found = await self._made(run, folder, workspace, workspaces, spawner)
+                found = await self.work.carry_out(run, workspace, workspaces, spawner)
                 facts = {"plan": found.to_json(), "salvaged": list(workspace.salvaged)}
         if found.unpaid is not None:
             return Ending(RunStatus.BUDGET_SPENT, found.unpaid, facts)
         return Ending(RunStatus.COMPLETED, None, facts)
-
-    async def _made(
-        self, run: Run, folder: RunFolder, workspace: Workspace, workspaces: Workspaces, spawner: Spawner
-    ) -> PlanFindings:
-        repository, merge = workspace.repository, self.settings.merge
-        git = as_user(workspace.base.project, repository.git())
-        rules = Rules(merge.union, merge.lockfiles, merge.structured)
-        merger = Merger(git, rules, self.plan.config.strategy, f"bakeoff run {folder.id}")
-        leaves = Leaves(
-            run,
-            self.plan,
-            self.settings,
-            self.entry,
-            self.reserve,
-            self.retry,
-            workspaces,
-            workspace.snapshot,
-            repository,
-            spawner,
-        )
-        ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy)
-        rounds = Rounds(run, self.amended, self.changes, leaves, merger, ground, repository, merge.width)
-        found = await rounds.carry_out(workspace.snapshot.commit)
-        found.result = await in_thread(keep_result, git, repository, folder.id, found, self.plan.goal)
-        return found

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bakeoff.agent.entry import Entry
 from bakeoff.engine.errors import BudgetSpentError
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.plan.merge.chain import Point
 from bakeoff.plan.run.plan import Plan, Subplan
@@ -20,13 +17,15 @@ from bakeoff.plan.schedule.writes import outside
 from bakeoff.sampling.attempt.attempts import Attempts
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.results import changed_between
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from bakeoff.plan.run.work import PlanWork
 
 PREFIX = "subplan:"
 
@@ -44,28 +43,25 @@ class Leaves:
     """Makes subplans.
 
     Attributes:
+        of: the plan, and how it is carried out.
         run: where they are nodes.
-        plan: what they are part of.
-        settings: the project's.
-        entry: the agent.
-        reserve: what one call may use at most, by kind.
-        retry: which failures of a call are tried again.
         workspaces: where they work.
         snapshot: what the plan started from.
         repository: where what they make is kept.
         processes: runs agents and checks.
     """
 
+    of: PlanWork
     run: Run
-    plan: Plan
-    settings: Settings
-    entry: Entry
-    reserve: Mapping[str, float]
-    retry: Retry
     workspaces: Workspaces
     snapshot: Snapshot
     repository: Repository
     processes: Processes
+
+    @property
+    def plan(self) -> Plan:
+        """What they are part of."""
+        return self.of.plan
 
     async def make(self, subplan: Subplan, prompt: str, start: Point, salt: int) -> Record:
         """Have a subplan attempted, from `start` on, until a try of it passes; its record, committed.
@@ -76,7 +72,7 @@ class Leaves:
         Passes on BudgetSpentError: the budget allows no further call; the subplan has not ended then.
         """
         version = version_of(prompt, start.tree, meaning_of(self.plan.attempt), salt)
-        path = f"{PREFIX}{subplan.name}:{version}"
+        path = f"{self.of.prefix}{PREFIX}{subplan.name}:{version}"
 
         async def work(_: int) -> Outcome:
             outcome = Outcome(Status.FAILED)
@@ -109,16 +105,19 @@ class Leaves:
         snapshot = self.snapshot
         if start.commit != snapshot.commit:
             snapshot = replace(snapshot, commit=start.commit, tree=start.tree, left_out=())
+        work = self.of
         attempts = Attempts(
             replace(self.plan.attempt, task=prompt),
-            self.settings,
-            self.entry,
-            dict(self.reserve),
+            work.settings,
+            work.entry,
+            dict(work.reserve),
             prefix=f"{path}/",
             version=version,
             # Results of other versions and tries stay: what they made may be all there is.
-            label=f"{subplan.name}-{version}-{number}-",
-            retry=self.retry,
+            label=f"{work.label}{subplan.name}-{version}-{number}-",
+            lanes=work.lanes,
+            retry=work.retry,
+            env=work.env,
         )
         try:
             async with self.workspaces.using(snapshot=snapshot) as workspace:

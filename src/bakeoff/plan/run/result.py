@@ -8,13 +8,13 @@ from bakeoff.workspace.git import Git
 from bakeoff.workspace.repository import Repository
 
 
-def keep_result(git: Git, repository: Repository, run: str, found: PlanFindings, goal: str) -> str | None:
-    """Have the run's refs `base`, `tip` and `result` stand at what it made; the commit of `result`. Blocks.
+def keep_result(git: Git, repository: Repository, run: str, found: PlanFindings, goal: str, label: str) -> str | None:
+    """Have refs of the run, `base`, `tip` and `result` after the label, stand at what it made; the last commit. Blocks.
 
     The same findings give the same commit. None where nothing landed. Passes on GitError: it cannot be written.
     """
     if not found.landed:
-        keep(repository, run, {"base": found.base, "tip": found.tip})
+        keep(repository, run, {f"{label}base": found.base, f"{label}tip": found.tip})
         return None
     tree, date = git.line("log", "-1", "--format=%T %ct", found.tip).split(" ")
     dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"@{date} +0000")
@@ -22,5 +22,5 @@ def keep_result(git: Git, repository: Repository, run: str, found: PlanFindings,
     message = f"{title}\n\nbakeoff run {run}: {', '.join(found.landed)}"
     dated = git.at(env={**git.env, **dates})
     result = dated.line("commit-tree", "-p", found.base, "-m", message, tree)
-    keep(repository, run, {"base": found.base, "tip": found.tip, "result": result})
+    keep(repository, run, {f"{label}base": found.base, f"{label}tip": found.tip, f"{label}result": result})
     return result

@@ -5,9 +5,10 @@ All of it is a function of the plan, its changes and what is on the run's record
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 from bakeoff.engine.errors import BudgetSpentError
 from bakeoff.engine.record import Record, Status
@@ -19,7 +20,6 @@ from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.reopening import Reopening, reopenings
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.plan.run.changes import Amended
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
 from bakeoff.plan.run.findings import PlanFindings, State
 from bakeoff.plan.run.interfaces import interfaces
@@ -34,36 +34,38 @@ from bakeoff.plan.schedule.writes import matches
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.repository import Repository
 
+if TYPE_CHECKING:
+    from bakeoff.plan.run.work import PlanWork
+
 
 @dataclass(slots=True)
 class Rounds:
     """Carries out a plan.
 
     Attributes:
+        of: the plan, and how it is carried out.
         run: where all is recorded.
-        amended: the plan with its changes; `changes` is how many there were.
         leaves: makes subplans.
         merger: merges what they made.
         ground: where the checks of the merge queue run.
         repository: where all is kept.
-        width: merges that are tested at once while a culprit is looked for.
+        told: told in words what goes on; events of the run, where it is None.
     """
 
+    of: PlanWork
     run: Run
-    amended: Amended
-    changes: int
     leaves: Leaves
     merger: Merger
     ground: Ground
     repository: Repository
-    width: int = 1
+    told: Callable[[str], None] | None = None
     found: PlanFindings = field(init=False)
     graph: Graph = field(init=False)
 
     @property
     def plan(self) -> Plan:
         """What is carried out."""
-        return self.amended.plan
+        return self.of.plan
 
     async def carry_out(self, base: str) -> PlanFindings:
         """Do it, from the commit `base` on; nothing of the user's moves.
@@ -78,9 +80,9 @@ class Rounds:
         self.run.events.emit(PlanBegun(self.run.clock.wall(), self.plan.tree(), needs))
         for circle in self.graph.groups:
             self.say(f"these wait for each other in a circle, so they run side by side: {', '.join(circle)}")
-        for name in self.amended.skipped:
+        for name in self.of.amended.skipped:
             self.found.states[name] = State(Status.SKIPPED, why="it was to be left out")
-        todo = [name for name in self.graph.tasks if name not in self.amended.skipped]
+        todo = [name for name in self.graph.tasks if name not in self.of.amended.skipped]
         tip = await in_thread(self.merger.point, base)
         told: dict[str, str] = {}
         for number in count(1):
@@ -105,10 +107,18 @@ class Rounds:
             return Findings(tip.commit, tip.commit)
         options = self.plan.attempt
         verification = Verification(
-            self.run, self.ground, tip.tree, options.checks, options.check_timeout, prefix=f"round:{number}/"
+            self.run,
+            self.ground,
+            tip.tree,
+            options.checks,
+            options.check_timeout,
+            prefix=f"{self.of.prefix}round:{number}/",
+            lanes=self.of.lanes,
         )
         self.say(f"merging {len(changes)} of {len(self.found.wanted)} subplans")
-        return await MergeQueue(self.merger, verification, self.ground, tip, self.width, self.queue_said).land(changes)
+        return await MergeQueue(
+            self.merger, verification, self.ground, tip, self.of.settings.merge.width, self.queue_said
+        ).land(changes)
 
     def _note(self, findings: Findings, made: Mapping[str, Change]) -> None:
         """Put what became of each into its state."""
@@ -162,11 +172,15 @@ class Rounds:
 
     def say(self, text: str) -> None:
         """Tell what goes on with the whole."""
-        self.run.events.emit(PlanSaid(self.run.clock.wall(), text))
+        if self.told is not None:
+            self.told(text)
+        else:
+            self.run.events.emit(PlanSaid(self.run.clock.wall(), text))
 
     def queue_said(self, text: str) -> None:
         """The same of the merge queue."""
-        self.run.events.emit(QueueSaid(self.run.clock.wall(), text))
+        if self.told is None:
+            self.run.events.emit(QueueSaid(self.run.clock.wall(), text))
 
 
 class _Round:
@@ -188,7 +202,7 @@ class _Round:
         for name in todo:
             self.found.states[name] = State(round=self.number)
         # What an earlier session cancelled stays cancelled, whoever would come first now.
-        halt = f"halt:{self.rounds.changes}:{self.number}"
+        halt = f"{self.rounds.of.prefix}halt:{self.rounds.of.changes}:{self.number}"
         ended = run.history.decisions.get(halt)
         scheduler = Scheduler(
             self.graph,
@@ -229,7 +243,7 @@ class _Round:
         shown = await in_thread(interfaces, self.rounds.merger.git, start.tree, subplan.uses)
         prompt = prompt_of(self.plan, subplan, shown, self.told.get(name))
         try:
-            record = await self.rounds.leaves.make(subplan, prompt, start, self.rounds.amended.salts.get(name, 0))
+            record = await self.rounds.leaves.make(subplan, prompt, start, self.rounds.of.amended.salts.get(name, 0))
         except BudgetSpentError as failure:
             self.found.unpaid = str(failure)
             return Status.PENDING
