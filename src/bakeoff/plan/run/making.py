@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
+from bakeoff.plan.decompose.decompose import decompose
 from bakeoff.plan.decompose.hierarchy import Hierarchy
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.decompose.outline import name_of
+from bakeoff.plan.decompose.sources import imports_of, project_files
 from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.settings import Settings
+from bakeoff.workspace.project import find_project
 
 MOST_USED = 20
 """Files outside of a subplan that it is told the interface of."""
@@ -92,3 +97,17 @@ def _names(hierarchy: Hierarchy, given: Mapping[str, str]) -> dict[str, str]:
         taken.add(name)
         found[node] = name
     return found
+
+
+def plan_of_project(
+    root: Path, settings: Settings, goal: str, within: Sequence[str], attempt: AttemptOptions, config: SubplanConfig
+) -> Plan:
+    """A plan for the tracked files of a project, or those below some paths of it, split by directories. Blocks.
+
+    Passes on DecomposeError: git knows nothing at such a path; PlanError: there are no files.
+    """
+    project = find_project(root)
+    found = project_files(project, within, exclude=settings.exclude)
+    imports = imports_of(project, found)
+    hierarchy = decompose(found.files, settings.plan, imports=imports)
+    return plan_of_hierarchy(hierarchy, goal, attempt, config, imports)
