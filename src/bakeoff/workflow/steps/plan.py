@@ -30,6 +30,7 @@ from bakeoff.workflow.steps.shell import step_environment
 from bakeoff.workflow.values import as_text, plain
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.snapshot import Snapshot
 
 Names = Annotated[str | list[str], Interpolated()]
@@ -194,6 +195,8 @@ async def _carry_out(place: Place) -> Record:
             if found.unpaid is not None:
                 refuse_spent(place, work.reserve)
             outcome = _outcome(plan, found)
+            if found.result is not None:
+                outcome.facts = {"result": ref_name(run.root.name, f"{work.label}result")}
             if outcome.status is Status.COMPLETED:
                 await _land(place, plan, outcome)
     except BudgetSpentError:
@@ -217,6 +220,7 @@ def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
     output = {
         "snapshot": found.base,
         "commit": found.result,
+        "result": None if found.result is None else {"commit": found.result},
         "tip": found.tip,
         "landed": found.landed,
         "left": left,
