@@ -34,6 +34,7 @@ ROWS = (
     "slow_functions",
     "decompose",
     "merging",
+    "plan",
 )
 
 
