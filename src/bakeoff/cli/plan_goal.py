@@ -10,7 +10,13 @@ import click
 from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX
 
 if TYPE_CHECKING:
-    from bakeoff.plan.run.plan import Plan
+    from collections.abc import Sequence
+
+    from bakeoff.plan.decompose.hierarchy import SourceFile
+    from bakeoff.plan.decompose.links import Imports
+    from bakeoff.plan.run.plan import Plan, SubplanConfig
+    from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.settings import Settings
 
 
 @click.command("goal")
@@ -39,8 +45,8 @@ if TYPE_CHECKING:
               help="Give it back to its owner, land the rest, land it without, or land nothing.")  # fmt: skip
 @click.option("--max-reopened", type=click.IntRange(min=0), default=1, show_default=True,
               help="How often what conflicts or breaks others is given back.")  # fmt: skip
-@click.option("--by", type=click.Choice(["directories", "owners"]), default="directories", show_default=True,
-              help="Split everything as one, or the files of each owner in CODEOWNERS apart.")  # fmt: skip
+@click.option("--by", type=click.Choice(["directories", "owners", "agent"]), default="directories", show_default=True,
+              help="Who splits: directories and imports; CODEOWNERS; the agent (with --dry-run).")  # fmt: skip
 @click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
 @click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
@@ -91,6 +97,8 @@ def command(
         misused("--apply or --branch, not both")
     if output is not None and not dry_run:
         misused("-o goes with --dry-run")
+    if by == "agent" and not dry_run:
+        misused("--by agent goes with --dry-run: look at what it proposes, then say `bakeoff plan run`")
     limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
     plan = _plan(text_given(goal), paths, by, untracked, limits, options)
     if dry_run:
@@ -115,7 +123,7 @@ def _plan(
 
     Passes on BakeoffError: there are no such files, or an option is wrong.
     """
-    from dataclasses import fields
+    from dataclasses import fields, replace
 
     from bakeoff.cli.plan_decompose import config_of, from_root, split
     from bakeoff.plan.decompose.sources import imports_of, project_files
@@ -133,5 +141,40 @@ def _plan(
     within = [from_root(project, path) for path in paths]
     found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     imports = imports_of(project, found)
-    made, _ = split(project, found, config_of(settings.plan, limits), imports, by, None)
+    limited = config_of(settings.plan, limits)
+    if by == "agent":
+        return _asked(goal, project.root, replace(settings, plan=limited), found.files, imports, attempt, config)
+    made, _ = split(project, found, limited, imports, by, None)
     return plan_of_hierarchy(made, goal, attempt, config, imports)
+
+
+def _asked(
+    goal: str,
+    root: Path,
+    settings: Settings,
+    files: Sequence[SourceFile],
+    imports: Imports,
+    attempt: AttemptOptions,
+    config: SubplanConfig,
+) -> Plan:
+    """The plan that the agent proposes.
+
+    Passes on BakeoffError: it cannot be asked, or proposes nothing that can be used.
+    """
+    import anyio
+
+    from bakeoff.agent.registry import find_entry
+    from bakeoff.cli.say import say
+    from bakeoff.engine.errors import the_failure
+    from bakeoff.plan.run.asking import TRIES, ask_agent
+    from bakeoff.plan.run.making import plan_of_hierarchy
+
+    say(f"! at most {TRIES} calls of {find_entry(attempt.agent, settings).name} to split it; no budget is set for them")
+    try:
+        proposal = anyio.run(ask_agent, root, settings, goal, files, imports, attempt, say)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        raise failure from raised
+    return plan_of_hierarchy(proposal.hierarchy, goal, attempt, config, imports, proposal.named)
