@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -36,6 +37,11 @@ class Subcommands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take what begins with no subcommand's name for a goal with its options."""
         if args and args[0] not in SUBCOMMANDS and args[0] not in ctx.help_option_names:
+            near = get_close_matches(args[0], SUBCOMMANDS, 1, 0.75)
+            if near:  # a slip of the pen is not to be paid for
+                ctx.fail(
+                    f"there is no command {args[0]!r}; did you mean {near[0]!r}? A goal of that name stands behind --"
+                )
             args = [GOAL, *args]
         return super().parse_args(ctx, args)
 

@@ -110,6 +110,7 @@ def test_what_is_asked_wrongly_is_refused_before_anything_is_spent(plans):
     assert "git knows no file at nothing" in lab("plan", "x", "nothing", "--check", "true", "--agent", "fake").err
     # A goal that reads like a command.
     assert "no agent is called" in lab("plan", "--check", "true", "--agent", "nobody", "--", "retry", "a").err
+    assert "did you mean 'retry'?" in lab("plan", "retyr", "r", "a").err
     assert lab("plan", "--help").status == 0
     assert "correct" in lab("plan", "--help").out
     assert lab("plan", "run", "missing.yml").err.startswith("error: missing.yml cannot be read")

@@ -60,7 +60,7 @@ class PlanFindings:
         result: the same as one commit on top of `base`; None where nothing landed.
         states: of each subplan, in plan order.
         rounds: what the merge queue found, round by round.
-        overlaps: subplans that wrote where another had declared to write: who, whose, and the paths.
+        overlaps: subplans that wrote, without having said so, where another wrote or may write: who, whose, the paths.
         unpaid: why no further call could be paid; None where all were.
     """
 

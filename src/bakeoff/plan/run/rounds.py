@@ -87,12 +87,13 @@ class Rounds:
         told: dict[str, str] = {}
         for number in count(1):
             made = await _Round(self, number, tip, told).work(todo)
-            findings = await self._land(number, tip, [made[name] for name in todo if name in made])
+            changes = [made[name] for name in todo if name in made]
+            findings = await self._land(number, tip, changes)
             self.found.rounds.append(findings)
             self._note(findings, made)
             if findings.tip != tip.commit:
                 tip = await in_thread(self.merger.point, findings.tip)
-            again = await self._given_back(findings, list(made.values()))
+            again = await self._given_back(findings, changes)
             if not again or self.found.unpaid is not None or number > self.plan.config.max_reopened:
                 break
             told = {one.change.name: one.prompt for one in again}
@@ -163,10 +164,11 @@ class Rounds:
         return [name for name in self.graph.tasks if name in again]
 
     def _note_overlaps(self) -> None:
-        """Whoever wrote where another had declared to write."""
+        """Whoever wrote, without having said so, where another wrote or had declared to."""
         for name, state in self.found.states.items():
             for other in self.plan.subplans if state.outside else ():
-                paths = [path for path in state.outside if matches(other.declared, path)]
+                wrote = set(self.found.states[other.name].wrote)
+                paths = [path for path in state.outside if path in wrote or matches(other.declared, path)]
                 if other.name != name and paths:
                     self.found.overlaps.append((name, other.name, paths))
 
@@ -200,7 +202,8 @@ class _Round:
         tasks = [Task(name, tuple(graph.needs[name] & inside), graph.tasks[name].writes) for name in todo]
         self.graph = graph_of(tasks)
         for name in todo:
-            self.found.states[name] = State(round=self.number)
+            before = self.found.states[name]  # what it made before stays to be shown until it makes something else
+            self.found.states[name] = State(round=self.number, commit=before.commit, start=before.start)
         # What an earlier session cancelled stays cancelled, whoever would come first now.
         halt = f"{self.rounds.of.prefix}halt:{self.rounds.of.changes}:{self.number}"
         ended = run.history.decisions.get(halt)
@@ -256,7 +259,9 @@ class _Round:
         output = record.output
         state = self.found.states[name]
         state.status, state.why, state.kind = record.status, record.error or "", record.kind
-        state.commit, state.start, state.tries = output.get("commit"), output.get("start"), output.get("tries", 0)
+        state.tries = output.get("tries", 0)
+        if output.get("commit") is not None:
+            state.commit, state.start = output["commit"], output.get("start")
         for field_ in ("wrote", "outside", "tests_changed"):
             setattr(state, field_, list(output.get(field_, ())))
         if state.outside:
