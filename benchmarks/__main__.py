@@ -35,6 +35,7 @@ ROWS = (
     "candidates",
     "merging",
     "decompose",
+    "plan",
 )
 
 

@@ -109,14 +109,15 @@ def command(
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
-    asked = AttemptOptions(task=_task(task), **options)  # type: ignore[arg-type]
+    asked = AttemptOptions(task=text_given(task), **options)  # type: ignore[arg-type]
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     landing = Landing(and_apply, branch, with_tests, show_diff)
     store = attempt_store()
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 
 
-def _task(given: str) -> str:
+def text_given(given: str) -> str:
+    """A text, or what is in the file that it names behind @, or - for standard input."""
     from bakeoff.cli.opening import refuse
 
     if given == "-":

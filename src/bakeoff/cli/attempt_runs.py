@@ -18,6 +18,9 @@ OPTIMIZE = "optimize"
 MERGE = "merge"
 """The same of a merge."""
 
+PLAN = "plan"
+"""The same of a plan."""
+
 
 def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     """The project, the run, and what it made.
@@ -25,7 +28,7 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     Args:
         run: the run's id.
         where: of a run of attempts the number of one, or nothing for the winner; of a workflow's run the step, unless
-            only one has made anything, and then the same.
+            only one has made anything, and then the same; of a plan one of its subplans, or nothing for the result.
 
     Raises:
         BakeoffError: nothing was made there.
@@ -53,6 +56,13 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
         if where:
             raise BakeoffError(f"run {run} is a merge: what it landed is one, so name nothing besides")
         return project, folder, merged(folder.id, merge(history, status))
+    if history.meta.get("job") == PLAN:
+        from bakeoff.cli.plan_running import work_of as planned
+        from bakeoff.plan.run.standing import standing as plan
+
+        if len(where) > 1:
+            raise BakeoffError(f"run {run} is a plan: name one of its subplans, or nothing for all that landed")
+        return project, folder, planned(folder.id, plan(history, status), where[0] if where else None)
     if history.meta.get("job") != JOB:
         return project, folder, _of_step(folder.id, history, status, where)
     if len(where) > 1:

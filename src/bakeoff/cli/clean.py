@@ -179,7 +179,7 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
-            if run.job in ("attempt", "merge") or _has_results(run):
+            if run.job in ("attempt", "merge", "plan") or _has_results(run):
                 _forget_results(run)
             run.folder.delete()
         except OSError as failure:

@@ -18,7 +18,7 @@ COMMANDS = {
     "compare": "Judge branches, commits or patches that exist already.",
     "merge": "Merge branches in order, land those that pass the checks together, name who breaks them.",
     "optimize": "Make a function faster that goes on behaving as it does.",
-    "plan": "Split a project into subplans.",
+    "plan": "Split a goal into subplans, have agents work side by side, merge and verify what they make.",
     "diff": "Print what an attempt or a winner changes.",
     "apply": "Take an attempt or a winner over into your files.",
     "resume": "Go on with a run that stopped.",

@@ -153,11 +153,11 @@ def result_lines(found: Standing) -> Iterator[str]:
         [[one_line(cell, 80) for cell in row] for row in _rows(found, findings)], ["ref", "standing", "why"]
     )
     for conflict in findings.conflicts:
-        yield from _conflict_lines(conflict, f"{conflict.ref} conflicts with {conflict.other}")
+        yield from conflict_lines(conflict, f"{conflict.ref} conflicts with {conflict.other}")
     for conflict in findings.dropped:
-        yield from _conflict_lines(conflict, f"{conflict.ref} landed without what it has against {conflict.other}")
+        yield from conflict_lines(conflict, f"{conflict.ref} landed without what it has against {conflict.other}")
     for culprit in findings.culprits:
-        yield from _culprit_lines(culprit)
+        yield from culprit_lines(culprit)
     for ruled in findings.resolved:
         yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
     for names in findings.flaky:
@@ -191,7 +191,8 @@ def _breaks(culprit: Culprit) -> str:
     return f"with {culprit.other}{sure}: fails {culprit.test}"
 
 
-def _conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
+def conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
+    """Where it is, and what each has there."""
     yield f"  {one_line(title, 200)} in {one_line(conflict.path, 200)} ({conflict.kind})"
     for hunk in conflict.hunks[:MOST_HUNKS]:
         yield f"    line {hunk.line}"
@@ -201,7 +202,8 @@ def _conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
         yield f"    and {len(conflict.hunks) - MOST_HUNKS} more places"
 
 
-def _culprit_lines(culprit: Culprit) -> Iterator[str]:
+def culprit_lines(culprit: Culprit) -> Iterator[str]:
+    """What it breaks, and what the check said."""
     yield f"  {one_line(culprit.ref, 80)} {one_line(_breaks(culprit), 300)}"
     said = culprit.reason.rstrip().splitlines()
     yield from (f"    {one_line(line, 300)}" for line in said[:1] + said[1:][-REASON_LINES:])

@@ -32,7 +32,9 @@ def print_run(folder: RunFolder, everything: bool) -> None:
     status, error = folder.standing(history)
     for line in _head(folder, history, status, error):
         tell(line)
-    judged = {"attempt": _attempts, "optimize": _candidates, "merge": _merge}.get(str(history.meta.get("job")))
+    judged = {"attempt": _attempts, "optimize": _candidates, "merge": _merge, "plan": _plan}.get(
+        str(history.meta.get("job"))
+    )
     if judged is not None:
         for line in judged(history, status):
             tell(line)
@@ -81,6 +83,15 @@ def _merge(history: History, status: RunStatus) -> Iterator[str]:
     """What a merge landed, and what not."""
     from bakeoff.cli.merging import result_lines
     from bakeoff.plan.queue.standing import standing
+
+    for line in result_lines(standing(history, status)):
+        yield f"  {line}"
+
+
+def _plan(history: History, status: RunStatus) -> Iterator[str]:
+    """The subplans, and what became of each."""
+    from bakeoff.cli.plan_running import result_lines
+    from bakeoff.plan.run.standing import standing
 
     for line in result_lines(standing(history, status)):
         yield f"  {line}"

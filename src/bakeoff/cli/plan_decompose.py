@@ -73,13 +73,13 @@ def command(
         misused(f"--explain and --{form} exclude each other")
     project = find_project(Path.cwd())
     settings = load_settings(project.root)
-    config = _config(settings.plan, limits)
-    within = [_from_root(project, path) for path in paths]
+    config = config_of(settings.plan, limits)
+    within = [from_root(project, path) for path in paths]
     found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     imports = {} if no_imports else imports_of(project, found)
-    made, kept = _split(project, found, config, imports, by, previous)
+    made, kept = split(project, found, config, imports, by, previous)
     if explain is not None:
-        for sentence in explained(made, _from_root(project, explain), imports):
+        for sentence in explained(made, from_root(project, explain), imports):
             tell(visible(sentence).replace("\n", " "))
         return
     document = _document(made, found, kept)
@@ -94,13 +94,14 @@ def command(
         tell(text.removesuffix("\n"))
 
 
-def _config(given: PlanSettings, limits: Mapping[str, Any]) -> PlanSettings:
+def config_of(given: PlanSettings, limits: Mapping[str, Any]) -> PlanSettings:
+    """The settings with the limits that were given."""
     from dataclasses import replace
 
     return replace(given, **{name: value for name, value in limits.items() if value is not None})
 
 
-def _from_root(project: Project, path: Path) -> str:
+def from_root(project: Project, path: Path) -> str:
     """A path as git knows it.
 
     Raises:
@@ -117,7 +118,7 @@ def _from_root(project: Project, path: Path) -> str:
         raise BakeoffError(f"{path} is outside the project {project.root}") from None
 
 
-def _split(
+def split(
     project: Project, found: ProjectFiles, config: PlanSettings, imports: Imports, by: str, previous: Path | None
 ) -> tuple[Hierarchy, float | None]:
     """The hierarchy, and the part of the previous one's leaves that are still there."""

@@ -33,7 +33,7 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
     """Write RUN, or the latest run, as one HTML file: timeline, table of steps, logs and errors.
 
     It needs nothing but a browser. Of an optimisation it has the candidates, the winner's diff, the speed-ups and the
-    line profiles, too.
+    line profiles, too; of a plan the hierarchy, who worked when, and the merge queue.
     """
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import covered, print_json, tell
@@ -63,7 +63,10 @@ def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     from bakeoff.report.overview import overview
     from bakeoff.report.page import report_page
 
-    if overview(folder).job != "optimize":
+    job = overview(folder).job
+    if job == "plan" and not as_markdown:
+        return _plan(folder)
+    if job != "optimize":
         if as_markdown:
             raise BakeoffError(f"run {folder.id} is no optimisation: only these have a report in Markdown")
         return report_page(folder)
@@ -76,6 +79,23 @@ def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     found = standing(history, folder.standing(history)[0])
     diff = winners_diff(Path(str(history.meta["project"])), folder.id, found)
     return markdown(folder.id, found, diff) if as_markdown else report_page(folder, optimisation(found, diff))
+
+
+def _plan(folder: RunFolder) -> Iterator[str]:
+    """The report of a plan."""
+    from bakeoff.cli.plan_running import work_of
+    from bakeoff.plan.run.page import plan_part
+    from bakeoff.plan.run.standing import standing
+    from bakeoff.report.page import report_page
+    from bakeoff.sampling.attempt.landing import diff_of
+
+    history = folder.history()
+    found = standing(history, folder.standing(history)[0])
+    project = Path(str(history.meta["project"]))
+    diff = None
+    if found.facts():
+        diff = diff_of(project, work_of(folder.id, found), False).decode("utf-8", "replace")
+    return report_page(folder, plan_part(found, diff))
 
 
 def write_whole(place: Path, page: bytes) -> int:

@@ -48,6 +48,8 @@ def command(
     job = overview(runs.open(run)).job
     if job == "optimize":
         _optimisation(runs, run, inputs, edit, despite_damage, explain, as_json, quiet)
+    if job == "plan":
+        _plan(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if job == "merge":
         _merge(runs, run, inputs, max_parallel, edit, despite_damage, explain, as_json, quiet)
     if job == "attempt":
@@ -150,3 +152,28 @@ def _merge(
     carry_out(
         lambda: resume(runs, run, conditions), conditions, runs, Landing(), refs=refs, as_json=as_json, quiet=quiet
     )
+
+
+def _plan(
+    runs: RunStore,
+    run: str,
+    inputs: dict[str, Any],
+    max_parallel: int | None,
+    edit: Path | None,
+    despite_damage: bool,
+    explain: bool,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """The same for a plan."""
+    from bakeoff.cli.opening import misused, refuse_losses
+    from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.plan.run.job import resume
+    from bakeoff.sampling.attempt.job import Conditions
+
+    if edit is not None or explain:
+        misused("--edit and --explain are for runs of workflow files; see `bakeoff plan correct`")
+    if not despite_damage:
+        refuse_losses(runs.open(run))
+    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    carry_out(lambda: resume(runs, run, inputs, conditions), conditions, runs, Landing(), as_json=as_json, quiet=quiet)

@@ -41,6 +41,8 @@ def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:
         return _optimisation(folder, history)
     if job == "merge":
         return _merge(folder, history)
+    if job == "plan":
+        return _plan(folder, history)
     if job != "attempt":
         return {}
     from bakeoff.cli.attempting import shown_run
@@ -67,3 +69,13 @@ def _merge(folder: RunFolder, history: History) -> dict[str, Any]:
 
     shown = shown_run(folder, standing(history, folder.standing(history)[0]), None)
     return {name: value for name, value in shown.items() if name not in ("run_id", "status", "error", "moved")}
+
+
+def _plan(folder: RunFolder, history: History) -> dict[str, Any]:
+    from bakeoff.plan.run.shown import shown_plan
+    from bakeoff.plan.run.standing import standing
+
+    shown = shown_plan(folder.id, standing(history, folder.standing(history)[0]), None, history.usage)
+    return {
+        name: value for name, value in shown.items() if name not in ("run_id", "status", "error", "usage", "applied")
+    }

@@ -34,18 +34,21 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     from bakeoff.cli.merge_lines import MergeLines
     from bakeoff.cli.opening import open_run, project
     from bakeoff.cli.optimize_lines import OptimizeLines
+    from bakeoff.cli.plan_lines import PlanLines
     from bakeoff.cli.showing import Showing
     from bakeoff.engine.events import Events
     from bakeoff.report.overview import overview
 
     folder = open_run(run)
     events = Events()
-    showing: Showing | OptimizeLines | MergeLines
+    showing: Showing | OptimizeLines | MergeLines | PlanLines
     job = overview(folder).job
     if job == "optimize" and not (quiet or as_json):
         showing = OptimizeLines(events)
     elif job == "merge" and not (quiet or as_json):
         showing = MergeLines(events)
+    elif job == "plan" and not (quiet or as_json):
+        showing = PlanLines(events)
     else:
         showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
 

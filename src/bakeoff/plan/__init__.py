@@ -1,1 +1,1 @@
-"""Plans: a project split into subplans that are worked on side by side, merged and verified."""
+"""Plans: one goal in parts, carried out side by side, merged and verified."""

@@ -6,6 +6,8 @@ from typing import Any
 
 from bakeoff.engine.record import Status
 from bakeoff.report.merge_schemas import findings, merge, moved
+from bakeoff.report.plan_schemas import facts as plan_facts
+from bakeoff.report.plan_schemas import plan_dry_run, plan_run
 from bakeoff.report.schema_parts import ANY as _ANY
 from bakeoff.report.schema_parts import FLAG as _FLAG
 from bakeoff.report.schema_parts import NUMBER as _NUMBER
@@ -22,6 +24,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NAMES = (
     "run", "plan", "show", "runs", "cancel", "answer", "logs", "watch", "report", "validate", "slots", "clean",
     "doctor", "attempt", "compare", "optimize", "ranking", "merge", "diff", "apply", "plan-decompose",
+    "plan-run",
 )  # fmt: skip
 """What there is a schema of; `plan` is `run --dry-run` and `resume --explain`, `ranking` is `optimize --all PATH
 --dry-run`, `logs` and `watch` a single line."""
@@ -82,25 +85,25 @@ def _show() -> dict[str, Any]:
     shown = _optimize()["properties"]
     candidates = {name: shown[name] for name in ("target", "baseline", "candidates", "bench", "functions")}
     either = {"job": {"enum": ["attempt", "optimize", "merge"]}, "winner": _or_null({"type": ["integer", "string"]})}
-    return _object(
-        {
-            "run_id": _TEXT,
-            "workflow_id": _or_null(_TEXT),
-            "status": _RUN_STATUS,
-            "error": _or_null(_TEXT),
-            "created_at": _or_null(_NUMBER),
-            "updated_at": _NUMBER,
-            "usage": _map(_NUMBER),
-            "inputs": _map(_ANY),
-            "current_step_id": _or_null(_TEXT),
-            "current_step_index": _or_null(_WHOLE),
-            "gate": _or_null(_gate()),
-            "outputs": _or_null(_map(_ANY)),
-            "damaged": _list(_WHOLE),
-            "steps": _map(step),
-        },
-        {**attempts, **candidates, **findings(), **either},
-    )
+    head = {
+        "run_id": _TEXT,
+        "workflow_id": _or_null(_TEXT),
+        "status": _RUN_STATUS,
+        "error": _or_null(_TEXT),
+        "created_at": _or_null(_NUMBER),
+        "updated_at": _NUMBER,
+        "usage": _map(_NUMBER),
+        "inputs": _map(_ANY),
+        "current_step_id": _or_null(_TEXT),
+        "current_step_index": _or_null(_WHOLE),
+        "gate": _or_null(_gate()),
+        "outputs": _or_null(_map(_ANY)),
+        "damaged": _list(_WHOLE),
+        "steps": _map(step),
+    }
+    plan = {"job": {"const": "plan"}, **plan_facts()}
+    others = _object(head, {**attempts, **candidates, **findings(), **either})
+    return {"oneOf": [others, _object({**head, **plan})]}
 
 
 def _runs() -> dict[str, Any]:
@@ -333,6 +336,10 @@ def _apply() -> dict[str, Any]:
     return {"oneOf": [_object({"run_id": _TEXT, **landed["properties"]}), of_a_merge]}
 
 
+def _plan_run() -> dict[str, Any]:
+    return {"oneOf": [plan_run(_landed()), plan_dry_run()]}
+
+
 def _diff() -> dict[str, Any]:
     changed = _object(
         {
@@ -398,4 +405,5 @@ _SCHEMAS = {
     "diff": _diff,
     "apply": _apply,
     "plan-decompose": _plan_decompose,
+    "plan-run": _plan_run,
 }

@@ -61,7 +61,7 @@ def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str 
     """What takes a stopped run up again; None where nothing does."""
     if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
         return None
-    if job in ("attempt", "optimize", "merge"):
+    if job in ("attempt", "optimize", "merge", "plan"):
         higher = " -i max_cost=USD (or max_calls=N, max_tokens=N)" if status is RunStatus.BUDGET_SPENT else ""
         return f"bakeoff resume {run_id}{higher}"
     if job not in (None, "workflow"):

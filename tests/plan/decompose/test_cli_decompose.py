@@ -189,7 +189,7 @@ def test_what_cannot_be_split_is_said(here: Checkout, tmp_path: Path):
     for misuse in (["--max-files", "0"], ["--json", "-o", "x"], ["--explain", "big.txt", "--json"],
                    ["--explain", "big.txt", "-o", "x"]):  # fmt: skip
         assert bakeoff(here, "decompose", *misuse).status == 2
-    assert bakeoff(here, "nope").status == 2
+    assert bakeoff(here, "decomposed").status == 2
     here.write("pyproject.toml", "[tool.bakeoff.plan]\nmax_children = 1\n")
     assert "plan.max_children must be a whole number from 2, not 1" in bakeoff(here, "decompose").err
     here.write("pyproject.toml", "[tool.bakeoff.plan]\nmax_files = 1\n")

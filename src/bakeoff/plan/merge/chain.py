@@ -21,11 +21,13 @@ class Change:
         name: what people call it: a branch, a subplan; no two of a batch are called the same.
         commit: its commit, in bakeoff's repository.
         tested: its own tests are said to pass on the base, so that they are not run.
+        needs: names of others of the batch that it was made on top of: it is merged only where they are.
     """
 
     name: str
     commit: str
     tested: bool = False
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

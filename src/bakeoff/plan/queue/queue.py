@@ -191,6 +191,8 @@ class _Batch:
         for number in range(len(self.changes)):
             if number in without or number in self.out:
                 continue
+            if self.changes[number].needs and not self._has_needed(number, chain):
+                continue
             step = await self.step(at, number)
             if step.point is None:
                 self.refused[number] = step
@@ -199,6 +201,9 @@ class _Batch:
                 chain.append(number)
         self.chain = tuple(chain)
         return self.chain
+
+    def _has_needed(self, number: int, chain: Sequence[int]) -> bool:
+        return {self.changes[other].name for other in chain}.issuperset(self.changes[number].needs)
 
     def _conflicts(self) -> list[Conflict]:
         """What keeps those in `refused` from being merged."""

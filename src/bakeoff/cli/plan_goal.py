@@ -1,0 +1,180 @@
+"""`bakeoff plan GOAL`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bakeoff.plan.decompose.hierarchy import SourceFile
+    from bakeoff.plan.decompose.links import Imports
+    from bakeoff.plan.run.plan import Plan, SubplanConfig
+    from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.settings import Settings
+
+
+@click.command("goal")
+@click.argument("goal")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--agent", help="The coding agent; the one in the settings if left out.")
+@click.option("--model", help="The agent's model; its own default if left out.")
+@CHECK
+@click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Of each subplan at once.")
+@click.option("--repair", type=click.IntRange(min=0), default=1, show_default=True, help="Repairs of each that fails.")
+@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True,
+              help="Further calls in place of one that the agent's model turned away.")  # fmt: skip
+@click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
+@MAY_EDIT
+@PROTECT
+@click.option("--mode", "execution_mode", default="parallel", show_default=True,
+              type=click.Choice(["sequential", "parallel", "dependency_ordered"]),
+              help="One after the other, all at once, or each after those whose files it imports.")  # fmt: skip
+@click.option("--max-parallel", type=click.IntRange(min=1), default=5, show_default=True, help="Subplans at once.")
+@click.option("--fail-fast", is_flag=True, help="With the first that fails, cancel all others.")
+@click.option("--max-retries", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Further tries of a subplan that fails.")  # fmt: skip
+@click.option("--timeout-per-subplan", type=click.FloatRange(min=0, min_open=True), help="Seconds for one try.")
+@click.option("--on-conflict", type=click.Choice(["reopen", "leave_out", "ours_first", "fail"]), default="reopen",
+              show_default=True,
+              help="Give it back to its owner, land the rest, land it without, or land nothing.")  # fmt: skip
+@click.option("--max-reopened", type=click.IntRange(min=0), default=1, show_default=True,
+              help="How often what conflicts or breaks others is given back.")  # fmt: skip
+@click.option("--by", type=click.Choice(["directories", "owners", "agent"]), default="directories", show_default=True,
+              help="Who splits: directories and imports; CODEOWNERS; the agent (with --dry-run).")  # fmt: skip
+@click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
+@click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
+@click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
+              help="Of the files of one subplan.")  # fmt: skip
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
+@CHECK_TIMEOUT
+@SANDBOX
+@click.option("--agent-sandbox", type=click.Choice(["full", "weak", "none"]),
+              help="The same for the agent, which keeps network and login.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Write the plan into a file, ask no agent.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
+              help="Which file; plan.yml if left out, - for standard output.")  # fmt: skip
+@click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
+@BRANCH
+@click.option("--run-id", help="The run's id; made up if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+def command(
+    goal: str,
+    paths: tuple[Path, ...],
+    by: str,
+    untracked: bool,
+    max_files_per_subplan: int | None,
+    max_tokens_per_subplan: int | None,
+    dry_run: bool,
+    output: Path | None,
+    and_apply: bool,
+    branch: str | None,
+    run_id: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Split what GOAL asks of the project, or of its PATHS, into subplans, and have agents work on them side by side.
+
+    What they make is merged and tested together; what conflicts or breaks others is named and given back. GOAL is a
+    text, @FILE, or - for standard input. Your files stay as they are unless --apply is given.
+
+    Exit status: 0 all landed; 3 some; 1 none, or refused or failed; 4 budget spent; 130 or 143 interrupted.
+    """
+    from bakeoff.cli.attempt import attempt_store, text_given
+    from bakeoff.cli.opening import misused
+
+    if and_apply and branch is not None:
+        misused("--apply or --branch, not both")
+    if output is not None and not dry_run:
+        misused("-o goes with --dry-run")
+    if by == "agent" and not dry_run:
+        misused("--by agent goes with --dry-run: look at what it proposes, then say `bakeoff plan run`")
+    limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
+    plan = _plan(text_given(goal), paths, by, untracked, limits, options)
+    if dry_run:
+        from bakeoff.cli.plan_writing import write_plan
+
+        write_plan(plan, output, as_json=as_json)
+        return
+    from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.plan.run.job import start
+    from bakeoff.sampling.attempt.job import Conditions
+
+    conditions = Conditions(adopt=True)
+    store = attempt_store()
+    landing = Landing(and_apply, branch)
+    carry_out(lambda: start(store, plan, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+
+
+def _plan(
+    goal: str, paths: tuple[Path, ...], by: str, untracked: bool, limits: dict[str, Any], options: dict[str, Any]
+) -> Plan:
+    """The plan that is asked for.
+
+    Passes on BakeoffError: there are no such files, or an option is wrong.
+    """
+    from dataclasses import fields, replace
+
+    from bakeoff.cli.plan_decompose import config_of, from_root, split
+    from bakeoff.plan.decompose.sources import imports_of, project_files
+    from bakeoff.plan.run.making import plan_of_hierarchy
+    from bakeoff.plan.run.plan import SubplanConfig
+    from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.settings import load_settings
+    from bakeoff.workspace.project import find_project
+
+    names = {field.name for field in fields(SubplanConfig)}
+    config = SubplanConfig(**{name: value for name, value in options.items() if name in names})
+    attempt = AttemptOptions(task=goal, **{name: value for name, value in options.items() if name not in names})
+    project = find_project(Path.cwd())
+    settings = load_settings(project.root)
+    within = [from_root(project, path) for path in paths]
+    found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
+    imports = imports_of(project, found)
+    limited = config_of(settings.plan, limits)
+    if by == "agent":
+        return _asked(goal, project.root, replace(settings, plan=limited), found.files, imports, attempt, config)
+    made, _ = split(project, found, limited, imports, by, None)
+    return plan_of_hierarchy(made, goal, attempt, config, imports)
+
+
+def _asked(
+    goal: str,
+    root: Path,
+    settings: Settings,
+    files: Sequence[SourceFile],
+    imports: Imports,
+    attempt: AttemptOptions,
+    config: SubplanConfig,
+) -> Plan:
+    """The plan that the agent proposes.
+
+    Passes on BakeoffError: it cannot be asked, or proposes nothing that can be used.
+    """
+    import anyio
+
+    from bakeoff.agent.registry import find_entry
+    from bakeoff.cli.say import say
+    from bakeoff.engine.errors import the_failure
+    from bakeoff.plan.run.asking import TRIES, ask_agent
+    from bakeoff.plan.run.making import plan_of_hierarchy
+
+    say(f"! at most {TRIES} calls of {find_entry(attempt.agent, settings).name} to split it; no budget is set for them")
+    try:
+        proposal = anyio.run(ask_agent, root, settings, goal, files, imports, attempt, say)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        raise failure from raised
+    return plan_of_hierarchy(proposal.hierarchy, goal, attempt, config, imports, proposal.named)

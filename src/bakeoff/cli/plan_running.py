@@ -1,0 +1,192 @@
+"""What the commands that carry out a plan share: a session under a display, what came of it, landing, exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from bakeoff.cli.merging import conflict_lines, culprit_lines
+from bakeoff.cli.opening import fail
+from bakeoff.cli.say import print_json, say, table, tell
+from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.session import Ending
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.plan.run.shown import shown_plan
+from bakeoff.plan.run.standing import JOB, Standing, standing
+from bakeoff.report.escape import one_line, visible
+from bakeoff.report.words import amounts, counted, duration, how_to_go_on
+from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.sampling.attempt.landing import Work, title_of
+
+if TYPE_CHECKING:
+    from bakeoff.sampling.attempt.landing import Landed
+
+IN_PART = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What is done with the result: `apply` writes it into the files, `branch` makes a branch of it."""
+
+    apply: bool = False
+    branch: str | None = None
+
+
+def carry_out(
+    session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
+    conditions: Conditions,
+    store: RunStore,
+    landing: Landing,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """Run a session under a display, print what came of it, land the result, and leave with the exit status."""
+    import anyio
+
+    from bakeoff.cli.plan_lines import PlanLines
+
+    lines = None if quiet else PlanLines(conditions.events)
+
+    async def shown() -> tuple[RunFolder, Ending]:
+        if lines is None:
+            return await session()
+        async with lines.drawn():
+            return await session()
+
+    try:
+        folder, ending = anyio.run(shown)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        fail(failure)
+    history = folder.history()
+    found = standing(history, ending.status)
+    landed, problem = _landed(store, folder.id, found, landing)
+    if as_json:
+        print_json(shown_plan(folder.id, found, ending.error, history.usage, landed), indent=2)
+    say_all = say if as_json else _tell
+    for line in (*result_lines(found), *_ending_lines(folder.id, found, ending, landing, history.usage)):
+        say_all(line)
+    if landed is not None:
+        say_all(landed.said)
+    if problem is not None:
+        fail(problem)
+    sys.exit(exit_status(found, ending))
+
+
+def exit_status(found: Standing, ending: Ending) -> int:
+    """See `bakeoff plan goal --help`."""
+    if ending.status is RunStatus.PAUSED and ending.signal is not None:
+        return 128 + ending.signal
+    if ending.status is RunStatus.BUDGET_SPENT:
+        return 4
+    if ending.status is not RunStatus.COMPLETED or found.findings is None or not found.findings.landed:
+        return 1
+    return 0 if found.whole else IN_PART
+
+
+def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
+    if not found.facts() or not (landing.apply or landing.branch):
+        return None, None
+    from bakeoff.sampling.attempt.landing import land
+
+    try:
+        return land(store.project, work_of(run, found), landing.branch), None
+    except BakeoffError as failure:
+        return None, failure
+
+
+def work_of(run: str, found: Standing, name: str | None = None) -> Work:
+    """The result of a plan, or what one of its subplans made, to be shown and landed.
+
+    Passes on PlanError: there is no such subplan.
+
+    Raises:
+        BakeoffError: nothing landed, or it made nothing.
+    """
+    if name is not None:
+        found.plan.find(name)
+    facts = found.facts(name)
+    if not facts:
+        what = "nothing of it landed" if name is None else f"its subplan {name} made nothing"
+        raise BakeoffError(f"run {run} has nothing that could be shown or taken: {what}")
+    state = None if name is None else found.states[name]
+    status = "passed" if state is None or state.landed else state.kind or state.status.value
+    return Work(run, status, facts, title_of(found.plan.goal), None, name, noun="subplan")
+
+
+def result_lines(found: Standing) -> Iterator[str]:
+    """A table of the subplans, then why something did not land."""
+    rows = [[one_line(cell, 90) for cell in row] for row in _rows(found)]
+    yield from table(rows, ["subplan", "standing", "time", "used", "why"])
+    if found.findings is None:
+        return
+    for number, findings in enumerate(found.findings.rounds, 1):
+        later = f"round {number}: " if len(found.findings.rounds) > 1 else ""
+        for conflict in findings.conflicts:
+            yield from conflict_lines(conflict, f"{later}{conflict.ref} conflicts with {conflict.other}")
+        for culprit in findings.culprits:
+            yield from culprit_lines(culprit)
+        for ruled in findings.resolved:
+            yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
+        for dropped in findings.dropped:
+            yield from conflict_lines(dropped, f"{dropped.ref} landed without what it has against {dropped.other}")
+    for name, state in found.states.items():
+        if state.outside:
+            yield f"  {name} wrote outside of what it may: {one_line(', '.join(state.outside), 300)}"
+        if state.tests_changed:
+            yield f"  {name} changed tests, which is left out: {one_line(', '.join(state.tests_changed), 300)}"
+    for name, other, paths in found.findings.overlaps:
+        yield f"  {name} wrote what {other} may write: {one_line(', '.join(paths), 300)}"
+
+
+def _rows(found: Standing) -> Iterator[list[str]]:
+    groups = {group.name: group for group in found.plan.groups}
+    for subplan in found.plan.subplans:
+        state, worked = found.states[subplan.name], found.worked.get(subplan.name)
+        depth, above = 0, subplan.parent
+        while above is not None:
+            depth, above = depth + 1, groups[above].parent
+        used = "" if worked is None else amounts(
+            {kind: amount for kind, amount in worked.usage.items() if kind in ("usd", "tokens")}
+            | {"calls": worked.calls}
+        )  # fmt: skip
+        time = "" if worked is None else duration(worked.seconds)
+        again = f" (round {state.round})" if state.round > 1 else ""
+        stands = "landed" if state.landed else state.status.value
+        if not state.landed and state.commit is not None and found.findings is not None and state.kind:
+            stands = state.kind
+        yield [subplan.name, stands, time, used, f"{state.why}{again}"]
+
+
+def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing, usage: Any) -> Iterator[str]:
+    findings = found.findings
+    for text in ending.facts.get("salvaged") or ():
+        yield f"unfinished work is kept as {text}"
+    total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
+    if total:
+        yield f"used: {total}"
+    if found.speedup is not None and len(found.worked) > 1:
+        one, all_ = duration(found.one_by_one), duration(found.elapsed)
+        yield f"work took {all_}; one by one it would have been {one}: {found.speedup:.1f} times faster"
+    if findings is not None:
+        runs = sum(one.runs for one in findings.rounds)
+        of = f"{len(findings.landed)} of {len(findings.wanted)}"
+        yield f"run {run}: {of} landed, {counted(runs, 'run')} of the checks on what was merged"
+    if ending.status is not RunStatus.COMPLETED:
+        yield f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}"
+        if (way := how_to_go_on(run, ending.status, JOB)) is not None:
+            yield f"  go on with: {way}"
+    if findings is not None and findings.landed and not (landing.apply or landing.branch):
+        yield f"  see it with: bakeoff diff {run}"
+        yield f"  take it with: bakeoff apply {run}"
+
+
+def _tell(text: str) -> None:
+    for line in text.split("\n"):
+        tell(visible(line))

@@ -1,0 +1,30 @@
+"""What `bakeoff plan --dry-run` does: writes the plan into a file and says what it would cost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bakeoff.cli.opening import refuse
+from bakeoff.cli.report import write_whole
+from bakeoff.cli.say import covered, print_json, tell
+from bakeoff.plan.run.document import write_text
+from bakeoff.plan.run.plan import Plan
+
+USUAL = Path("plan.yml")
+
+
+def write_plan(plan: Plan, output: Path | None, *, as_json: bool) -> None:
+    """Write it; a file that is there is replaced only where it was named."""
+    if output is not None and str(output) == "-":
+        sys.stdout.write(covered(write_text(plan)))
+        return
+    if output is None and USUAL.exists():
+        refuse(f"{USUAL} is there already: say -o {USUAL} to have it replaced, or -o FILE")
+    file = output or USUAL
+    write_whole(file, covered(write_text(plan, str(file))).encode("utf-8"))
+    if as_json:
+        print_json({"file": str(file.absolute()), "subplans": len(plan.subplans), "most_calls": plan.most_calls})
+        return
+    tell(f"{file}: {len(plan.subplans)} subplans, at most {plan.most_calls} calls of the agent")
+    tell(f"  carry it out with: bakeoff plan run {file}")

@@ -1,0 +1,46 @@
+"""What a plan says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bakeoff.engine.events import JobEvent
+from bakeoff.engine.record import Status
+
+
+@dataclass(slots=True)
+class SubplanChanged(JobEvent):
+    """A subplan has started or ended.
+
+    Attributes:
+        name: which one.
+        status: how it stands.
+        why: what it waits for, or what went wrong, in words.
+        round: 1, and one more each time that something was given back.
+    """
+
+    name: str = ""
+    status: Status = Status.PENDING
+    why: str = ""
+    round: int = 1
+
+
+@dataclass(slots=True)
+class PlanBegun(JobEvent):
+    """What there is to be done.
+
+    Attributes:
+        tree: groups and subplans as a tree: depth, name, and whether it is a subplan.
+        needs: of each subplan, what it waits for.
+    """
+
+    tree: tuple[tuple[int, str, bool], ...] = ()
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PlanSaid(JobEvent):
+    """What goes on with the plan as a whole; in words."""
+
+    text: str = ""

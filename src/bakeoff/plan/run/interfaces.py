@@ -1,0 +1,72 @@
+"""What a file offers to others: the lines that define what can be used from outside, without their bodies."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from bakeoff.workspace.git import Git
+
+MOST_LINES = 40
+"""Of one file."""
+
+MOST_CHARACTERS = 12_000
+"""Of all files that one subplan is told of."""
+
+_OTHER = re.compile(
+    r"^(?:export\s.*|(?:pub(?:\([^)]*\))?\s+)(?:fn|struct|enum|trait|type|const|static|mod)\s.*|func\s.*"
+    r"|(?:public|protected)\s.*[({].*|(?:abstract\s+)?(?:class|interface)\s.*)"
+)
+"""Lines that define something public in JavaScript, TypeScript, Rust, Go, Java, C#, ..."""
+
+
+def interface_of(path: str, text: str) -> list[str]:
+    """The lines of a file's interface; none where it has none that can be told."""
+    found = _python(text) if path.endswith((".py", ".pyi")) else _others(text)
+    lines = [line for _, line in zip(range(MOST_LINES), found, strict=False)]
+    return [line if len(line) <= 200 else f"{line[:200]}..." for line in lines]
+
+
+def _python(text: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    yield from _definitions(tree.body, "")
+
+
+def _definitions(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            bases = ", ".join(ast.unparse(base) for base in node.bases)
+            yield f"{indent}class {node.name}{f'({bases})' if bases else ''}"
+            yield from _definitions(node.body, f"{indent}    ")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_") and node.name != "__init__":
+                continue
+            start = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
+            yield f"{indent}{start} {node.name}({ast.unparse(node.args)}){returns}"
+
+
+def _others(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if _OTHER.match(line):
+            yield line.rstrip().removesuffix("{").rstrip()
+
+
+def interfaces(git: Git, tree: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    """The interfaces of files of a tree, as far as there is room for them. Blocks."""
+    found: dict[str, list[str]] = {}
+    room = MOST_CHARACTERS
+    for path in paths:
+        status, content, *_ = git.both("cat-file", "blob", f"{tree}:{path}".encode("utf-8", "surrogateescape"),
+                                       statuses=(0, 128))  # fmt: skip
+        lines = interface_of(path, content.decode("utf-8", "replace")) if not status else []
+        room -= sum(map(len, lines))
+        if room < 0:
+            break
+        if lines:
+            found[path] = lines
+    return found

@@ -1,0 +1,168 @@
+"""The leaves of a plan: each subplan is an attempt, tried again where it fails, on top of what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.engine.process import Processes
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.engine.run import Run
+from bakeoff.plan.merge.chain import Point
+from bakeoff.plan.run.plan import Plan, Subplan
+from bakeoff.plan.run.prompts import version_of
+from bakeoff.plan.schedule.writes import outside
+from bakeoff.sampling.attempt.attempts import Attempts
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.results import changed_between
+from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from bakeoff.plan.run.work import PlanWork
+
+PREFIX = "subplan:"
+
+_NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base")
+"""Options that the result of a subplan does not depend on, or that stand elsewhere in its version."""
+
+
+def meaning_of(options: AttemptOptions) -> dict[str, Any]:
+    """What the result of a subplan depends on besides its prompt and where it starts."""
+    return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Makes subplans.
+
+    Attributes:
+        of: the plan, and how it is carried out.
+        run: where they are nodes.
+        workspaces: where they work.
+        snapshot: what the plan started from.
+        repository: where what they make is kept.
+        processes: runs agents and checks.
+    """
+
+    of: PlanWork
+    run: Run
+    workspaces: Workspaces
+    snapshot: Snapshot
+    repository: Repository
+    processes: Processes
+
+    @property
+    def plan(self) -> Plan:
+        """What they are part of."""
+        return self.of.plan
+
+    async def make(self, subplan: Subplan, prompt: str, start: Point, salt: int) -> Record:
+        """Have a subplan attempted, from `start` on, until a try of it passes; its record, committed.
+
+        Its output names commit and tree of what it made, and what it wrote. What an earlier session made of the same
+        is found again. It holds no place while its calls and checks wait for theirs.
+
+        Passes on BudgetSpentError: the budget allows no further call; the subplan has not ended then.
+        """
+        version = version_of(prompt, start.tree, meaning_of(self.plan.attempt), salt)
+        path = f"{self.of.prefix}{PREFIX}{subplan.name}:{version}"
+
+        async def work(_: int) -> Outcome:
+            outcome = Outcome(Status.FAILED)
+            for number in range(1, self.plan.config.max_retries + 2):
+                tried = partial(self._try, subplan, prompt, start, f"{path}/try:{number}", version, number)
+                record = await self.run.leaf(
+                    f"{path}/try:{number}",
+                    "try",
+                    tried,
+                    lanes=None,
+                    absorb=True,
+                    timeout=self.plan.config.timeout_per_subplan,
+                )
+                output = {**record.output, "tries": number}
+                outcome = Outcome(record.status, output, record.error, record.kind)
+                if record.status is Status.COMPLETED:
+                    break
+            return outcome
+
+        return await self.run.leaf(path, "subplan", work, lanes=None, absorb=True)
+
+    async def _try(
+        self, subplan: Subplan, prompt: str, start: Point, path: str, version: str, number: int, _: int
+    ) -> Outcome:
+        """One try.
+
+        Raises:
+            BudgetSpentError: the budget allows no further call.
+        """
+        snapshot = self.snapshot
+        if start.commit != snapshot.commit:
+            snapshot = replace(snapshot, commit=start.commit, tree=start.tree, left_out=())
+        work = self.of
+        attempts = Attempts(
+            replace(self.plan.attempt, task=prompt),
+            work.settings,
+            work.entry,
+            dict(work.reserve),
+            prefix=f"{path}/",
+            version=version,
+            # Results of other versions and tries stay: what they made may be all there is.
+            label=f"{work.label}{subplan.name}-{version}-{number}-",
+            lanes=work.lanes,
+            retry=work.retry,
+            env=work.env,
+        )
+        try:
+            async with self.workspaces.using(snapshot=snapshot) as workspace:
+                result = await attempts.make(self.run, workspace, self.processes, resumed=True)
+        except WorkspaceError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind=getattr(failure, "kind", "workspace"))
+        except SamplingError as failure:
+            result = failure.result
+        if result.reason is Reason.CAP and not result.success:
+            errors = [attempt.error for attempt in result.attempts if attempt.error is not None]
+            said = [error.message for error in errors if error.kind == "budget"]
+            raise BudgetSpentError(said[-1] if said else "the budget is spent")
+        if not result.success:
+            return _failed(result, attempts.options)
+        return await in_thread(self._made, subplan, start, result)
+
+    def _made(self, subplan: Subplan, start: Point, result: SamplingResult) -> Outcome:
+        assert result.winner is not None
+        facts = result.winner.receipt
+        commit = str(facts["judged"])
+        wrote = [change.path for change in changed_between(self.repository, start.commit, commit)]
+        output = {
+            "commit": commit,
+            "tree": facts["tree"],
+            "start": start.commit,
+            "attempt": result.winner.id,
+            "wrote": wrote,
+            "outside": list(outside(subplan.declared, wrote)),
+            "tests_changed": facts.get("tests_changed", []),
+        }
+        return Outcome(output=output, facts={"ref": facts["ref"], "whole": facts["commit"]})
+
+
+def _failed(result: SamplingResult, options: AttemptOptions) -> Outcome:
+    """Why a try failed: what the best of its attempts fails, or the last error."""
+    best = result.winner
+    if best is None:
+        errors = [attempt.error for attempt in result.attempts if attempt.error is not None]
+        if not errors:
+            return Outcome(Status.FAILED, error=f"it made nothing: {result.reason}", kind="error")
+        return Outcome(Status.FAILED, error=errors[-1].message, kind=errors[-1].kind)
+    for command, verdict in zip(options.checks, best.verdicts, strict=False):
+        if not verdict.result:
+            lines = (verdict.reason or verdict.error or "").strip().splitlines()
+            said = f": {lines[0]}" if lines else ""
+            output = {"commit": best.receipt.get("judged"), "reason": "\n".join(lines[-20:])}
+            return Outcome(Status.FAILED, output, f"fails {command!r}{said}", verdict.error or "check")
+    return Outcome(Status.FAILED, error=f"no attempt passed: {result.reason}", kind="check")

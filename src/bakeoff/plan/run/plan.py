@@ -1,0 +1,216 @@
+"""What a plan is: a goal, subplans in plan order, and how they are to be carried out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.plan.schedule.graph import Graph, Task, graph_of
+from bakeoff.sampling.attempt.options import AttemptOptions
+
+MODES = ("sequential", "parallel", "dependency_ordered")
+ON_CONFLICT = ("reopen", "leave_out", "ours_first", "fail")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+"""What names of subplans look like: they stand in paths, refs and file names."""
+
+
+class PlanError(BakeoffError):
+    """A plan cannot be carried out as it is written; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubplanConfig:
+    """How subplans are carried out.
+
+    Attributes:
+        execution_mode: `sequential` one after the other, each on top of those before it; `parallel` whatever they wait
+            for; `dependency_ordered` each as soon as those that it waits for have ended.
+        max_parallel: subplans at work at once, over all nesting; more of them wait.
+        fail_fast: with the first that fails, all others are cancelled.
+        max_retries: further tries of a subplan that fails, whatever the failure.
+        timeout_per_subplan: seconds for one try, from when it starts; None for no limit.
+        on_conflict: `reopen` gives it back to its owner, on the new tip and with both diffs; `leave_out` lands the
+            rest; `ours_first` lands it without what conflicts; `fail` lands nothing.
+        max_reopened: how often what conflicts or breaks others is given back.
+    """
+
+    execution_mode: str = "dependency_ordered"
+    max_parallel: int = 5
+    fail_fast: bool = False
+    max_retries: int = 0
+    timeout_per_subplan: float | None = None
+    on_conflict: str = "reopen"
+    max_reopened: int = 1
+
+    def __post_init__(self) -> None:
+        for name, values in (("execution_mode", MODES), ("on_conflict", ON_CONFLICT)):
+            if getattr(self, name) not in values:
+                raise PlanError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
+        for name, least in (("max_parallel", 1), ("max_retries", 0), ("max_reopened", 0)):
+            if getattr(self, name) < least:
+                raise PlanError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        seconds = self.timeout_per_subplan
+        if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+            raise PlanError(f"timeout_per_subplan must be a number of seconds above 0, not {seconds}")
+
+    @property
+    def strategy(self) -> str:
+        """What the merge queue does with a conflict."""
+        return {"ours_first": "ours_first", "fail": "fail_on_conflict"}.get(self.on_conflict, "three_way")
+
+
+@dataclass(frozen=True, slots=True)
+class Subplan:
+    """One part of the work.
+
+    Attributes:
+        name: each once, and no group has it.
+        goal: what is to be done there, besides the plan's goal.
+        prompt: what the agent is told instead of what bakeoff makes up.
+        files: its scope.
+        writes: globs of what it may write; its files where none are given.
+        after: subplans or groups that must have ended before.
+        uses: files outside of it whose interfaces it is told.
+        parent: the group that it is in.
+    """
+
+    name: str
+    goal: str = ""
+    prompt: str | None = None
+    files: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    parent: str | None = None
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """What it may write, as far as that is declared."""
+        return self.writes or self.files
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Subplans that belong together; it does no work itself."""
+
+    name: str
+    goal: str = ""
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of it.
+
+    Attributes:
+        goal: what is to be done.
+        subplans: in plan order: of two that do not go together the earlier one lands.
+        attempt: how each is attempted: agent, checks, repairs, budget of the whole.
+        config: see `SubplanConfig`.
+        groups: the hierarchy over the subplans, parents first.
+
+    Raises:
+        PlanError: it is empty, or a name cannot be used.
+    """
+
+    goal: str
+    subplans: tuple[Subplan, ...]
+    attempt: AttemptOptions
+    config: SubplanConfig = field(default_factory=SubplanConfig)
+    groups: tuple[Group, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.subplans:
+            raise PlanError("the plan has no subplans")
+        seen: set[str] = set()
+        parts: list[Group | Subplan] = [*self.groups, *self.subplans]
+        for part in parts:
+            if not NAME.fullmatch(part.name):
+                raise PlanError(
+                    f"{part.name!r} cannot be the name of a subplan: take letters, digits, `.`, `_` and `-`, at most 80"
+                )
+            if part.name in seen:
+                raise PlanError(f"there are two subplans called {part.name!r}")
+            seen.add(part.name)
+
+    def find(self, name: str) -> Subplan:
+        """The subplan of that name.
+
+        Raises:
+            PlanError: there is none.
+        """
+        for subplan in self.subplans:
+            if subplan.name == name:
+                return subplan
+        known = ", ".join(subplan.name for subplan in self.subplans[:20])
+        raise PlanError(f"there is no subplan {name!r}; there are: {known}{', ...' * (len(self.subplans) > 20)}")
+
+    def members(self) -> dict[str, list[str]]:
+        """Of each group, the subplans in it and in groups below it."""
+        parents = {group.name: group.parent for group in self.groups}
+        found: dict[str, list[str]] = {name: [] for name in parents}
+        for subplan in self.subplans:
+            above = subplan.parent
+            while above is not None:
+                found[above].append(subplan.name)
+                above = parents[above]
+        return found
+
+    def tasks(self) -> Iterator[Task]:
+        """The subplans as they are scheduled."""
+        members = self.members()
+        follows = self.config.execution_mode != "parallel"
+        for subplan in self.subplans:
+            needs = [name for other in subplan.after for name in members.get(other, [other])] if follows else []
+            yield Task(subplan.name, tuple(dict.fromkeys(needs)), subplan.declared)
+
+    def graph(self) -> Graph:
+        """What waits for what. Passes on ScheduleError: a name is unknown, or waits for itself."""
+        return graph_of(list(self.tasks()))
+
+    def tree(self) -> tuple[tuple[int, str, bool], ...]:
+        """Groups and subplans as a tree, in plan order: depth, name, and whether it is a subplan."""
+        groups = {group.name: group for group in self.groups}
+        rows: list[tuple[int, str, bool]] = []
+        shown: set[str] = set()
+        for subplan in self.subplans:
+            above: list[str] = []
+            parent = subplan.parent
+            while parent is not None:
+                above.insert(0, parent)
+                parent = groups[parent].parent
+            rows += [(depth, name, False) for depth, name in enumerate(above) if name not in shown]
+            shown.update(above)
+            rows.append((len(above), subplan.name, True))
+        return tuple(rows)
+
+    @property
+    def most_calls(self) -> int:
+        """Calls of the agent at most, those that its model turns away apart."""
+        tries = len(self.subplans) * self.attempt.most_calls * (1 + self.config.max_retries)
+        return tries * (1 + self.config.max_reopened)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a run keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Plan:
+        """What `to_json` gave; what a later version added has its default."""
+        return cls(
+            kept["goal"],
+            tuple(Subplan(**_known(Subplan, one)) for one in kept["subplans"]),
+            AttemptOptions.from_json(kept["attempt"]),
+            SubplanConfig(**_known(SubplanConfig, kept["config"])),
+            tuple(Group(**_known(Group, one)) for one in kept["groups"]),
+        )
+
+
+def _known(of: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in fields(of)}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items() if name in names}

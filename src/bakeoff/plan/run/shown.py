@@ -1,0 +1,64 @@
+"""A run of a plan as `--json` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.plan.run.standing import JOB, Standing, Worked
+from bakeoff.sampling.attempt.landing import Landed
+
+
+def shown_plan(
+    run: str, found: Standing, error: str | None, usage: Mapping[str, float], landed: Landed | None = None
+) -> dict[str, Any]:
+    """The whole of it; `landed` is what was done with the result."""
+    findings = found.findings
+    rounds = [] if findings is None else findings.rounds
+    graph = found.plan.graph()
+    return {
+        "run_id": run,
+        "job": JOB,
+        "status": found.status.value,
+        "error": error,
+        "goal": found.plan.goal,
+        "base": found.base,
+        "tip": None if findings is None else findings.tip,
+        "result": None if findings is None else findings.result,
+        "landed": [] if findings is None else findings.landed,
+        "subplans": [_subplan(found, name, sorted(graph.needs[name])) for name in found.states],
+        "groups": [{"name": group.name, "goal": group.goal, "parent": group.parent} for group in found.plan.groups],
+        "circles": [list(circle) for circle in graph.groups],
+        "conflicts": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.conflicts],
+        "culprits": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.culprits],
+        "dropped": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.dropped],
+        "overlaps": [
+            {"subplan": one, "with": other, "paths": paths}
+            for one, other, paths in ([] if findings is None else findings.overlaps)
+        ],
+        "rounds": len(rounds),
+        "runs": sum(one.runs for one in rounds),
+        "changes": [change.to_json() for change in found.changes],
+        "usage": {kind: round(amount, 9) for kind, amount in usage.items() if amount},
+        "seconds": round(found.elapsed, 3),
+        "one_by_one": round(found.one_by_one, 3),
+        "speedup": None if found.speedup is None else round(found.speedup, 2),
+        "applied": None if landed is None else landed.to_json(),
+    }
+
+
+def _subplan(found: Standing, name: str, needs: list[str]) -> dict[str, Any]:
+    subplan, state, worked = found.plan.find(name), found.states[name], found.worked.get(name) or Worked()
+    return {
+        "name": name,
+        "parent": subplan.parent,
+        "goal": subplan.goal,
+        "after": needs,
+        "files": len(subplan.files),
+        "writes": list(subplan.writes),
+        **state.to_json(),
+        "status": state.status.value,
+        "seconds": round(worked.seconds, 3),
+        "calls": worked.calls,
+        "usage": {kind: round(amount, 9) for kind, amount in worked.usage.items() if amount},
+    }

@@ -1,0 +1,158 @@
+"""A plan as its journal has it: live, ended, or left in the middle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bakeoff.engine.history import History
+from bakeoff.engine.record import RunStatus, Status
+from bakeoff.plan.run.changes import Change, amended, changes_of
+from bakeoff.plan.run.findings import PlanFindings, State
+from bakeoff.plan.run.leaves import PREFIX
+from bakeoff.plan.run.plan import Plan
+
+JOB = "plan"
+
+_NODE = re.compile(rf"{PREFIX}([^:/]+):([0-9a-f]+)(?:/(.*))?")
+
+
+@dataclass(slots=True)
+class Worked:
+    """What the journal says of the work of one subplan.
+
+    Attributes:
+        spans: when it was at work: from, to; the end of one that is at work now is None.
+        usage: of all its calls.
+        calls: how many there were.
+        doing: what goes on now, as paths below it.
+    """
+
+    spans: list[tuple[float, float | None]] = field(default_factory=list)
+    usage: dict[str, float] = field(default_factory=dict)
+    calls: int = 0
+    doing: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long it was at work."""
+        return sum((end if end is not None else begun) - begun for begun, end in self.spans)
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is known of a run.
+
+    Attributes:
+        plan: as it is carried out, with all changes made.
+        changes: these.
+        status: of the run.
+        states: of each subplan, in plan order.
+        worked: what each did; one that did nothing is missing.
+        findings: what came of it; None while nothing did.
+        base: the commit that it started from; None before that is settled.
+    """
+
+    plan: Plan
+    changes: list[Change]
+    status: RunStatus
+    states: dict[str, State]
+    worked: dict[str, Worked]
+    findings: PlanFindings | None = None
+    base: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all landed that should."""
+        return self.findings is not None and len(self.findings.landed) == len(self.findings.wanted)
+
+    @property
+    def one_by_one(self) -> float:
+        """Seconds that subplans were at work, all added up."""
+        return sum(worked.seconds for worked in self.worked.values())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds in which any subplan was at work."""
+        known = [span for worked in self.worked.values() for span in worked.spans]
+        spans = sorted((begun, end) for begun, end in known if end is not None)
+        total, reached = 0.0, float("-inf")
+        for begun, end in spans:
+            total += max(0.0, end - max(begun, reached))
+            reached = max(reached, end)
+        return total
+
+    @property
+    def speedup(self) -> float | None:
+        """How much faster than one by one; None where nothing took any time."""
+        return self.one_by_one / self.elapsed if self.elapsed > 0 else None
+
+    def facts(self, name: str | None = None) -> Mapping[str, Any]:
+        """What names the commits of the result, or of what a subplan made; empty where there is none."""
+        if name is None:
+            found = self.findings
+            if found is None or found.result is None:
+                return {}
+            return {"commit": found.result, "judged": found.result, "base": found.base}
+        state = self.states.get(name)
+        if state is None or state.commit is None:
+            return {}
+        return {"commit": state.commit, "judged": state.commit, **({"base": state.start} if state.start else {})}
+
+
+def standing(history: History, status: RunStatus) -> Standing:
+    """How the run of this journal stands."""
+    changes = changes_of(history)
+    now = amended(Plan.from_json(history.meta["plan"]), changes)
+    snapshot = history.decisions.get("snapshot") or {}
+    states = {subplan.name: State() for subplan in now.plan.subplans}
+    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"))
+    for name in now.skipped:
+        states[name] = State(Status.SKIPPED, why="it was to be left out")
+    _read_work(history, found)
+    if history.ending and history.status is status and "plan" in history.ending:
+        found.findings = PlanFindings.from_json(history.ending["plan"])
+        found.states = found.findings.states
+    return found
+
+
+def _read_work(history: History, found: Standing) -> None:
+    for path, name, below in _nodes(history.records):
+        record, worked = history.records[path], found.worked.setdefault(name, Worked())
+        if not below and name in found.states:
+            state = found.states[name]
+            state.status, state.why, state.kind = record.status, record.error or "", record.kind
+            state.commit, state.start = record.output.get("commit"), record.output.get("start")
+            state.tries = record.output.get("tries", 0)
+        if below.endswith("/generate"):
+            worked.calls += record.attempts
+            for kind, amount in (record.usage or {}).items():
+                if isinstance(amount, int | float):
+                    worked.usage[kind] = worked.usage.get(kind, 0.0) + amount
+    for span in history.spans:
+        match = _NODE.fullmatch(span.path)
+        if match is not None and not match[3]:
+            worked = found.worked.setdefault(match[1], Worked())
+            worked.spans.append((span.at, span.ended_at))
+    if found.status is RunStatus.RUNNING:
+        for _, name, below in _nodes(history.open):
+            if name in found.states and found.states[name].status is Status.PENDING:
+                found.states[name].status = Status.RUNNING
+            if below.endswith("/generate") or "/check:" in below:
+                found.worked.setdefault(name, Worked()).doing.append(below)
+
+
+def node_of(path: str) -> tuple[str, str] | None:
+    """The subplan that the node at `path` belongs to, and what it is below that; None for others."""
+    match = _NODE.fullmatch(path)
+    return None if match is None else (match[1], match[3] or "")
+
+
+def _nodes(paths: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The nodes that belong to subplans: path, name, and what is below."""
+    for path in paths:
+        match = _NODE.fullmatch(path)
+        if match is not None:
+            yield path, match[1], match[3] or ""

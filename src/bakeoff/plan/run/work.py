@@ -1,0 +1,126 @@
+"""The work of a plan inside of a run that is open: its own run, or a step of a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bakeoff.agent.entry import Entry
+from bakeoff.agent.override import find_executable
+from bakeoff.agent.registry import find_entry
+from bakeoff.engine.process import Processes
+from bakeoff.engine.retry import Retry
+from bakeoff.engine.run import Run
+from bakeoff.judge.ground import Ground
+from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.merge.rules import Rules
+from bakeoff.plan.run.changes import Amended, Change, amended
+from bakeoff.plan.run.findings import PlanFindings
+from bakeoff.plan.run.leaves import Leaves
+from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.result import keep_result
+from bakeoff.plan.run.rounds import Rounds
+from bakeoff.sampling.attempt.attempts import agent_reserve
+from bakeoff.sampling.attempt.job import TURNED_AWAY
+from bakeoff.settings import Settings
+from bakeoff.workspace.applying import as_user
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.sandbox.policy import check_policy
+from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWork:
+    """A plan, ready to be carried out in a run.
+
+    Attributes:
+        amended: what is to be done, with all changes made.
+        settings: the project's.
+        entry: the agent.
+        reserve: what one call of it may use at most, by kind.
+        retry: which failures of a call are tried again.
+        changes: how many changes there were.
+        prefix: the path that its nodes stand under, where a run holds more than these.
+        label: what the names of results and log files begin with.
+        lanes: lanes that every leaf holds besides.
+        env: further variables for agents and checks.
+    """
+
+    amended: Amended
+    settings: Settings
+    entry: Entry
+    reserve: Mapping[str, float]
+    retry: Retry
+    changes: int = 0
+    prefix: str = ""
+    label: str = ""
+    lanes: tuple[str, ...] = ()
+    env: Mapping[str, str | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, settings: Settings, project: str, changes: Sequence[Change] = ()) -> PlanWork:
+        """The work of a plan with changes.
+
+        Passes on BakeoffError: the plan is wrong, or its agent is unknown, not there, or cannot work under the budget.
+        """
+        now = amended(plan, changes)
+        now.plan.graph()  # says what is wrong before anything is begun
+        options = now.plan.attempt
+        entry = find_entry(options.agent, settings)
+        find_executable(entry, project, entry.env)
+        share = len(plan.subplans) * options.attempts
+        model = options.model or settings.model
+        reserve = agent_reserve(entry, model, settings.max_usd, options.max_cost, options.max_tokens, share)
+        return cls(now, settings, entry, reserve, replace(TURNED_AWAY, attempts=1 + options.retries), len(changes))
+
+    @property
+    def plan(self) -> Plan:
+        """What is carried out."""
+        return self.amended.plan
+
+    def announcement(self) -> str:
+        """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
+        options, count = self.plan.attempt, len(self.plan.subplans)
+        calls = f"{count} subplans, at most {self.plan.most_calls} calls of {self.entry.name}"
+        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
+        over = ""
+        if options.max_cost is not None and not self.entry.can_cap_cost:
+            over = f"; {self.entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
+        elif options.max_tokens is not None:
+            over = "; tokens are counted when a call has ended, so calls under way may go over"
+        more = self.retry.attempts - 1
+        again = f", {more} more in place of each that its model turns away" if more else ""
+        return f"{calls}{again}; budget: {budget}{over}"
+
+    async def carry_out(
+        self,
+        run: Run,
+        workspace: Workspace,
+        workspaces: Workspaces,
+        processes: Processes,
+        say: Callable[[str], None] | None = None,
+    ) -> PlanFindings:
+        """Have all subplans made and merged; what lands stands at refs of the run, and nothing of the user's moves.
+
+        Args:
+            run: where all is recorded.
+            workspace: of what the plan starts from.
+            workspaces: of what later subplans start from.
+            processes: runs agents and checks.
+            say: told in words what goes on; events of the run, where left out.
+
+        Passes on BakeoffError: a check could not be run.
+        """
+        options, repository, merge = self.plan.attempt, workspace.repository, self.settings.merge
+        git = as_user(workspace.base.project, repository.git())
+        rules = Rules(merge.union, merge.lockfiles, merge.structured)
+        name = run.root.name
+        merger = Merger(git, rules, self.plan.config.strategy, f"bakeoff run {name}")
+        leaves = Leaves(self, run, workspaces, workspace.snapshot, repository, processes)
+        policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
+        logs, grace = run.root / "logs", self.settings.grace
+        ground = Ground(workspace, processes, logs, grace, policy, self.label, self.env)
+        found = await Rounds(self, run, leaves, merger, ground, repository, say).carry_out(workspace.snapshot.commit)
+        found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
+        return found

@@ -1,0 +1,9 @@
+"""What is wrong with what is to be scheduled."""
+
+from __future__ import annotations
+
+from bakeoff.engine.errors import BakeoffError
+
+
+class ScheduleError(BakeoffError):
+    """The subplans cannot be put into an order; the message names which."""

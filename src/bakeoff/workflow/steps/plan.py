@@ -1,0 +1,268 @@
+"""`plan`: a goal is split into subplans, agents work on them side by side, what they make is merged and verified."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.plan.run.document import read_file
+from bakeoff.plan.run.findings import PlanFindings
+from bakeoff.plan.run.making import plan_of_project
+from bakeoff.plan.run.plan import Plan, SubplanConfig
+from bakeoff.plan.run.work import PlanWork
+from bakeoff.sampling.attempt.landing import Work, land, landed_before, title_of
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.scope import digest
+from bakeoff.workflow.steps.agent import reservation
+from bakeoff.workflow.steps.holding import Beginning, RefusedError, count, refuse_spent, text, texts
+from bakeoff.workflow.steps.in_slot import SLOTS, workspaces
+from bakeoff.workflow.steps.landing import LANE
+from bakeoff.workflow.steps.shell import step_environment
+from bakeoff.workflow.values import as_text, plain
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.snapshot import Snapshot
+
+Names = Annotated[str | list[str], Interpolated()]
+
+
+class PlanModel(StepModel):
+    """Splits a goal into subplans, has agents work on them side by side, and merges and verifies what they make."""
+
+    agent_key: ClassVar[str | None] = "agent"
+
+    goal: Text | None = Field(None, description="What is to be done; it is split by the project's directories.")
+    paths: Names | None = Field(None, description="Files and folders that it is about; all if left out.")
+    file: Text | None = Field(None, description="A plan that is written in a file, instead of a goal.")
+    agent: Text | None = Field(None, description="Which agent; the file's or the workflow's own if left out.")
+    model: Text | None = Field(None, description="The agent's model; its own default if left out.")
+    check: Annotated[str | list[str], ShellText()] | None = Field(
+        None, description="Commands that must end with exit status 0."
+    )
+    attempts: Count = Field(1, description="Independent attempts at each subplan.")
+    repair: Whole = Field(1, description="Repairs of each that fails.")
+    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
+    may_edit: Names | None = Field(None, description="Tests or test configuration that attempts may change.")
+    protect: Names | None = Field(None, description="Further files that attempts may not change.")
+    mode: Literal["sequential", "parallel", "dependency_ordered"] = Field(
+        "parallel", description="One after the other, all at once, or each after those whose files it imports."
+    )
+    max_parallel: Count = Field(5, description="Subplans at once.")
+    fail_fast: bool = Field(False, description="With the first that fails, cancel all others.")
+    max_retries: Whole = Field(0, description="Further tries of a subplan that fails.")
+    timeout_per_subplan: Positive | None = Field(None, description="Seconds for one try.")
+    on_conflict: Literal["reopen", "leave_out", "ours_first", "fail"] = Field(
+        "reopen", description="Give it back to its owner, land the rest, land it without, or land nothing."
+    )
+    max_reopened: Whole = Field(1, description="How often what conflicts or breaks others is given back.")
+    apply: Annotated[bool | str | None, Interpolated()] = Field(
+        None, description="true: write the result into the files; a text: make a branch of that name."
+    )
+
+    @property
+    def most_calls(self) -> int | None:
+        """Calls of the agent at most: None, for only the split says how many subplans there are."""
+        return None
+
+
+class PlanStep:
+    """The step type. Calls and checks are leaves below it; it holds no place while they wait for theirs.
+
+    It has failed where not all subplans landed; its output names those that did, and their commit.
+    """
+
+    name = "plan"
+    model = PlanModel
+    untrusted = True
+    container = True
+
+    def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+        """What is wrong with a step besides its fields."""
+        if (raw.get("goal") is None) == (raw.get("file") is None):
+            yield None, "give either `goal` or `file`"
+        if raw.get("goal") is not None and raw.get("check") in (None, "", []):
+            yield None, "there is nothing to judge by: give `check`, as in `check: pytest -q`"
+        if raw.get("file") is not None:
+            for name in sorted(_OF_GOALS & raw.keys()):
+                yield name, f"`{name}` goes with `goal`; with `file` it stands in the file"
+
+    async def run(self, step: PlanModel, place: Place) -> Halt | None:
+        """Carry the plan out, unless the step has ended already."""
+        record = await place.run.kept(place.path) or await _carry_out(place)
+        place.scope.follow(record.key)
+        place.add(record)
+        return halted_by(place, record)
+
+
+_CONFIG = ("fail_fast", "max_retries", "timeout_per_subplan", "on_conflict", "max_reopened")
+_OF_GOALS = {"paths", "attempts", "repair", "base", "may_edit", "protect", "mode", "max_parallel", *_CONFIG}
+
+
+def _plan(place: Place) -> Plan:
+    """What a step asks for, evaluated; the files are split. It blocks.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+
+    Raises:
+        RefusedError: a value cannot be used.
+    """
+    step, setting = place.step, place.setting
+    agent, model, checks = text(place, "agent"), text(place, "model"), texts(place, "check")
+    try:
+        if step.file is not None:
+            plan = read_file(Path(setting.project) / as_text(place.value("file")))
+            options = plan.attempt
+            given: dict[str, Any] = {"agent": agent or options.agent or setting.defaults.get("integration")}
+            given["model"] = model or options.model or setting.defaults.get("model")
+            return replace(plan, attempt=replace(options, **given, checks=checks or options.checks))
+        goal = as_text(place.value("goal"))
+        attempt = AttemptOptions(
+            task=goal,
+            agent=agent or setting.defaults.get("integration"),
+            model=model or setting.defaults.get("model"),
+            attempts=count(place, "attempts"),
+            repair=count(place, "repair", 0),
+            checks=checks,
+            base=text(place, "base"),
+            may_edit=texts(place, "may_edit"),
+            protect=texts(place, "protect"),
+        )
+        config = SubplanConfig(
+            execution_mode=step.mode,
+            max_parallel=count(place, "max_parallel"),
+            fail_fast=step.fail_fast,
+            max_retries=count(place, "max_retries", 0),
+            timeout_per_subplan=step.timeout_per_subplan,
+            on_conflict=step.on_conflict,
+            max_reopened=count(place, "max_reopened", 0),
+        )
+        return plan_of_project(Path(setting.project), setting.settings, goal, texts(place, "paths"), attempt, config)
+    except BakeoffError as failure:
+        raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure
+
+
+async def _carry_out(place: Place) -> Record:
+    """The step's record, committed.
+
+    Passes on ExpressionError: a field cannot be evaluated.
+
+    Raises:
+        BudgetSpentError: the run's budget is spent.
+    """
+    run, begun, setting = place.run, Beginning.of(place), place.setting
+    names = [f"{place.path}#plan:{number}" for number in range(1, begun.number + 1)]
+    kept = run.history.decisions.get(names[-1])
+    try:
+        plan = await in_thread(_plan, place) if kept is None else Plan.from_json(kept["plan"])
+        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
+        places = await workspaces(setting)
+        async with places.using(plan.attempt.base, snapshot) as workspace:
+            before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
+            version = digest("plan", plan.to_json(), workspace.snapshot.tree)
+            asked = {
+                "plan": plan.to_json(),
+                "snapshot": {**asdict(workspace.snapshot), "left_out": []},
+                "prefix": begun.prefix(version, before),
+                "version": version,
+            }
+            asked = await run.decide(names[-1], lambda: asked)
+            begun.key = place.key(asked["plan"], place.step.apply, {"tree": workspace.snapshot.tree})
+            adopted = await run.kept(place.path, begun.key)
+            if adopted is not None:
+                return adopted
+            work = PlanWork.of(plan, setting.settings, setting.project)
+            work = replace(
+                work,
+                reserve={**reservation(work.entry, setting), **work.reserve},
+                prefix=f"{asked['prefix']}/",
+                label=begun.label(asked["prefix"]),
+                lanes=(SLOTS, *setting.lanes),
+                env=step_environment(place),
+            )
+            setting.announce()
+            setting.warn(f"step {place.path}: {work.announcement()}")
+            found = await work.carry_out(run, workspace, places, setting.processes, _say(place))
+            if found.unpaid is not None:
+                refuse_spent(place, work.reserve)
+            outcome = _outcome(plan, found)
+            if found.result is not None:
+                outcome.facts = {"result": ref_name(run.root.name, f"{work.label}result")}
+            if outcome.status is Status.COMPLETED:
+                await _land(place, plan, outcome)
+    except BudgetSpentError:
+        raise
+    except BakeoffError as failure:
+        kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
+        outcome = Outcome(Status.FAILED, {}, str(failure), kind)
+    return await begun.end(outcome)
+
+
+def _say(place: Place) -> Any:
+    def say(text: str) -> None:
+        place.setting.warn(f"step {place.path}: {text}")
+
+    return say
+
+
+def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
+    """How it ended, and what later steps may use."""
+    left = [name for name in found.wanted if not found.states[name].landed]
+    output = {
+        "snapshot": found.base,
+        "commit": found.result,
+        "result": None if found.result is None else {"commit": found.result},
+        "tip": found.tip,
+        "landed": found.landed,
+        "left": left,
+        "subplans": [{"name": name, **state.to_json()} for name, state in found.states.items()],
+        "conflicts": [one.to_json() for findings in found.rounds for one in findings.conflicts],
+        "culprits": [one.to_json() for findings in found.rounds for one in findings.culprits],
+        "rounds": len(found.rounds),
+    }
+    given = {"goal": plan.goal, "subplans": len(plan.subplans), "checks": list(plan.attempt.checks)}
+    if not left:
+        return Outcome(output=output, input=given)
+    why = "; ".join(f"{name}: {found.states[name].why}" for name in left[:3])
+    error = f"{len(found.landed)} of {len(found.wanted)} subplans landed; {why}"
+    return Outcome(Status.FAILED, output, error, "in-part" if found.landed else "no-winner", given)
+
+
+async def _land(place: Place, plan: Plan, outcome: Outcome) -> None:
+    """Do what `apply` says with the result, as a leaf `STEP/apply`; that it could not be done is the step's failure.
+
+    Passes on ExpressionError: `apply` cannot be evaluated.
+    """
+    wanted = plain(place.value("apply"))
+    commit = outcome.output["commit"]
+    if commit is None or wanted in (None, False, ""):
+        return
+    name = None if wanted is True else as_text(wanted)
+    facts = {"commit": commit, "judged": commit}
+    work = Work(place.run.root.name, "passed", facts, title_of(plan.goal), None, place.path)
+    project = Path(os.path.realpath(place.setting.project))
+
+    async def leaf(_: int) -> Outcome:
+        try:
+            before = await in_thread(landed_before, project, work, name)
+            landed = await in_thread(land, project, work, name) if before is None else before
+        except WorkspaceError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind="conflict")
+        return Outcome(output=landed.to_json())
+
+    key, lanes = place.key("apply", facts, name), (LANE, *place.setting.lanes)
+    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
+    if record.status is Status.COMPLETED:
+        outcome.output = {**outcome.output, "applied": dict(record.output)}
+    else:
+        outcome.status, outcome.kind = Status.FAILED, record.kind
+        outcome.error = f"all subplans landed, and the result was not applied: {record.error}"
