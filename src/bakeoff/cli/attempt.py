@@ -66,7 +66,7 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 @click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
 @MAY_EDIT
 @PROTECT
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
 @PARALLEL

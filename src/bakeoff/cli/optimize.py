@@ -40,7 +40,7 @@ from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECOND
               help="How often versions that behave otherwise go back to whom they came from.")  # fmt: skip
 @click.option("--refinements", type=click.IntRange(min=0), default=3, show_default=True,
               help="How often the fastest versions so far go back to become faster still.")  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on requests and agent calls.")
 @click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
               help="Of the files of one subplan.")  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")

@@ -56,13 +56,21 @@ class CommandRequirement(Requirement):
         return f"{super().identity}\0{self.seconds}\0{self.report}"
 
     async def check(self, subject: Subject) -> ValidationResult:
-        """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
+        """Run the command.
+
+        Passes on WorkspaceError: there is no slot to run it in.
+
+        Raises:
+            SpawnError: no process can be had at the moment.
+        """
         async with self.ground.holding(subject.facts["judged"]) as slot:
             report = f"junit-{os.urandom(6).hex()}.xml"
             try:
                 given = _environment(f"{slot.temp}/{report}")
                 trial = await self.ground.run(slot, self.command, "check", given, self.seconds)
             except SpawnError as failure:
+                if failure.transient:
+                    raise
                 return ValidationResult(False, str(failure), error="spawn")
             finished = trial.finished
             printed = "" if finished is None else text_of(finished)
@@ -119,9 +127,12 @@ def _judged(
         return False, f"it was ended early: {finished.message or finished.ended_by}\n{ended}".rstrip(), "error"
     if tests is not None and tests.ran == 0 and (finished.exit_code == 0 or _says_none(finished, tests)):
         return False, f"{tests.runner} ran no test\n{ended}".rstrip(), INVALID
-    if finished.exit_code == 0:
+    failed = 0 if tests is None else tests.failed
+    if finished.exit_code == 0 and not failed:
         return True, "", None
     lines = [f"exit status {finished.exit_code}"]
+    if finished.exit_code == 0:  # what ends the process early, or a pipe, hides the runner's own status
+        lines = [f"exit status 0, but {failed} of {tests.ran if tests else 0} tests failed"]
     if tests is not None and tests.failing:
         lines.append(f"failing: {', '.join(tests.failing)}")
     return False, "\n".join([*lines, ended]).rstrip(), None

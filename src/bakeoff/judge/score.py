@@ -29,11 +29,19 @@ class ScoreRequirement(Requirement):
         self.seconds = timeout
 
     async def check(self, subject: Subject) -> ValidationResult:
-        """Run the command. Passes on WorkspaceError: there is no slot to run it in."""
+        """Run the command.
+
+        Passes on WorkspaceError: there is no slot to run it in.
+
+        Raises:
+            SpawnError: no process can be had at the moment.
+        """
         async with self.ground.holding(subject.facts["judged"]) as slot:
             try:
                 trial = await self.ground.run(slot, self.command, "score", {}, self.seconds)
             except SpawnError as failure:
+                if failure.transient:
+                    raise
                 return ValidationResult(False, str(failure), error="spawn")
         receipt = {"tree": subject.output["tree"], "command": self.command, **trial.receipt}
         finished = trial.finished

@@ -14,12 +14,12 @@ from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import CURRENT, Subject
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.model.protocol import ModelError
-from bakeoff.sampling.errors import refused, unbilled
+from bakeoff.sampling.errors import MACHINERY, machinery, refused, unbilled
 from bakeoff.sampling.options import Options, check_amounts
 from bakeoff.sampling.result import Attempt, AttemptError
 from bakeoff.sampling.usage import settled
 
-STOPPING = frozenset({"auth", "not_found"})
+STOPPING = frozenset({"auth", "not_found"}) | MACHINERY
 """Kinds of error by which a judge can judge nothing at all."""
 
 
@@ -139,6 +139,8 @@ class _Check:
                     used.add(failure.usage)
                     known = True
                 return refused(failure)
+            if (broken := machinery(failure)) is not None:
+                return Outcome(Status.FAILED, {"aborted": True}, verdict.reason, broken)
             if self.asks:
                 used.add(verdict.usage)
                 known = True

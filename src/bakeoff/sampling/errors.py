@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+
+from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.model.protocol import ModelError
 from bakeoff.sampling.usage import settled
+from bakeoff.workspace.errors import NoSpaceError, SlotError
 
 PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
 """Kinds of error that every other attempt would meet, too."""
@@ -12,8 +16,27 @@ PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
 OWN = frozenset({"bad_request", "context_length"})
 """Kinds of those that an attempt which builds on others may meet alone."""
 
+MACHINERY = frozenset({"spawn", "slots", "space"})
+"""Kinds of failure that say nothing of an attempt: no process or slot could be had, or the disk is full.
+
+They are no verdicts: all stops, and a resumed run does again what they kept from being done.
+"""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
 """Kinds of error by which a request was refused: nothing was generated."""
+
+
+def machinery(failure: BaseException | None) -> str | None:
+    """Which of `MACHINERY` a failure is, if it is one."""
+    if isinstance(failure, SpawnError) and failure.transient:
+        return "spawn"
+    if isinstance(failure, SlotError):
+        return "slots"
+    if isinstance(failure, NoSpaceError) or (isinstance(failure, OSError) and failure.errno in _FULL):
+        return "space"
+    return None
 
 
 def unbilled(failure: ModelError) -> bool:
@@ -24,7 +47,7 @@ def unbilled(failure: ModelError) -> bool:
 
 def refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
-    permanent = failure.kind in PERMANENT and not failure.transient
+    permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in MACHINERY
     return Outcome(
         Status.FAILED,
         {"aborted": True} if permanent else {},

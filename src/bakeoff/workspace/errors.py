@@ -21,6 +21,10 @@ class GitError(WorkspaceError):
         self.status = status
 
 
+class NoSpaceError(GitError):
+    """The disk is full."""
+
+
 class ProjectError(WorkspaceError):
     """The directory is no git work tree that a snapshot can be taken of."""
 

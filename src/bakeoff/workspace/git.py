@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bakeoff.workspace.blocking import current_stop
-from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.errors import GitError, NoSpaceError
 
 OLDEST = (2, 38)
 """The first version with `merge-tree --write-tree`."""
@@ -83,6 +83,7 @@ class Git:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "none",
             "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_LITERAL_PATHSPECS": "1",  # a file may be called `:(exclude)x`
         }
         if self.owned:
             found["GIT_CONFIG_GLOBAL"] = os.devnull
@@ -119,6 +120,7 @@ class Git:
 
         Raises:
             GitError: as for `run`.
+            NoSpaceError: because the disk is full.
         """
         try:
             process = subprocess.Popen(
@@ -144,12 +146,11 @@ class Git:
                 raise
         if process.returncode not in statuses:
             said = err.decode(errors="replace").strip()
+            what = f"git {_shown(args)} failed (status {process.returncode})"
             if _FULL.search(said):
-                said = f"no space is left on the disk of {self.directory or self.cwd or Path.cwd()}"
-            raise GitError(
-                f"git {_shown(args)} failed (status {process.returncode}): {said or 'it said nothing'}",
-                process.returncode,
-            )
+                where = self.directory or self.cwd or Path.cwd()
+                raise NoSpaceError(f"{what}: no space is left on the disk of {where}", process.returncode)
+            raise GitError(f"{what}: {said or 'it said nothing'}", process.returncode)
         return process.returncode, out, err
 
 

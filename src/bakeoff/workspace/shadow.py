@@ -50,9 +50,12 @@ class Shadow:
             self._make(path.rstrip(b"/").rpartition(b"/")[0])
             if path.endswith(b"/"):
                 (self._tree / os.fsdecode(path)).mkdir(exist_ok=True)
-        asked = b"".join(path.rstrip(b"/") + b"\0" for path in paths)
-        out = self.git().run("check-ignore", "-z", "--stdin", "--no-index", data=asked, statuses=(0, 1))
-        names = set(out.split(b"\0"))
+        # Behind `./` nothing reads like the magic of a pathspec; what is asked for takes no literal ones.
+        asked = b"".join(b"./" + path.rstrip(b"/") + b"\0" for path in paths)
+        git = self.git()
+        git = git.at(env={**git.env, "GIT_LITERAL_PATHSPECS": "0"})
+        out = git.run("check-ignore", "-z", "--stdin", "--no-index", data=asked, statuses=(0, 1))
+        names = {name.removeprefix(b"./") for name in out.split(b"\0")}
         return {path for path in paths if path.rstrip(b"/") in names}
 
     def converted(self, paths: Iterable[bytes]) -> dict[bytes, bool]:

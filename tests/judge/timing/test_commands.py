@@ -221,16 +221,19 @@ async def test_processes_that_are_left_are_counted_by_who_clears_away(
 
 
 def test_what_runs_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
-    mark = tmp_path / "pid"
+    mark, told = tmp_path / "pid", tmp_path / "told"
     script = (
         "import sys\n"
+        "from pathlib import Path\n"
         "from bakeoff.judge.timing.command_run import Runner\n"
         "from bakeoff.judge.timing.parent import Place\n"
+        "tell = Runner._tell\n"
+        "Runner._tell = lambda self, group: (tell(self, group), Path(sys.argv[2]).touch())\n"
         "words = ('sh', '-c', 'echo $$ > $0.new; mv $0.new $0; sleep 600', sys.argv[1])\n"
         "Runner(600).run(Place(words, '/', {'PATH': '/usr/bin:/bin'}))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script, str(mark)]) as owner:
-        until(mark.exists)
+    with subprocess.Popen([sys.executable, "-c", script, str(mark), str(told)]) as owner:
+        until(lambda: mark.exists() and told.exists())
         owner.kill()
     wait_until_ended(int(mark.read_text()))
 

@@ -17,6 +17,7 @@ from bakeoff.judge.protected import Protection
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
+from bakeoff.sampling.errors import machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
@@ -117,14 +118,19 @@ class AgentMaker:
         transcript and diff. Cancelled, the agent has ended and its work is salvaged before this returns.
 
         Raises:
-            AttemptFailure: the agent failed, or changed nothing that counts.
+            AttemptFailure: the agent failed, or changed nothing that counts; or there was no slot, process or room.
+            OSError: whatever else the system refuses.
         """
         try:
             async with self.workspace.lease() as slot:
                 return await self._work(slot, attempt)
         except WorkspaceError as failure:
-            kind = getattr(failure, "kind", "workspace")
+            kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
             raise AttemptFailure(str(failure), kind, facts={"salvaged": self._saved()}) from failure
+        except OSError as failure:
+            if (broken := machinery(failure)) is None:
+                raise
+            raise AttemptFailure(str(failure), broken, facts={"salvaged": self._saved()}) from failure
 
     def _saved(self) -> list[str]:
         return list(self.workspace.salvaged)

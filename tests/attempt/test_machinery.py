@@ -1,0 +1,116 @@
+"""Failures of what bakeoff itself needs: they are no verdicts, and a resumed run does again what they cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from attempt.conftest import FIX, FIXED, Lab
+from attempt.test_resume import until
+from bakeoff.engine.proctable import process_table
+from bakeoff.engine.sweep import token_of
+from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.workspace import Workspace
+
+
+def kill_supervisor(lab: Lab, process: subprocess.Popen[str]) -> None:
+    below = [pid for pid, (parent, _) in process_table().items() if parent == process.pid]
+    (supervisor,) = [pid for pid in below if token_of(pid) == str(lab.run.root)]
+    os.kill(supervisor, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("where", ["agent", "check"])
+def test_a_supervisor_that_is_killed_is_no_verdict(lab: Lab, where: str) -> None:
+    wait = f"[ -e {lab.place}/go ] || {{ touch {lab.place}/begun; sleep 600; }}"
+    lab.agent(f"{FIX}; {wait}" if where == "agent" else FIX)
+    lab.settings()
+    check = FIXED if where == "agent" else f"{wait}; {FIXED}"
+    open_ = ["--sandbox=none", "--agent-sandbox=none"]
+    process = lab.spawn("attempt", "fix", "--agent", "fake", "--run-id", "r", "--check", check, *open_)
+    until(lambda: (lab.place / "begun").exists())
+    kill_supervisor(lab, process)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert "go on with: bakeoff resume r" in err + _
+    (lab.place / "go").touch()
+    said = lab("resume", "r", "--json")
+    assert said.status == 0, said
+    assert said.json["winner"] == 1
+    assert len(lab.calls) == (2 if where == "agent" else 1)
+    assert lab.left() == []
+
+
+@pytest.mark.parametrize("failure", [NoSpaceError("git: no space is left"), OSError(28, "No space left on device")])
+def test_a_full_disk_is_no_verdict(lab: Lab, failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.agent(FIX)
+    lab.settings()
+
+    async def full(self: Slot, *args: object) -> None:
+        raise failure
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Slot, "commit", full)
+        said = lab.attempt()
+    assert said.status == 1
+    assert "space" in said.err
+    assert lab("resume", "r", "--json").json["winner"] == 1
+    assert len(lab.calls) == 2
+
+
+def test_that_no_slot_can_be_made_is_no_verdict(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.agent(FIX)
+    lab.settings()
+    lease = Workspace.lease
+    leased: list[int] = []
+
+    def none_left(self: Workspace) -> object:
+        leased.append(1)
+        if len(leased) > 1:
+            raise SlotError("no slot can be made")
+        return lease(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Workspace, "lease", none_left)
+        assert lab.attempt().status == 1
+    assert lab("resume", "r", "--json").json["winner"] == 1
+    assert len(lab.calls) == 1
+
+
+@pytest.mark.parametrize("name", [":(exclude)x", ":!q", ":(glob)x", ":y"])
+def test_files_may_be_called_like_the_magic_of_git(lab: Lab, name: str) -> None:
+    lab.agent(f"{FIX}; echo 1 > '{name}'")
+    lab.settings()
+    said = lab.attempt("--apply")
+    assert said.status == 0, said
+    assert (lab.root / name).read_text() == "1\n"
+
+
+@pytest.mark.parametrize("hiding", ["{} | tail -3", "{} || true", "{}; echo ok"])
+def test_a_report_of_failed_tests_is_believed_before_the_exit_status(lab: Lab, hiding: str) -> None:
+    lab.agent("echo x > notes.txt")
+    lab.settings()
+    said = lab.attempt("--json", check=hiding.format("python -m pytest -q"))
+    assert said.status == 3, said
+    (attempt,) = said.json["attempts"]
+    assert "exit status 0, but 1 of 1 tests failed" in json.dumps(attempt)
+
+
+def test_code_that_ends_the_tests_with_status_0_does_not_pass(lab: Lab) -> None:
+    text = "import atexit, os\\natexit.register(lambda: os._exit(0))\\ndef add(a, b): return 1\\n"
+    lab.agent(f"printf '{text}' > calc.py")
+    lab.settings()
+    assert lab.attempt(check="python -m pytest -q").status == 3
+
+
+def test_a_ceiling_of_no_money_is_refused(lab: Lab) -> None:
+    lab.agent(FIX)
+    lab.settings()
+    assert lab.attempt("--max-cost", "0").status == 2
+    assert lab.calls == []
+    assert Path(lab.run.root).exists() is False
