@@ -107,6 +107,15 @@ def test_what_is_wrong_is_named_with_its_line(text, message):
     assert message in str(failure.value)
 
 
+def test_names_are_checked_in_every_mode():
+    text = "goal: x\nchecks: a\nconfig: {execution_mode: parallel}\nsubplans:\n  - {name: a, after: [zz]}\n"
+    with pytest.raises(PlanFileError, match="line 5: subplan 'a' waits for 'zz'"):
+        read_plan(text, "plan.yml")
+    plan = read_plan(text.replace("[zz]", "[b]") + "  - {name: b}\n", "plan.yml")
+    assert plan.graph().needs == {"a": frozenset(), "b": frozenset()}
+    assert list(plan.graph().tasks) == ["a", "b"]
+
+
 def test_what_is_null_counts_as_left_out():
     text = (
         "goal: x\nmodel: null\nchecks: a\nconfig: {timeout_per_subplan: null}\nsubplans: [{name: a, goal: ~, files: ~}]"

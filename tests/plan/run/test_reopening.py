@@ -109,3 +109,16 @@ def test_without_giving_back_what_builds_on_what_did_not_land_is_blocked(plans):
     assert (by_name["two"]["kind"], by_name["two"]["why"]) == ("conflict", "conflicts with one in hub.txt")
     assert by_name["on-two"]["why"] == "it builds on two, which did not land"
     assert [one["ref"] for one in shown["conflicts"]] == ["two"]
+
+
+def test_what_waits_for_a_failed_one_stays_blocked_when_others_are_given_back(plans):
+    parts = [
+        plans.part("one", "sed -i 's/line 3$/a/' hub.txt"),
+        plans.part("two", twice("sed -i 's/line 3$/b/' hub.txt", "echo two > two.txt")),
+        plans.part("bad", "exit 1"),
+        plans.part("needs", "echo > needs.txt", after=["two", "bad"]),
+    ]
+    shown = plans.run(parts, status=3, config={"max_reopened": 1})
+    assert states(shown) == {"one": "landed", "two": "landed", "bad": "failed", "needs": "blocked"}
+    assert shown["subplans"][3]["why"] == "it waits for bad, which failed"
+    assert "needs" not in plans.parts

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 from plan.run.conftest import states
 
 
@@ -175,3 +178,18 @@ def test_the_budget_is_spent_and_what_was_made_is_landed(plans):
     assert set(states(said.json).values()) == {"landed"}
     assert plans.parts == ["a", "b", "c"]
     assert "3 subplans, at most 3 calls of fake" in said.err
+
+
+def test_tries_that_time_out_leave_nothing_behind(plans):
+    plans.lab.settings("grace = 0.2\n[lanes]\nagents = 4\n")
+    counts = []
+    for number in range(2):  # the first run opens what stays open
+        parts = [plans.part(f"p{n}", "trap '' TERM; while :; do sleep 1; done") for n in range(4)]
+        plans.write(parts, {"timeout_per_subplan": 0.4, "max_parallel": 4, "max_retries": number})
+        said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", f"r{number}", "--json")
+        assert {one["kind"] for one in said.json["subplans"]} == {"timeout"}
+        counts.append((len(os.listdir("/proc/self/fd")), threading.active_count()))
+    assert plans.lab.left() == []
+    (files, threads), (files_then, threads_then) = counts
+    assert abs(files_then - files) <= 2
+    assert abs(threads_then - threads) <= 2

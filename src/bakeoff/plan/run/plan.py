@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
@@ -162,16 +162,22 @@ class Plan:
         return found
 
     def tasks(self) -> Iterator[Task]:
-        """The subplans as they are scheduled."""
+        """The subplans with what they wait for, groups resolved."""
         members = self.members()
-        follows = self.config.execution_mode != "parallel"
         for subplan in self.subplans:
-            needs = [name for other in subplan.after for name in members.get(other, [other])] if follows else []
+            needs = [name for other in subplan.after for name in members.get(other, [other])]
             yield Task(subplan.name, tuple(dict.fromkeys(needs)), subplan.declared)
 
     def graph(self) -> Graph:
-        """What waits for what. Passes on ScheduleError: a name is unknown, or waits for itself."""
-        return graph_of(list(self.tasks()))
+        """What waits for what; nothing, in the mode `parallel`.
+
+        Passes on ScheduleError: a name is unknown, or waits for itself, whatever the mode.
+        """
+        tasks = list(self.tasks())
+        found = graph_of(tasks)
+        if self.config.execution_mode == "parallel":
+            return graph_of([replace(task, needs=()) for task in tasks])
+        return found
 
     def tree(self) -> tuple[tuple[int, str, bool], ...]:
         """Groups and subplans as a tree, in plan order: depth, name, and whether it is a subplan."""

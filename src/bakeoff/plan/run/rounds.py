@@ -157,9 +157,11 @@ class Rounds:
     def _with_waiting(self, told: Mapping[str, str]) -> list[str]:
         """Those that are given back, and those that were made but could not land without them."""
         again = set(told)
+        there = {name for name, state in self.found.states.items() if state.landed or state.status is Status.SKIPPED}
         for name in self.graph.tasks:
-            state = self.found.states[name]
-            if state.kind == "blocked" and not state.landed and self.graph.needs[name] & again:
+            needs = self.graph.needs[name]
+            # One that waits for another that failed stays blocked, whatever else it waits for.
+            if self.found.states[name].kind == "blocked" and needs & again and needs <= there | again:
                 again.add(name)
         return [name for name in self.graph.tasks if name in again]
 
