@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -108,9 +107,32 @@ def test_code_that_ends_the_tests_with_status_0_does_not_pass(lab: Lab) -> None:
     assert lab.attempt(check="python -m pytest -q").status == 3
 
 
-def test_a_ceiling_of_no_money_is_refused(lab: Lab) -> None:
+@pytest.mark.parametrize("amount", ["0", "nan", "inf", "-1"])
+def test_a_ceiling_that_is_no_money_is_refused(lab: Lab, amount: str) -> None:
     lab.agent(FIX)
     lab.settings()
-    assert lab.attempt("--max-cost", "0").status == 2
+    assert lab.attempt("--max-cost", amount).status == 2
     assert lab.calls == []
-    assert Path(lab.run.root).exists() is False
+    assert not lab.run.root.exists()
+
+
+def test_a_branch_that_cannot_be_made_is_said_before_anything_is_paid(lab: Lab) -> None:
+    lab.agent(FIX)
+    lab.settings()
+    lab.git("branch", "taken")
+    for name, said in (("taken", "has a branch taken already"), ("a..b", "cannot be the name of a branch")):
+        refused = lab.attempt("--branch", name)
+        assert (refused.status, refused.out) == (1, "")
+        assert said in refused.err
+    assert lab.calls == []
+    assert not lab.run.root.exists()
+
+
+def test_tests_that_are_skipped_are_counted_before_everybody(lab: Lab) -> None:
+    text = "import pytest\\ndef add(a, b): pytest.skip()\\n"
+    lab.write("tests/test_more.py", "def test_more():\n    pass\n")
+    lab.commit()
+    lab.agent(f"printf '{text}' > calc.py")
+    lab.settings()
+    said = lab.attempt(check="python -m pytest -q")
+    assert "! attempt 1: 1 test skipped, 1 ran" in said.out

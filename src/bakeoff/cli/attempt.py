@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,6 +51,23 @@ SANDBOX = click.option(
 )
 PARALLEL = click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 WITH_TESTS = click.option("--with-tests", is_flag=True, help="With the attempt's own changes to tests.")
+
+
+class Money(click.FloatRange):
+    """An amount of money above nothing."""
+
+    name = "usd"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The amount."""
+        amount = float(super().convert(value, param, ctx))
+        if not math.isfinite(amount):
+            self.fail(f"{value} is no amount of money", param, ctx)
+        return amount
+
+
+USD = Money(min=0, min_open=True)
+
 BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
 
 
@@ -66,7 +84,7 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 @click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
 @MAY_EDIT
 @PROTECT
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
 @PARALLEL
@@ -112,7 +130,7 @@ def command(
     asked = AttemptOptions(task=text_given(task), **options)  # type: ignore[arg-type]
     conditions = Conditions(max_parallel=max_parallel, adopt=True)
     landing = Landing(and_apply, branch, with_tests, show_diff)
-    store = attempt_store()
+    store = attempt_store(branch)
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 
 
@@ -130,9 +148,17 @@ def text_given(given: str) -> str:
     return given
 
 
-def attempt_store() -> RunStore:
-    """The runs of the git work tree that this folder lies in: attempts are kept at its top."""
+def attempt_store(branch: str | None = None) -> RunStore:
+    """The runs of the git work tree that this folder lies in: attempts are kept at its top.
+
+    Passes on ApplyError: `branch`, which is to be made in the end, cannot be; that is known before anything is paid.
+    """
     from bakeoff.engine.store import RunStore
     from bakeoff.workspace.project import find_project
 
-    return RunStore(find_project(Path.cwd()).root)
+    project = find_project(Path.cwd())
+    if branch is not None:
+        from bakeoff.workspace.applying import check_new_branch
+
+        check_new_branch(project, branch)
+    return RunStore(project.root)

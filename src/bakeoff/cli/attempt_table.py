@@ -6,7 +6,7 @@ from bakeoff.cli.say import table
 from bakeoff.judge.timing.speed import FASTER
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
-from bakeoff.report.words import duration
+from bakeoff.report.words import counted, duration
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
 
 HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
@@ -95,8 +95,19 @@ def notes(found: Standing) -> list[str]:
     for view in views:
         if view.speed is not None and view.speed.detail:
             lines.append(f"  attempt {view.id}: {view.speed.verdict}: {one_line(view.speed.detail, 200)}")
+        lines += _skipped(view)
         left_out = view.facts.get("refused") or ()
         lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
+    return lines
+
+
+def _skipped(view: AttemptView) -> list[str]:
+    """Of checks that passed: how many tests they left out, of which nothing is known."""
+    lines = []
+    for verdict in view.verdicts.values():
+        tests = (verdict.receipt or {}).get("tests")
+        if verdict.result and isinstance(tests, dict) and tests.get("skipped"):
+            lines.append(f"  ! attempt {view.id}: {counted(tests['skipped'], 'test')} skipped, {tests['ran']} ran")
     return lines
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS
+from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
 
 
 @click.command("optimize")
@@ -40,7 +40,7 @@ from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECOND
               help="How often versions that behave otherwise go back to whom they came from.")  # fmt: skip
 @click.option("--refinements", type=click.IntRange(min=0), default=3, show_default=True,
               help="How often the fastest versions so far go back to become faster still.")  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on requests and agent calls.")
 @click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
@@ -108,7 +108,7 @@ def command(
         misused("name a function, as in pkg/mod.py:function, or give --bench CMD or --all PATH")
     if dry_run and every is None:
         misused("--dry-run goes with --all")
-    store = attempt_store()
+    store = attempt_store(branch)
     named = _from_root(target if every is None else every, store.project)
     asked = OptimizeOptions(target=named, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
     conditions = Conditions(adopt=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX
+from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX, USD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
               help="Of the files of one subplan.")  # fmt: skip
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
@@ -111,7 +111,7 @@ def command(
     from bakeoff.sampling.attempt.job import Conditions
 
     conditions = Conditions(adopt=True)
-    store = attempt_store()
+    store = attempt_store(branch)
     landing = Landing(and_apply, branch)
     carry_out(lambda: start(store, plan, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, CHECK
+from bakeoff.cli.attempt import BRANCH, CHECK, USD
 
 
 @click.command("run")
@@ -15,7 +15,7 @@ from bakeoff.cli.attempt import BRANCH, CHECK
 @click.option("--agent", help="The coding agent, instead of the one in the file.")
 @click.option("--model", help="The agent's model, instead of the one in the file.")
 @CHECK
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Ceiling on money.")
+@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
 @click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
 @click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Subplans at once, instead of what the file says.")
@@ -60,6 +60,6 @@ def command(
     if max_parallel is not None:
         plan = replace(plan, config=replace(plan.config, max_parallel=max_parallel))
     conditions = Conditions(adopt=True)
-    store = attempt_store()
+    store = attempt_store(branch)
     landing = Landing(and_apply, branch)
     carry_out(lambda: start(store, plan, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)

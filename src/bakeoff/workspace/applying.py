@@ -196,6 +196,19 @@ def _make_folders(root: Path, path: bytes) -> None:
                 continue
 
 
+def check_new_branch(project: Project, name: str) -> None:
+    """See to it that a branch can be made with this name.
+
+    Raises:
+        ApplyError: it is taken, or no name for a branch.
+    """
+    git = project.git()
+    if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
+        raise ApplyError(f"{name!r} cannot be the name of a branch")
+    if git.line("rev-parse", "-q", "--verify", f"refs/heads/{name}", statuses=(0, 1, 128)):
+        raise ApplyError(f"{project.root} has a branch {name} already; choose another name")
+
+
 def branch(project: Project, repository: Repository, commit: str, name: str, message: str) -> str:
     """Make the branch `name` in the user's repository: one commit with the result, on top of their HEAD.
 
@@ -208,10 +221,7 @@ def branch(project: Project, repository: Repository, commit: str, name: str, mes
     """
     git = project.git()
     ref = f"refs/heads/{name}"
-    if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
-        raise ApplyError(f"{name!r} cannot be the name of a branch")
-    if git.line("rev-parse", "-q", "--verify", ref, statuses=(0, 1, 128)):
-        raise ApplyError(f"{project.root} has a branch {name} already; choose another name")
+    check_new_branch(project, name)
     head = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128))
     if not head:
         raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
