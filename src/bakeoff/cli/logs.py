@@ -191,26 +191,31 @@ class _Readable(_Decoded):
     def __init__(self) -> None:
         super().__init__()
         self._head: tuple[str, int] | None = None
-        self._begun: dict[tuple[str, int, str], str] = {}
+        self._begun: dict[tuple[str, int, str], list[str]] = {}
 
     def __call__(self, piece: Piece) -> None:
         key = (piece.path, piece.attempt, piece.stream)
         if piece.stream not in ("stdout", "stderr"):
             self._print(key, f"! {_words(piece)}\n")
             return
-        text = self._begun.pop(key, "") + self.text(piece)
+        new = self.text(piece)
+        if "\n" not in new and not piece.last:  # a line of many pieces is put together once
+            if new:
+                self._begun.setdefault(key, []).append(new)
+            return
+        text = "".join([*self._begun.pop(key, ()), new])
         whole, newline, rest = text.rpartition("\n")
         if piece.last and rest:
             whole, newline, rest = text, "\n", ""
         if rest:
-            self._begun[key] = rest
+            self._begun[key] = [rest]
         if newline:
             self._print(key, visible(f"{whole}\n"))
 
     def end(self) -> None:
         """Print the lines that were begun and not ended."""
-        for key, text in self._begun.items():
-            self._print(key, f"{visible(text)}\n")
+        for key, parts in self._begun.items():
+            self._print(key, f"{visible(''.join(parts))}\n")
         self.flush()
 
     def _print(self, key: tuple[str, int, str], text: str) -> None:
