@@ -113,22 +113,59 @@ async def test_a_crash_midway_loses_nothing(project: Checkout, monkeypatch) -> N
     here, repository = open_project(project.root)
     written: list[bytes] = []
 
-    def crash(staged: Path, root: Path, path: bytes) -> None:
+    def crash(root: Path, path: bytes) -> None:
         if written:
             raise OSError("power is gone")
         written.append(path)
-        original(staged, root, path)
+        original(root, path)
 
     from bakeoff.workspace import applying
 
-    original = applying._replace
+    original = applying._put
     with monkeypatch.context() as patched, pytest.raises(OSError, match="power"):
-        patched.setattr(applying, "_replace", crash)
+        patched.setattr(applying, "_put", crash)
         apply(here, repository, result.commit)
     (ref,) = repository.refs("refs/bakeoff/salvage/apply")
     assert repository.git().run("cat-file", "blob", f"{ref}:a.txt") == b"one\nchanged\n"
     apply(here, repository, result.commit)
     assert (project.root / "tool.sh").read_text().endswith("X\n")
+
+
+async def test_what_cannot_all_be_written_is_not_begun(project: Checkout, monkeypatch) -> None:
+    result = await made(
+        project, "echo X >> a.txt; mkdir -p new/deep; echo X > new/deep/file; echo X >> tool.sh; rm link"
+    )
+    here, repository = open_project(project.root)
+    before = project.digest()
+
+    from bakeoff.workspace import applying
+
+    def full(staged: Path, root: Path, path: bytes, *, sync: bool) -> None:
+        original(staged, root, path, sync=sync)
+        if path == b"tool.sh":
+            raise OSError(28, "No space left on device")
+
+    original = applying._write_beside
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(applying, "_write_beside", full)
+        apply(here, repository, result.commit)
+    assert project.digest() == before
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+async def test_what_a_kill_left_beside_is_taken_up_by_the_next_apply(project: Checkout, monkeypatch, many: int) -> None:
+    result = await made(project, "echo X >> a.txt; rm -r src; echo file > src")
+    here, repository = open_project(project.root)
+
+    from bakeoff.workspace import applying
+
+    monkeypatch.setattr(applying, "MANY", many)
+    left = project.root / os.fsdecode(applying._beside(b"a.txt"))
+    left.write_text("half of i")
+    apply(here, repository, result.commit)
+    assert not left.exists()
+    assert (project.root / "a.txt").read_text().endswith("X\n")
+    assert not list(project.root.rglob("*.bakeoff"))
 
 
 async def test_a_result_becomes_a_branch_of_the_user(project: Checkout) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import secrets
+import shutil
 import stat
 import tempfile
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,12 +133,47 @@ def write_changes(
         git = repository.git().at(index=Path(folder) / "index", work_tree=staged, config=project.form, cwd=staged)
         git.run("read-tree", target)
         put = [os.fsencode(change.path) for change in changed if change.status != "D"]
+        gone = {os.fsencode(change.path) for change in changed if change.status == "D"}
         data = b"".join(path + b"\0" for path in put)
         git.run("checkout-index", "--quiet", "-z", "--stdin", data=data)
-        for change in sorted((c for c in changed if c.status == "D"), key=lambda c: c.path, reverse=True):
-            _delete(root, os.fsencode(change.path))
-        for path in put:
-            _replace(staged, root, path)
+        # What stands in the place of a folder has to go first.
+        behind = [path for path in put if any(path.startswith(old + b"/") for old in gone)]
+        with _written(staged, root, [path for path in put if path not in set(behind)]) as ready:
+            for path in sorted(gone, reverse=True):
+                _delete(root, path)
+            for path in ready:
+                _put(root, path)
+        with _written(staged, root, behind) as ready:
+            for path in ready:
+                _put(root, path)
+
+
+@contextmanager
+def _written(staged: Path, root: Path, paths: list[bytes]) -> Iterator[list[bytes]]:
+    """The files written beside where they belong, and on disk; nothing of them is left where that fails."""
+    made: list[bytes] = []
+    ready: list[bytes] = []
+    try:
+        for path in paths:
+            if os.path.lexists(os.path.join(os.fsencode(staged), path)):  # else a submodule
+                made += _make_folders(root, path.rpartition(b"/")[0])
+                ready.append(path)
+                _write_beside(staged, root, path, sync=len(paths) < MANY)
+        if len(paths) >= MANY:
+            os.sync()
+        yield ready
+    except BaseException:
+        for path in ready:
+            with suppress(OSError, RefusedError), folder_of(root, path) as (folder, name):
+                os.unlink(_beside(name), dir_fd=folder)
+        for inner in reversed(made):
+            with suppress(OSError, RefusedError), folder_of(root, inner) as (folder, name):
+                os.rmdir(name, dir_fd=folder)
+        raise
+
+
+MANY = 64
+"""Files from which the whole disk is synchronised once, and not each file by itself."""
 
 
 def _delete(root: Path, path: bytes) -> None:
@@ -152,27 +189,35 @@ def _delete(root: Path, path: bytes) -> None:
         return
 
 
-def _replace(staged: Path, root: Path, path: bytes) -> None:
-    """Put a file in the place of what stands at `path`, at once; no link is followed."""
+def _beside(name: bytes) -> bytes:
+    """What a file is called until it is whole: always the same, so that what a crash left is taken up again."""
+    return f".{hashlib.sha256(name).hexdigest()[:12]}.bakeoff".encode()
+
+
+def _write_beside(staged: Path, root: Path, path: bytes, *, sync: bool) -> None:
     source = os.path.join(os.fsencode(staged), path)
-    if not os.path.lexists(source):  # a submodule
-        return
-    _make_folders(root, path.rpartition(b"/")[0])
     with folder_of(root, path) as (folder, name):
-        fresh = f".{secrets.token_hex(6)}.bakeoff".encode()
+        fresh = _beside(name)
+        with suppress(FileNotFoundError):
+            os.unlink(fresh, dir_fd=folder)
         if os.path.islink(source):
             os.symlink(os.readlink(source), fresh, dir_fd=folder)
-        else:
-            with open(source, "rb") as file:
-                descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
-                with open(descriptor, "wb") as copy:
-                    while part := file.read(1 << 20):
-                        copy.write(part)
-                    copy.flush()
+            return
+        with open(source, "rb") as file:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+            with open(descriptor, "wb") as copy:
+                shutil.copyfileobj(file, copy, 1 << 20)
+                copy.flush()
+                if sync:
                     os.fsync(copy.fileno())
-                    os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+                os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+
+
+def _put(root: Path, path: bytes) -> None:
+    """Put what was written beside in the place of what stands at `path`, at once; no link is followed."""
+    with folder_of(root, path) as (folder, name):
         _clear_folder(folder, name)
-        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(_beside(name), name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _clear_folder(folder: int, name: bytes) -> None:
@@ -185,15 +230,16 @@ def _clear_folder(folder: int, name: bytes) -> None:
         os.rmdir(name, dir_fd=folder)
 
 
-def _make_folders(root: Path, path: bytes) -> None:
+def _make_folders(root: Path, path: bytes) -> list[bytes]:
+    """Make the folder `path` and those that it lies in; returns those that were not there, outermost first."""
+    made = []
     parts = path.split(b"/") if path else []
     for end in range(1, len(parts) + 1):
         inner = b"/".join(parts[:end])
-        with folder_of(root, inner) as (folder, name):
-            try:
-                os.mkdir(name, dir_fd=folder)
-            except FileExistsError:
-                continue
+        with folder_of(root, inner) as (folder, name), suppress(FileExistsError):
+            os.mkdir(name, dir_fd=folder)
+            made.append(inner)
+    return made
 
 
 def check_new_branch(project: Project, name: str) -> None:
