@@ -73,7 +73,8 @@ def test_reports_that_cannot_be_read():
         ("tests/a.py", True), ("pkg/tests/data/x.json", True), ("test_a.py", True), ("src/a_test.py", True),
         ("src/conftest.py", True), ("pytest.ini", True), ("tox.ini", True), ("setup.cfg", True), ("tests", True),
         ("web/a.test.ts", True), ("m/a_test.go", True), ("web/__tests__/a.js", True), ("spec/a.rb", True),
-        ("jest.config.mjs", True), ("sitecustomize.py", True), ("a.py", False), ("testing.py", False),
+        ("jest.config.mjs", True), ("sitecustomize.py", True),
+        ("evil-1.0.dist-info/entry_points.txt", True), ("lib/pluggy.py", True), ("a.py", False), ("testing.py", False),
         ("contest.py", False), ("attests/a.py", False), ("setup.py", False), ("latest.txt", False),
     ],
 )  # fmt: skip

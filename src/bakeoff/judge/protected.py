@@ -22,7 +22,8 @@ PROTECTED = (
     "/bakeoff.toml", "/.bakeoff/**",
     # what a Python test run would load before the tests, or in place of its runner
     "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "**/pytest/**", "**/_pytest/**", "unittest.py",
-    "**/unittest/**",
+    "**/unittest/**", "pluggy.py", "**/pluggy/**", "iniconfig.py", "**/iniconfig/**",
+    "**/*.dist-info/**", "**/*.egg-info/**",
 )  # fmt: skip
 """Globs; one without a slash names a file in any folder."""
 
