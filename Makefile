@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 READY := $(VENV)/.ready
 AGENTS := .tools/.ready
 LOCAL := $(VENV)/.local-model
-WORKERS ?= 2
+WORKERS ?= 3
 SEEDS ?= 200000
 
 .PHONY: setup demo test check bench soak agents-cli local-model clean

@@ -60,6 +60,8 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_UNIX
     except OSError: pass
 """
 
+SOAK = (pytest.mark.soak, pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak"))
+
 
 @pytest.fixture
 def strict(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
@@ -116,7 +118,7 @@ os._exit(0)""",
     return scripts
 
 
-@pytest.mark.parametrize("kind", ["overlay", "repository"])
+@pytest.mark.parametrize("kind", ["overlay", pytest.param("repository", marks=SOAK)])
 def test_no_attack_passes_and_nothing_is_left(strict: Lab, listener: socket.socket, kind: str) -> None:
     lab = strict
     scripts = attacks(lab, listener.getsockname()[1])

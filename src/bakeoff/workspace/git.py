@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -108,6 +108,16 @@ class Git:
     def line(self, *args: str | bytes, statuses: Sequence[int] = (0,)) -> str:
         """The one line that the command prints; empty for none."""
         return os.fsdecode(self.run(*args, statuses=statuses)).rstrip("\n")
+
+    def ignored(self, paths: Iterable[bytes], *options: str) -> list[bytes]:
+        """Those of the paths that git ignores. Passes on GitError: as for `run`."""
+        # Behind `./` nothing reads like the magic of a pathspec; literal ones are not for this command.
+        asked = b"".join(b"./" + path + b"\0" for path in paths)
+        if not asked:
+            return []
+        git = self.at(env={**self.env, "GIT_LITERAL_PATHSPECS": "0"})
+        out = git.run("check-ignore", "-z", "--stdin", *options, data=asked, statuses=(0, 1))
+        return [path.removeprefix(b"./") for path in out.split(b"\0")[:-1]]
 
     def both(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> tuple[int, bytes, bytes]:
         """Exit status, standard output and standard error. Passes on GitError: as for `run`."""

@@ -82,10 +82,7 @@ def _included(base: Base) -> list[str]:
     """Ignored files that `.worktreeinclude` names by ignore rules; others are in the snapshot anyway."""
     git = base.project.git()
     named = git.run("ls-files", "-o", "-i", "-z", "--exclude-from=.worktreeinclude")
-    if not named:
-        return []
-    ignored = git.run("check-ignore", "-z", "--stdin", data=named, statuses=(0, 1))
-    return [os.fsdecode(path) for path in ignored.split(b"\0")[:-1]]
+    return [os.fsdecode(path) for path in git.ignored(named.split(b"\0")[:-1])]
 
 
 def copy_layer(cache: ProjectCache, base: Base, paths: list[str]) -> tuple[Path, FileLock]:

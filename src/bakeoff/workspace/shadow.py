@@ -50,12 +50,7 @@ class Shadow:
             self._make(path.rstrip(b"/").rpartition(b"/")[0])
             if path.endswith(b"/"):
                 (self._tree / os.fsdecode(path)).mkdir(exist_ok=True)
-        # Behind `./` nothing reads like the magic of a pathspec; what is asked for takes no literal ones.
-        asked = b"".join(b"./" + path.rstrip(b"/") + b"\0" for path in paths)
-        git = self.git()
-        git = git.at(env={**git.env, "GIT_LITERAL_PATHSPECS": "0"})
-        out = git.run("check-ignore", "-z", "--stdin", "--no-index", data=asked, statuses=(0, 1))
-        names = {name.removeprefix(b"./") for name in out.split(b"\0")}
+        names = set(self.git().ignored((path.rstrip(b"/") for path in paths), "--no-index"))
         return {path for path in paths if path.rstrip(b"/") in names}
 
     def converted(self, paths: Iterable[bytes]) -> dict[bytes, bool]:

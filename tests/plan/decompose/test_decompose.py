@@ -226,7 +226,7 @@ def test_every_tree(project, seed):
 
 @pytest.mark.soak
 @given(projects(), st.integers())
-@settings(max_examples=3000)
+@settings(max_examples=3000 if os.environ.get("BAKEOFF_SOAK") else 60)
 def test_very_many_trees(project, seed):
     every_tree(project, seed)
 

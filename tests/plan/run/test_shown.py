@@ -93,7 +93,7 @@ def test_a_dry_run_writes_what_can_be_edited_and_run(plans):
     assert "name: c-x.txt" in lab("plan", "x", "c", *args, "-o", "-").out
     text = (lab.root / "plan.yml").read_text().replace("agent: fake", "agent: fake\nsandbox: none\nagent_sandbox: none")
     (lab.root / "plan.yml").write_text(text.replace("name: a-x.txt", "name: first\n  goal: 'part: first'"))
-    said = lab("plan", "run", "plan.yml", "--run-id", "r", "--json", "--max-parallel", "1", "--max-cost", "0")
+    said = lab("plan", "run", "plan.yml", "--run-id", "r", "--json", "--max-parallel", "1", "--max-cost", "1")
     assert said.status == 1
     assert "a ceiling on money: fake does not report what it costs" in said.err
     said = lab("plan", "run", "plan.yml", "--run-id", "r", "--json", "--max-parallel", "1")
