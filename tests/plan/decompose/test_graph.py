@@ -205,7 +205,8 @@ def test_typescript_beside_its_compiler_on_rxjs(rxjs: Path, typescript: Path):
     assert recall >= 0.9
 
 
-@pytest.mark.soak  # 75 MB to fetch
+@pytest.mark.soak
+@pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="75 MB to fetch: run by make soak")
 def test_go_beside_go_list_on_its_own_commands(go: Path, tmp_path: Path):
     root = go / "src" / "cmd"
     for folder in ("bin", "pkg/tool"):
