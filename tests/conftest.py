@@ -15,5 +15,6 @@ settings.load_profile("soak" if os.environ.get("BAKEOFF_SOAK") else "test")
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep slots, snapshots and rates out of the user's cache."""
+    """Keep slots, results and rates out of the user's folders."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))

@@ -131,7 +131,7 @@ class Lab:
 
     def refs(self) -> dict[str, str]:
         """The refs of bakeoff's repository, but for snapshots."""
-        (repository,) = self.place.glob("cache/bakeoff/projects/*/repository.git")
+        (repository,) = self.place.glob("data/bakeoff/projects/*/repository.git")
         out = subprocess.run(
             ["git", "--git-dir", str(repository), "for-each-ref", "--format=%(refname) %(objectname)"],
             capture_output=True, check=True, text=True,
@@ -140,7 +140,7 @@ class Lab:
         return {name.removeprefix("refs/bakeoff/"): oid for name, oid in found.items() if "/snapshots/" not in name}
 
     def content(self, oid: str, path: str) -> str:
-        (repository,) = self.place.glob("cache/bakeoff/projects/*/repository.git")
+        (repository,) = self.place.glob("data/bakeoff/projects/*/repository.git")
         argv = ["git", "--git-dir", str(repository), "show", f"{oid}:{path}"]
         return subprocess.run(argv, capture_output=True, check=True, text=True).stdout
 
@@ -172,6 +172,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     root.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (home / ".gitconfig").write_text("[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n")

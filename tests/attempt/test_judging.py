@@ -6,6 +6,7 @@ import pytest
 
 from bakeoff.judge.ground import tail
 from bakeoff.judge.protected import Protection
+from bakeoff.judge.runners import Tests as Run
 from bakeoff.judge.runners import names_pytest, read_junit, read_output
 
 GO_NONE = "?   \texample.org/m\t[no test files]\n"
@@ -65,6 +66,64 @@ def test_reports_that_cannot_be_read():
     )
     assert found is not None
     assert (found.ran, found.failed, found.skipped, found.failing) == (3, 2, 1, ("c.b", "e"))
+    assert (found.names, found.left_out) == ({"a", "c.b"}, {"d"})
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "ran", "skipped"),
+    [
+        ("python -m unittest", "Ran 5 tests in 0.001s\n\nOK (skipped=2)\n", 3, 2),
+        ("python -m unittest", "Ran 5 tests in 0.1s\n\nFAILED (failures=1, skipped=1, expected failures=1)\n", 4, 1),
+        ("npx jest", "Tests:       1 skipped, 2 todo, 3 passed, 6 total\n", 3, 3),
+        ("vitest run", " Tests  1 failed | 3 passed | 2 skipped (6)\n", 4, 2),
+        ("mocha", "  3 passing (4ms)\n  2 pending\n", 3, 2),
+        ("node --test", "# tests 4\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 1\n# todo 1\n", 2, 2),
+        ("rspec", "4 examples, 1 failure, 2 pending\n", 2, 2),
+        ("cargo test", "test result: ok. 3 passed; 0 failed; 2 ignored; 0 measured\n", 3, 2),
+    ],
+)
+def test_skipped_tests_are_no_tests_that_ran(command, output, ran, skipped):
+    found = read_output(command, output)
+    assert found is not None
+    assert (found.ran, found.skipped) == (ran, skipped)
+
+
+def junit(*names: str, left_out: tuple[str, ...] = ()) -> Run:
+    return Run("pytest", len(names), source="junit", names=frozenset(names), left_out=frozenset(left_out))
+
+
+def test_which_tests_were_left_out():
+    base = junit("t.a[1]", "t.a[2]", "t.b")
+    assert junit("t.a[1]", "t.a[2]", "t.b", "t.c").fewer_than(base) is None
+    assert junit("t.a[3]", "t.b").fewer_than(base) is None, "cases of a test may be made of the code"
+    assert "1 of the tests" in (junit("t.a[1]", "t.b", left_out=("t.a[2]",)).fewer_than(base) or "")
+    assert (junit("t.a[1]").fewer_than(base) or "").endswith(": t.b")
+    assert junit("t.a", left_out=("t.b",)).fewer_than(junit("t.a", left_out=("t.b",))) is None
+    many = junit(*(f"t.{number}" for number in range(9)))
+    assert (junit().fewer_than(many) or "").endswith("t.3, t.4, ...")
+
+
+def test_where_there_are_no_names_numbers_are_compared():
+    base = Run("unittest", 5)
+    assert Run("unittest", 5).fewer_than(base) is None
+    assert Run("unittest", 4).fewer_than(base) == "4 tests ran; 5 run on the snapshot"
+    assert Run("jest", 4).fewer_than(base) is None
+    assert Run("go test", None).fewer_than(Run("go test", None)) is None
+    assert junit("a").fewer_than(Run("pytest", 0)) is None
+
+
+def test_what_make_reads_is_protected_where_a_check_runs_it():
+    protection = Protection(checks=("cd web && make -s test",))
+    assert protection.covers("web/Makefile")
+    assert not Protection(checks=("sh ./makeshift",)).covers("Makefile")
+    assert not Protection(("Makefile",), checks=("make",)).covers("Makefile")
+    assert protection.identity != Protection().identity
+
+
+def test_files_that_a_check_names():
+    protection = Protection(checks=("sh ./ci/run.sh && python 'a b.py'", "an 'open quote app.py"))
+    paths = ["ci/run.sh", "a b.py", "run.sh", "app.py"]
+    assert protection.named(paths) == ["ci/run.sh", "a b.py", "app.py"]
 
 
 @pytest.mark.parametrize(

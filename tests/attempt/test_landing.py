@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 from attempt.conftest import ADD, FIX, FIXED
 
@@ -113,3 +114,17 @@ def test_commands_refuse_runs_of_another_kind(lab):
     assert lab.attempt().status == 0
     assert lab("resume", "r").status == 1
     assert lab("resume", "r", "--explain").status == 2
+
+
+def test_results_that_somebody_deleted_are_said_to_be_gone(lab):
+    lab.agent(FIX)
+    assert lab.attempt().status == 0
+    (lab.place / "cache").rename(lab.place / "gone")
+    assert "a + b" in lab("diff", "r").out, "what is in the cache can be made again"
+    shutil.rmtree(lab.place / "data")
+    for command in (["diff", "r"], ["diff", "r", "--stat"], ["diff", "r", "--json"], ["apply", "r"]):
+        said = lab(*command)
+        assert said.status == 1
+        assert "attempt 1 of run r is not in" in said.err
+        assert "Traceback" not in said.err
+    assert lab("show", "r").status == 0

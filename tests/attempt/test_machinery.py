@@ -128,11 +128,56 @@ def test_a_branch_that_cannot_be_made_is_said_before_anything_is_paid(lab: Lab) 
     assert not lab.run.root.exists()
 
 
-def test_tests_that_are_skipped_are_counted_before_everybody(lab: Lab) -> None:
-    text = "import pytest\\ndef add(a, b): pytest.skip()\\n"
+SKIPS = "import pytest\\ndef add(a, b): pytest.skip()\\n"
+
+
+def test_tests_that_run_on_the_snapshot_may_not_be_left_out(lab: Lab) -> None:
     lab.write("tests/test_more.py", "def test_more():\n    pass\n")
     lab.commit()
-    lab.agent(f"printf '{text}' > calc.py")
+    lab.agent(f"printf '{SKIPS}' > calc.py")
     lab.settings()
     said = lab.attempt(check="python -m pytest -q")
+    assert said.status == 3
+    assert "1 of the tests that run on the snapshot did not run: tests.test_calc.test_add" in said.out
+    [attempt] = json.loads(lab("show", lab.run.root.name, "--json").out)["attempts"]
+    base = attempt["checks"][0]["receipt"]["base"]
+    assert (base["exit_code"], base["tests"]["ran"], base["tests"]["failed"]) == (1, 2, 1)
+
+
+def test_who_may_edit_tests_may_leave_some_out_before_everybody(lab: Lab) -> None:
+    lab.write("tests/test_more.py", "def test_more():\n    pass\n")
+    lab.commit()
+    lab.agent(f"printf '{SKIPS}' > calc.py")
+    lab.settings()
+    said = lab.attempt("--may-edit", "tests/other/**", check="python -m pytest -q")
+    assert said.status == 0
     assert "! attempt 1: 1 test skipped, 1 ran" in said.out
+
+
+def test_a_check_that_the_snapshot_passes_is_named(lab: Lab) -> None:
+    lab.write("tests/test_calc.py", "def test_nothing():\n    pass\n")
+    lab.commit()
+    lab.agent(FIX)
+    lab.settings()
+    said = lab.attempt(check="python -m pytest -q")
+    assert said.status == 0
+    assert "! passes without any change, too: `python -m pytest -q`" in said.out
+
+
+def test_a_check_of_make_is_judged_by_the_makefile_of_the_snapshot(lab: Lab) -> None:
+    lab.write("Makefile", "test:\n\tpython -m pytest -q\n")
+    lab.commit()
+    lab.agent("printf 'test:\\n\\ttrue\\n' > Makefile; echo '# more' >> calc.py")
+    lab.settings()
+    said = lab.attempt(check="make test")
+    assert said.status == 3
+    assert "tests changed" in said.out
+
+
+def test_an_attempt_that_changes_what_a_check_names_says_so(lab: Lab) -> None:
+    lab.write("run.sh", "python -m pytest -q\n")
+    lab.commit()
+    lab.agent("echo true > run.sh")
+    lab.settings()
+    said = lab.attempt(check="sh ./run.sh")
+    assert "! attempt 1 changed what a check names: run.sh" in said.out

@@ -44,7 +44,7 @@ def anyio_backend() -> str:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The program, as a user starts it; rates are shared with nobody."""
-    environ = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    environ = {**os.environ, "XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
     argv = [sys.executable, FOLDER / "solve.py", *arguments]
     return subprocess.run(argv, capture_output=True, text=True, cwd=folder, env=environ, timeout=120)
 

@@ -66,6 +66,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(place))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (place / ".gitconfig").write_text(
         '[user]\n\tname = Some User\n\temail = user@example.org\n[init]\n\tdefaultBranch = main\n[protocol "file"]\n\tallow = always\n'

@@ -114,7 +114,7 @@ def test_refs_that_cannot_be_read_are_none(project: Checkout, monkeypatch) -> No
     assert cache.project == str(project.root / ".git")
     monkeypatch.setattr(overview.Repository, "refs", refuse)
     assert overview.salvaged(cache) == []
-    (cache.root / "project.json").write_text("{")
+    (cache.kept / "project.json").write_text("{")
     assert cache.project == ""
 
 

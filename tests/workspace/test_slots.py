@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from bakeoff.workspace.applying import diff
-from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.errors import ProjectError, SlotError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import KINDS, Checkout, settings, sh
@@ -121,6 +123,36 @@ async def test_touched_files_are_no_change(project: Checkout, kind: str) -> None
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
         sh(slot, "touch a.txt; cp tool.sh t; mv t tool.sh; chmod 700 tool.sh; chmod 600 src/pkg/mod.py")
         assert (await slot.commit("n")).changed == ()
+
+
+async def test_results_may_lie_on_another_file_system(project: Checkout, kind: str, monkeypatch) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == project.root.stat().st_dev:
+        pytest.skip("there is no other file system")
+    with tempfile.TemporaryDirectory(dir=shared) as other:
+        monkeypatch.setenv("XDG_DATA_HOME", other)
+        async with open_workspace(project.root, settings(kind=kind), "run") as workspace:
+            assert workspace.repository.path.is_relative_to(other)
+            async with workspace.lease() as slot:
+                sh(slot, "echo new > a.txt")
+                assert changed(await slot.commit("n")) == {"a.txt": "M"}
+                sh(slot, "echo newer > a.txt")
+            assert len(workspace.repository.refs("refs/bakeoff/salvage")) == 1
+
+
+async def test_results_outlive_the_cache(project: Checkout, kind: str, tmp_path: Path) -> None:
+    async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
+        sh(slot, "echo new > a.txt")
+        made, snapshot = await slot.commit("n"), workspace.snapshot
+    (tmp_path / "cache").rename(tmp_path / "gone")  # what is being deleted there goes on being deleted
+    async with open_workspace(project.root, settings(kind=kind), "run", snapshot=snapshot) as workspace:
+        async with workspace.lease() as slot:
+            await slot.check_out(made.commit)
+            assert sh(slot, "cat a.txt") == "new\n"
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(ProjectError, match=r"is not in .* any more, so it cannot go on; start a new run"):
+        async with open_workspace(project.root, settings(kind=kind), "run", snapshot=snapshot):
+            pass
 
 
 async def test_what_is_no_file_is_refused(project: Checkout, kind: str) -> None:

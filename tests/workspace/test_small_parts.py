@@ -16,7 +16,7 @@ import pytest
 
 from bakeoff.workspace import deleter, deleting, git, locks
 from bakeoff.workspace.applying import apply, open_project
-from bakeoff.workspace.cache import ProjectCache, cache_root, projects
+from bakeoff.workspace.cache import ProjectCache, cache_root, data_root, projects
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
@@ -238,8 +238,11 @@ def test_the_cache_is_where_the_user_wants_it(tmp_path: Path, monkeypatch, home:
     assert cache_root() == tmp_path / "cache/bakeoff"
     assert list(projects()) == []
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
     assert cache_root() == home / ".cache/bakeoff"
+    assert data_root() == home / ".local/share/bakeoff"
     cache = ProjectCache.of(tmp_path / "some.git")
+    assert cache.repository.is_relative_to(data_root())
     assert cache.root.name.startswith("some-git-")
     assert stat.S_IMODE(cache.slots.stat().st_mode) == 0o700
     assert cache.bury(cache.root / "nothing") is None

@@ -288,7 +288,7 @@ def test_on_another_file_system_the_tree_is_packed(project: Checkout, monkeypatc
     import tempfile
 
     with tempfile.TemporaryDirectory(dir=shared) as other:
-        monkeypatch.setenv("XDG_CACHE_HOME", other)
+        monkeypatch.setenv("XDG_DATA_HOME", other)
         found, repository = snap(project)
         assert not found.linked
         shutil.rmtree(project.root / ".git/objects")

@@ -176,8 +176,9 @@ async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeyp
     assert sweep(cache).slots == [slot.id]
 
 
-def test_a_full_disk_can_be_got_out_of(project: Checkout, owner, tmp_path: Path) -> None:
+def test_a_full_disk_can_be_got_out_of(project: Checkout, owner, tmp_path: Path, monkeypatch) -> None:
     cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_DATA_HOME", str(cache))
     cache.mkdir()
     try:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", cache], check=True, capture_output=True)

@@ -92,13 +92,31 @@ def notes(found: Standing) -> list[str]:
         )
         if found.chosen is not None and (found.chosen.speed is None or found.chosen.speed.verdict != FASTER):
             lines.append("  ! none is faster than the base: the winner is the one that would win without a race")
+    if found.chosen is not None and (useless := _passing_anyway(found, found.chosen)):
+        lines.append(f"  ! passes without any change, too: {', '.join(useless)}")
     for view in views:
         if view.speed is not None and view.speed.detail:
             lines.append(f"  attempt {view.id}: {view.speed.verdict}: {one_line(view.speed.detail, 200)}")
         lines += _skipped(view)
+        if named := view.facts.get("judges_changed"):
+            said = ", ".join(one_line(str(path), 200) for path in named)
+            lines.append(f"  ! attempt {view.id} changed what a check names: {said}")
         left_out = view.facts.get("refused") or ()
         lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
     return lines
+
+
+def _passing_anyway(found: Standing, view: AttemptView) -> list[str]:
+    """Checks that the snapshot passes as well, of those that were run there."""
+    passed = [rank for rank, verdict in view.verdicts.items() if _base_passed(verdict)]
+    return [f"`{one_line(found.names[rank], 200)}`" for rank in passed]
+
+
+def _base_passed(verdict: ValidationResult) -> bool:
+    base = (verdict.receipt or {}).get("base")
+    if not base or base["exit_code"] != 0:
+        return False
+    return isinstance(base["tests"], dict) and bool(base["tests"]["ran"]) and not base["tests"]["failed"]
 
 
 def _skipped(view: AttemptView) -> list[str]:

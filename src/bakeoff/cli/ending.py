@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
-from bakeoff.engine.errors import BakeoffError, JournalError, the_failure
+from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
@@ -72,22 +73,10 @@ def run_to_end(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, say how it ended, and leave with its exit status."""
-    import anyio
-
     showing = Showing(conditions.events, folder, quiet=quiet, ask=not as_json)
     conditions.asker = showing.asker
 
-    async def shown() -> tuple[RunFolder, Ending]:
-        async with showing.drawn():
-            return await session()
-
-    try:
-        run, ending = anyio.run(shown)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        fail(failure)
+    run, ending = run_session(session, showing)
     try:
         found = ended(run)
     except JournalError as failure:

@@ -5,22 +5,56 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from bakeoff.cli.opening import fail
 from bakeoff.cli.say import say
+from bakeoff.engine.errors import the_failure
 from bakeoff.engine.events import Event, Events
 from bakeoff.report.escape import one_line
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from rich.live import Live
     from rich.text import Text
 
+    from bakeoff.engine.session import Ending
+    from bakeoff.engine.store import RunFolder
+
 EVERY = 0.125
 """Seconds between two drawings."""
+
+
+class Display(Protocol):
+    """Shows what goes on."""
+
+    def drawn(self) -> AbstractAsyncContextManager[None]:
+        """Keep it up to date while the context is open."""
+
+
+def run_session(
+    session: Callable[[], Awaitable[tuple[RunFolder, Ending]]], display: Display | None
+) -> tuple[RunFolder, Ending]:
+    """Run a session under a display; a failure that is no fault of ours is said, and ends the program."""
+
+    async def shown() -> tuple[RunFolder, Ending]:
+        if display is None:
+            return await session()
+        async with display.drawn():
+            return await session()
+
+    try:
+        return anyio.run(shown)
+    except Exception as raised:
+        failure = the_failure(raised)
+        if failure is None:
+            raise
+        fail(failure)
 
 
 class Lines:

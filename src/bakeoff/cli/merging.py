@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -50,25 +51,9 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the tip, and leave with the exit status."""
-    import anyio
-
     from bakeoff.cli.merge_lines import MergeLines
 
-    lines = None if quiet else MergeLines(conditions.events, refs)
-
-    async def shown() -> tuple[RunFolder, Ending]:
-        if lines is None:
-            return await session()
-        async with lines.drawn():
-            return await session()
-
-    try:
-        folder, ending = anyio.run(shown)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        fail(failure)
+    folder, ending = run_session(session, None if quiet else MergeLines(conditions.events, refs))
     found = standing(folder.history(), ending.status)
     moved, problem = _moved(store, folder.id, found, landing)
     if as_json:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bakeoff.cli.attempting import NO_WINNER, SHORT
+from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.optimize_lines import OptimizeLines
 from bakeoff.cli.report import write_whole
@@ -72,23 +73,7 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
-    import anyio
-
-    lines = None if quiet else OptimizeLines(conditions.events)
-
-    async def shown() -> tuple[RunFolder, Ending]:
-        if lines is None:
-            return await session()
-        async with lines.drawn():
-            return await session()
-
-    try:
-        folder, ending = anyio.run(shown)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        fail(failure)
+    folder, ending = run_session(session, None if quiet else OptimizeLines(conditions.events))
     found = standing(folder.history(), ending.status)
     landed, problem = _landed(store, folder.id, found, landing)
     if as_json:

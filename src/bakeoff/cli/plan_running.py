@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bakeoff.cli.lines import run_session
 from bakeoff.cli.merging import conflict_lines, culprit_lines
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -45,25 +46,9 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the result, and leave with the exit status."""
-    import anyio
-
     from bakeoff.cli.plan_lines import PlanLines
 
-    lines = None if quiet else PlanLines(conditions.events)
-
-    async def shown() -> tuple[RunFolder, Ending]:
-        if lines is None:
-            return await session()
-        async with lines.drawn():
-            return await session()
-
-    try:
-        folder, ending = anyio.run(shown)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        fail(failure)
+    folder, ending = run_session(session, None if quiet else PlanLines(conditions.events))
     history = folder.history()
     found = standing(history, ending.status)
     landed, problem = _landed(store, folder.id, found, landing)

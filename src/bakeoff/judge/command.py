@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import dataclass
+
+import anyio
 
 from bakeoff.engine.process import Finished, SpawnError
-from bakeoff.judge.ground import Ground, tail, text_of
+from bakeoff.judge.ground import Ground, Trial, tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.runners import REPORT_LIMIT, Tests, names_pytest, read_junit, read_output
 from bakeoff.judge.subject import Subject
@@ -16,6 +19,18 @@ from bakeoff.workspace.files import read_small
 from bakeoff.workspace.slot import Slot
 
 LANE = "tests"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """The command in one tree: what came of it, what is known of its tests, and what it printed."""
+
+    trial: Trial
+    tests: Tests | None
+    printed: str
+
+    def receipt(self) -> dict[str, object]:
+        return {"tests": "unknown" if self.tests is None else self.tests.to_json()}
 
 
 class CommandRequirement(Requirement):
@@ -30,6 +45,7 @@ class CommandRequirement(Requirement):
         ground: see `Ground`.
         timeout: seconds for one check.
         report: a JUnit report that the command writes, relative to the top.
+        base: a commit none of whose tests may be left out; None where that does not matter.
         version: see `Requirement`.
     """
 
@@ -42,6 +58,7 @@ class CommandRequirement(Requirement):
         *,
         timeout: float | None = None,
         report: str | None = None,
+        base: str | None = None,
         version: str = "",
     ) -> None:
         super().__init__(command, cost=Cost.PROCESS, version=version)
@@ -49,6 +66,9 @@ class CommandRequirement(Requirement):
         self.ground = ground
         self.seconds = timeout
         self.report = report
+        self.base = base
+        self._on_base: _Ran | None = None
+        self._one_at_a_time = anyio.Lock()
 
     @property
     def identity(self) -> str:
@@ -63,22 +83,17 @@ class CommandRequirement(Requirement):
         Raises:
             SpawnError: no process can be had at the moment.
         """
-        async with self.ground.holding(subject.facts["judged"]) as slot:
-            report = f"junit-{os.urandom(6).hex()}.xml"
-            try:
-                given = _environment(f"{slot.temp}/{report}")
-                trial = await self.ground.run(slot, self.command, "check", given, self.seconds)
-            except SpawnError as failure:
-                if failure.transient:
-                    raise
-                return ValidationResult(False, str(failure), error="spawn")
-            finished = trial.finished
-            printed = "" if finished is None else text_of(finished)
-            tests = None if finished is None else self._tests(slot, report, printed)
+        try:
+            ran = await self._run(subject.facts["judged"], "check")
+        except SpawnError as failure:
+            if failure.transient:
+                raise
+            return ValidationResult(False, str(failure), error="spawn")
+        trial, finished = ran.trial, ran.trial.finished
         receipt = {
             "tree": subject.output["tree"],
             "command": self.command,
-            "tests": "unknown" if tests is None else tests.to_json(),
+            **ran.receipt(),
             "judged": "in-process",
             **trial.receipt,
         }
@@ -86,8 +101,28 @@ class CommandRequirement(Requirement):
             return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
         if finished is None or trial.invalid is not None:
             return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
-        result, reason, error = _judged(finished, tests, printed, self.seconds or round(finished.seconds))
+        result, reason, error = _judged(finished, ran.tests, ran.printed, self.seconds or round(finished.seconds))
+        if result and ran.tests is not None and self.base is not None:
+            base = await self._base_run(self.base)
+            missing = None if base.tests is None else ran.tests.fewer_than(base.tests)
+            receipt["base"] = {"exit_code": base.trial.receipt["exit_code"], **base.receipt()}
+            result, reason = missing is None, missing or ""
         return ValidationResult(result, reason, error=error, receipt=receipt)
+
+    async def _run(self, commit: str, name: str) -> _Ran:
+        async with self.ground.holding(commit) as slot:
+            report = f"junit-{os.urandom(6).hex()}.xml"
+            given = _environment(f"{slot.temp}/{report}")
+            trial = await self.ground.run(slot, self.command, name, given, self.seconds)
+            printed = "" if trial.finished is None else text_of(trial.finished)
+            return _Ran(trial, None if trial.finished is None else self._tests(slot, report, printed), printed)
+
+    async def _base_run(self, base: str) -> _Ran:
+        """What the command makes of the base; the first one that asks runs it."""
+        async with self._one_at_a_time:
+            if self._on_base is None:
+                self._on_base = await self._run(base, "check-base")
+            return self._on_base
 
     def _tests(self, slot: Slot, report: str, printed: str) -> Tests | None:
         """What is known of the tests that ran. A report in the tree is read as a hostile file is."""

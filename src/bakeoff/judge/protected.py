@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,13 @@ PROTECTED = (
 )  # fmt: skip
 """Globs; one without a slash names a file in any folder."""
 
+_RECIPES = {
+    "make": ("Makefile", "makefile", "GNUmakefile", "*.mk"), "gmake": ("Makefile", "makefile", "GNUmakefile", "*.mk"),
+    "just": ("justfile", ".justfile", "Justfile"), "task": ("Taskfile.y*ml", "Taskfile.dist.y*ml"),
+    "rake": ("Rakefile", "rakefile", "*.rake"), "invoke": ("/tasks.py",),
+}  # fmt: skip
+"""What says which tests are run, by the program that a check starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Protection:
@@ -35,10 +44,12 @@ class Protection:
     Attributes:
         may_edit: globs of paths that attempts may change although they are tests or configure them.
         protect: further globs that they may not change.
+        checks: the commands that judge; what `make` and its like read for them is protected, too.
     """
 
     may_edit: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
     def covers(self, path: str) -> bool:
         """Whether the path is taken from the snapshot, whatever an attempt made of it."""
@@ -46,7 +57,8 @@ class Protection:
 
     def _allowed(self, path: str) -> bool | None:
         """True: it may be edited; False: it may not; None: nothing is said of it."""
-        for globs, answer in ((self.protect, False), (self.may_edit, True), (PROTECTED, False)):
+        recipes = tuple(glob for name in self._words & _RECIPES.keys() for glob in _RECIPES[name])
+        for globs, answer in ((self.protect, False), (self.may_edit, True), (PROTECTED, False), (recipes, False)):
             # What stands in the place of a folder of tests counts as one of them.
             if any(glob_pattern(glob).fullmatch(path) or glob_pattern(glob).fullmatch(f"{path}/x") for glob in globs):
                 return answer
@@ -68,10 +80,29 @@ class Protection:
                 found.append(path)
         return found
 
+    def named(self, paths: Iterable[str]) -> list[str]:
+        """Those of the `paths` that a check names: a script that it runs, or the program that it judges."""
+        words = self._words
+        return [path for path in paths if path in words]
+
+    @property
+    def _words(self) -> set[str]:
+        """The words of the checks, paths as the tree has them."""
+        return {os.path.normpath(word) for command in self.checks for word in _words(command)}
+
     @property
     def identity(self) -> str:
         """What tells two of them apart."""
-        return json.dumps([self.may_edit, self.protect])
+        return json.dumps([self.may_edit, self.protect, sorted(self._words & _RECIPES.keys())])
+
+
+def _words(command: str) -> list[str]:
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:  # a quote is not closed, as the shell will say
+        return command.split()
 
 
 def _pyproject(content: bytes) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 MOST_NAMES = 50
@@ -26,6 +26,7 @@ class Tests:
         skipped: how many were not run.
         failing: names of those that failed.
         source: `junit` (a report in a file) or `output` (what it printed).
+        names: of those that ran to their end; `left_out`: of those that were skipped. Known by a report alone.
     """
 
     runner: str
@@ -34,6 +35,22 @@ class Tests:
     skipped: int = 0
     failing: tuple[str, ...] = ()
     source: str = "output"
+    names: frozenset[str] = field(default=frozenset(), repr=False)
+    left_out: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def fewer_than(self, base: Tests) -> str | None:
+        """Which tests it left out that `base` ran; None where there are none, or nobody can say."""
+        if self.source == "junit" and base.source == "junit":
+            # Cases of one test may differ, as where they are made of what the code lists.
+            whole = {_whole(name) for name in self.names | self.left_out}
+            missing = {name for name in base.names if name in self.left_out or _whole(name) not in whole}
+            if not missing:
+                return None
+            said = ", ".join(sorted(missing)[:5]) + (", ..." if len(missing) > 5 else "")
+            return f"{len(missing)} of the tests that run on the snapshot did not run: {said}"
+        if self.ran is None or base.ran is None or self.runner != base.runner or self.ran >= base.ran:
+            return None
+        return f"{self.ran} tests ran; {base.ran} run on the snapshot"
 
     def to_json(self) -> dict[str, object]:
         """For a receipt."""
@@ -50,6 +67,7 @@ class _Runner:
         ran: found once for each part of the run; its groups are numbers of tests that ran.
         failing: its group is the name of a test that failed.
         none: found when it ran nothing, where no number says so.
+        skipped: as `ran`, numbers of tests that were not run; and `counted`: whether `ran` counts them, too.
     """
 
     name: str
@@ -57,6 +75,8 @@ class _Runner:
     ran: str
     failing: str
     none: str = r"(?!)"
+    skipped: str = r"(?!)"
+    counted: bool = False
 
 
 def _word(name: str) -> str:
@@ -69,19 +89,40 @@ _RUNNERS = (
         "pytest", _word(r"(?:pytest|py\.test)"),
         r"(\d+) (?:passed|failed)\b(?=[^\n]* in \d[\d.]*s)",
         r"(?m)^(?:FAILED|ERROR) (\S+)",
+        skipped=r"(\d+) skipped\b(?=[^\n]* in \d[\d.]*s)",
     ),
-    _Runner("unittest", _word("unittest"), r"(?m)^Ran (\d+) tests? in", r"(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)"),
+    _Runner(
+        "unittest", _word("unittest"), r"(?m)^Ran (\d+) tests? in", r"(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)",
+        skipped=r"(?m)^(?:OK|FAILED) \(.*\bskipped=(\d+)", counted=True,
+    ),
     _Runner(
         "go test", r"\bgo\s+test\b", r"(?!)", r"(?m)^\s*--- FAIL: (\S+)",
         none=r"\[no test files\]|\[no tests to run\]|no packages to test",
     ),
-    _Runner("cargo test", r"\bcargo\s+(?:test|nextest)\b", r"test result: \w+\. (\d+) passed; (\d+) failed",
-            r"(?m)^test (\S+) \.\.\. FAILED"),
-    _Runner("jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", r"(?m)^\s*● (.+)$"),
-    _Runner("vitest", _word("vitest"), r"(?m)^\s*Tests\s+.*\((\d+)\)", r"(?m)^\s*(?:FAIL|×)\s+(.+)$"),
-    _Runner("mocha", _word("mocha"), r"(?m)^\s*(\d+) (?:passing|failing)", r"(?m)^\s+\d+\) (.+)$"),
-    _Runner("node --test", r"\bnode\b.*--test\b", r"(?m)^(?:#|ℹ) tests (\d+)", r"(?m)^\s*(?:not ok \d+ -|✖) (.+)$"),
-    _Runner("rspec", _word("rspec"), r"(\d+) examples?, \d+ failures?", r"(?m)^rspec (\S+)"),
+    _Runner(
+        "cargo test", r"\bcargo\s+(?:test|nextest)\b", r"test result: \w+\. (\d+) passed; (\d+) failed",
+        r"(?m)^test (\S+) \.\.\. FAILED", skipped=r"test result: .* (\d+) ignored",
+    ),
+    _Runner(
+        "jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", r"(?m)^\s*● (.+)$",
+        skipped=r"(?m)^Tests:.*?(\d+) (?:skipped|todo)(?:.*?(\d+) (?:skipped|todo))?", counted=True,
+    ),
+    _Runner(
+        "vitest", _word("vitest"), r"(?m)^\s*Tests\s+.*\((\d+)\)", r"(?m)^\s*(?:FAIL|×)\s+(.+)$",
+        skipped=r"(?m)^\s*Tests\s.*?(\d+) (?:skipped|todo)(?:.*?(\d+) (?:skipped|todo))?", counted=True,
+    ),
+    _Runner(
+        "mocha", _word("mocha"), r"(?m)^\s*(\d+) (?:passing|failing)", r"(?m)^\s+\d+\) (.+)$",
+        skipped=r"(?m)^\s*(\d+) pending",
+    ),
+    _Runner(
+        "node --test", r"\bnode\b.*--test\b", r"(?m)^(?:#|ℹ) tests (\d+)", r"(?m)^\s*(?:not ok \d+ -|✖) (.+)$",
+        skipped=r"(?m)^(?:#|ℹ) (?:skipped|todo|cancelled) (\d+)", counted=True,
+    ),
+    _Runner(
+        "rspec", _word("rspec"), r"(\d+) examples?, \d+ failures?", r"(?m)^rspec (\S+)",
+        skipped=r"examples?, \d+ failures?, (\d+) pending", counted=True,
+    ),
 )  # fmt: skip
 
 
@@ -89,16 +130,22 @@ def read_output(command: str, output: str) -> Tests | None:
     """What a command's output says of tests; None where neither it nor its output names a known runner."""
     text = _ANSI.sub("", output)
     for runner in _RUNNERS:
-        called = re.search(runner.called, command) is not None
-        counts = [sum(int(number or 0) for number in found.groups()) for found in re.finditer(runner.ran, text)]
-        if not called and not any(counts):
+        counts = _numbers(runner.ran, text)
+        if re.search(runner.called, command) is None and not any(counts):
             continue
         failing = tuple(dict.fromkeys(name.strip() for name in re.findall(runner.failing, text)))
         if runner.name == "go test":
             some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)", text) or failing
             return Tests(runner.name, None if some else 0, len(failing), 0, failing[:MOST_NAMES])
-        return Tests(runner.name, sum(counts), len(failing), 0, failing[:MOST_NAMES])
+        skipped = sum(_numbers(runner.skipped, text))
+        ran = max(0, sum(counts) - skipped) if runner.counted else sum(counts)
+        return Tests(runner.name, ran, len(failing), skipped, failing[:MOST_NAMES])
     return None
+
+
+def _numbers(pattern: str, text: str) -> list[int]:
+    """For each place where the pattern is found, the sum of its groups."""
+    return [sum(int(number or 0) for number in found.groups()) for found in re.finditer(pattern, text)]
 
 
 def names_pytest(command: str) -> bool:
@@ -125,13 +172,25 @@ def read_junit(data: bytes | None, runner: str) -> Tests | None:
         return None
     ran = failed = skipped = 0
     failing: list[str] = []
+    names, left_out = set(), set()
     for case in root.iter("testcase"):
+        name, owner = case.get("name") or "?", case.get("classname")
+        name = f"{owner}.{name}" if owner else name
         if case.find("skipped") is not None:
             skipped += 1
+            left_out.add(name)
             continue
         ran += 1
-        if case.find("failure") is not None or case.find("error") is not None:
+        broken = case.find("error") is not None  # a file that cannot be imported has a case of its own
+        if broken or case.find("failure") is not None:
             failed += 1
-            name, owner = case.get("name") or "?", case.get("classname")
-            failing.append(f"{owner}.{name}" if owner else name)
-    return Tests(runner, ran, failed, skipped, tuple(dict.fromkeys(failing))[:MOST_NAMES], "junit")
+            failing.append(name)
+        if not broken:
+            names.add(name)
+    first = tuple(dict.fromkeys(failing))[:MOST_NAMES]
+    return Tests(runner, ran, failed, skipped, first, "junit", frozenset(names), frozenset(left_out))
+
+
+def _whole(name: str) -> str:
+    """The test that a case belongs to."""
+    return name.partition("[")[0]

@@ -1,4 +1,4 @@
-"""Where slots and what they stand on are kept: one folder a project in the user's cache directory."""
+"""Where slots and results are kept: a folder a project in the user's cache directory, and one among the user's data."""
 
 from __future__ import annotations
 
@@ -17,38 +17,58 @@ DEAD = ".dead."
 
 
 def cache_root() -> Path:
-    """The user's cache directory for bakeoff: below XDG_CACHE_HOME, or ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(os.path.realpath(base if os.path.isabs(base) else Path.home() / ".cache")) / "bakeoff"
+    """The user's cache directory for bakeoff: below XDG_CACHE_HOME, or ~/.cache. All in it can be made again."""
+    return _below("XDG_CACHE_HOME", ".cache")
+
+
+def data_root() -> Path:
+    """Where results are kept, which nobody may take for a cache: below XDG_DATA_HOME, or ~/.local/share."""
+    return _below("XDG_DATA_HOME", ".local/share")
+
+
+def _below(variable: str, usual: str) -> Path:
+    base = os.environ.get(variable, "")
+    return Path(os.path.realpath(base if os.path.isabs(base) else Path.home() / usual)) / "bakeoff"
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectCache:
-    """The folder of one project, keyed by the real path of its git common directory."""
+    """The folders of one project, keyed by the real path of its git common directory.
+
+    Attributes:
+        root: in the user's cache.
+        kept: for what is not to be lost with it.
+    """
 
     root: Path
+    kept: Path
 
     @classmethod
     def of(cls, common_dir: Path, root: Path | None = None) -> ProjectCache:
-        """The folder for the project whose git common directory is `common_dir`; made when it is not there."""
+        """The folders for the project whose git common directory is `common_dir`; made when they are not there."""
         place = os.path.realpath(common_dir)
         parent = Path(place).parent.name if Path(place).name == ".git" else Path(place).name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", parent)[:40].strip("-") or "project"
         digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
-        cache = cls((root or cache_root()) / "projects" / f"{name}-{digest}")
-        for folder in (cache.root, cache.slots, cache.trees, cache.layers):
+        cache = cls._called(f"{name}-{digest}", root)
+        for folder in (cache.root, cache.kept, cache.slots, cache.trees, cache.layers):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        about = cache.root / "project.json"
+        about = cache.kept / "project.json"
         if not about.exists():
             fresh = about.with_name(f"project.{secrets.token_hex(4)}.json")
             fresh.write_text(json.dumps({"common_dir": place}))
             os.replace(fresh, about)
         return cache
 
+    @classmethod
+    def _called(cls, name: str, root: Path | None) -> ProjectCache:
+        """A project's folders by their name; below `root` alone where that is given."""
+        return cls((root or cache_root()) / "projects" / name, (root or data_root()) / "projects" / name)
+
     @property
     def repository(self) -> Path:
         """Our own repository of the project."""
-        return self.root / "repository.git"
+        return self.kept / "repository.git"
 
     @property
     def slots(self) -> Path:
@@ -69,7 +89,7 @@ class ProjectCache:
     def project(self) -> str:
         """The path of the project's git common directory; empty where it cannot be told."""
         try:
-            return str(json.loads((self.root / "project.json").read_text())["common_dir"])
+            return str(json.loads((self.kept / "project.json").read_text())["common_dir"])
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
@@ -95,8 +115,7 @@ class ProjectCache:
 
 def projects(root: Path | None = None) -> Iterator[ProjectCache]:
     """The folders of all projects."""
-    folder = (root or cache_root()) / "projects"
-    if folder.is_dir():
-        for path in sorted(folder.iterdir()):
-            if path.is_dir() and not path.is_symlink():
-                yield ProjectCache(path)
+    folders = {(root or cache_root()) / "projects", (root or data_root()) / "projects"}
+    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    for name in sorted({path.name for path in found if path.is_dir() and not path.is_symlink()}):
+        yield ProjectCache._called(name, root)

@@ -115,12 +115,12 @@ def open_repository(cache: ProjectCache, object_format: str) -> Repository:
     found = Repository(cache.repository, object_format)
     if found.path.is_dir():
         return found
-    lock = wait_for_lock(cache.root / "repository.lock")
+    lock = wait_for_lock(cache.kept / "repository.lock")
     try:
         if not found.path.is_dir():
-            fresh = cache.root / f".new.{secrets.token_hex(6)}"
+            fresh = cache.kept / f".new.{secrets.token_hex(6)}"
             make = ("init", "--quiet", "--bare", "--template=", "--initial-branch=none")
-            Git(cwd=cache.root).run(*make, f"--object-format={object_format}", str(fresh))
+            Git(cwd=cache.kept).run(*make, f"--object-format={object_format}", str(fresh))
             (fresh / "info").mkdir(exist_ok=True)
             fresh.rename(found.path)
     finally:

@@ -106,7 +106,9 @@ def own_objects(cache: ProjectCache, base: Base) -> Tree:
         if base.snapshot.linked and head and own.link(base.project):
             there = git.at(objects=own.objects).both("cat-file", "-e", head, statuses=(0, 1, 128))[0] == 0
             asked += f"^{head}\n" if there else ""
-        git.run("pack-objects", "-q", "--revs", f"{own.objects}/pack/pack", data=asked.encode())
+        # The pack is begun where git has its objects, and can be moved within a file system only.
+        packing = git.at(objects=own.objects, alternates=[base.repository.objects])
+        packing.run("pack-objects", "-q", "--revs", f"{own.objects}/pack/pack", data=asked.encode())
 
     home = _once(cache, f"{base.snapshot.commit}-objects", make)
     return Tree(home.path / "objects", home.lock)

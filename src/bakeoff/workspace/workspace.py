@@ -21,7 +21,7 @@ from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.environment import source_roots
-from bakeoff.workspace.errors import SlotError, WorkspaceError
+from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError
 from bakeoff.workspace.filters import filtered_files
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
@@ -243,8 +243,20 @@ class _Found:
         swept = sweep(cache)
         if snapshot is None:
             snapshot = _snapshot(project, repository, settings, base, dirty)
+        else:
+            _check_kept(repository, snapshot)
         delete_later(cache.dead())
         return cls(Base(project, repository, snapshot, project.excludes), cache, swept)
+
+
+def _check_kept(repository: Repository, snapshot: Snapshot) -> None:
+    try:
+        repository.tree_of(snapshot.commit)
+    except GitError:
+        raise ProjectError(
+            f"the snapshot that this run started from is not in {repository.path} any more, so it cannot go on; "
+            "start a new run"
+        ) from None
 
 
 def _prepare(

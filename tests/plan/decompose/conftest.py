@@ -29,6 +29,7 @@ class Checkout(workspace.Checkout):
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     made = Checkout(tmp_path / "project")
     made.root.mkdir()
     made.git("init", "-q")

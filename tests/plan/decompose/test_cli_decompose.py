@@ -18,11 +18,11 @@ from plan.decompose.conftest import Checkout
 
 
 def bakeoff(checkout: Checkout, *args: str, cwd: str = ".") -> Result:
-    cache = str(checkout.root.parent / "cache")
+    folders = {f"XDG_{name.upper()}_HOME": str(checkout.root.parent / name) for name in ("cache", "data")}
     done = subprocess.run(
         [*ARGV, "plan", *args],
         cwd=checkout.root / cwd,
-        env=environment(XDG_CACHE_HOME=cache),
+        env=environment(**folders),
         capture_output=True,
         timeout=60,
         check=False,

@@ -70,6 +70,7 @@ def theirs(tmp_path, monkeypatch):
     (home / ".gitconfig").write_text("[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return Theirs(tmp_path / "project")
 
 
@@ -221,6 +222,7 @@ def test_objects_that_cannot_be_linked_are_copied(tmp_path, monkeypatch):
     (home / ".gitconfig").write_text("[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     found = Theirs(tmp_path / "project")
     later = found.commit({"other": "later\n"})
     assert move(found).merged

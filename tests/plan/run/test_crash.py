@@ -72,7 +72,7 @@ def finished(plans) -> Counter[str]:
 
 def tree(plans) -> str:
     """The id of the tree of what landed."""
-    (repository,) = plans.lab.place.glob("cache/bakeoff/projects/*/repository.git")
+    (repository,) = plans.lab.place.glob("data/bakeoff/projects/*/repository.git")
     argv = ["git", "--git-dir", str(repository), "rev-parse", f"{plans.lab.refs()['r/result']}^{{tree}}"]
     return subprocess.run(argv, capture_output=True, check=True, text=True).stdout
 

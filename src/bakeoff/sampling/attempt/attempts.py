@@ -140,8 +140,9 @@ class Attempts:
         options, logs = self.options, run.root / "logs"
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label, self.env)
+        base = None if options.may_edit else workspace.snapshot.commit  # who may edit tests may take some out
         requirements: list[Any] = [
-            CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks
+            CommandRequirement(command, ground, timeout=options.check_timeout, base=base) for command in options.checks
         ]
         if options.score is not None:
             requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))

@@ -25,6 +25,7 @@ class Kept:
         tree: the tree of `judged`.
         changed: what `judged` changes.
         touched: protected paths that the result changes and `judged` does not.
+        named: changed paths that a check names.
     """
 
     ref: str
@@ -33,6 +34,7 @@ class Kept:
     tree: str
     changed: tuple[Changed, ...]
     touched: tuple[str, ...]
+    named: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """For the record; JSON types only."""
@@ -41,8 +43,14 @@ class Kept:
         found: dict[str, Any] = {"ref": self.ref, "commit": self.commit, "judged": self.judged, "tree": self.tree}
         found["diff"] = {"files": len(self.changed), "added": added, "deleted": deleted}
         if self.touched:
-            found["tests_changed"] = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in self.touched]
+            found["tests_changed"] = _shown(self.touched)
+        if self.named:
+            found["judges_changed"] = _shown(self.named)
         return found
+
+
+def _shown(paths: tuple[str, ...]) -> list[str]:
+    return [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths]
 
 
 async def keep(
@@ -66,10 +74,12 @@ def _keep(
 
     paths = [change.path for change in changed]
     touched = protection.touched(paths, lambda path: content(snapshot, path), lambda path: content(commit, path))
+    named = tuple(protection.named(path for path in paths if path not in touched))
     if not touched:
-        return Kept(ref, commit, commit, repository.tree_of(commit), changed, ())
+        return Kept(ref, commit, commit, repository.tree_of(commit), changed, (), named)
     made = restored(repository, snapshot, commit, touched, ref_name(run, f"{name}-judged"))
-    return Kept(ref, commit, made.commit, made.tree, changed_between(repository, snapshot, made.commit), tuple(touched))
+    changed = changed_between(repository, snapshot, made.commit)
+    return Kept(ref, commit, made.commit, made.tree, changed, tuple(touched), named)
 
 
 def kept_commit(facts: Mapping[str, Any], with_tests: bool) -> str:

@@ -12,6 +12,7 @@ from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
 from bakeoff.workspace.applying import apply, branch, diff, open_project
 from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.results import Changed, changed_between
 
 
@@ -115,21 +116,31 @@ def title_of(task: str) -> str:
 
 
 def diff_of(project: Path, work: Work, with_tests: bool) -> bytes:
-    """Its diff, as `git apply` takes it."""
-    _, repository = open_project(project)
-    return diff(repository, *_ends(work, with_tests))
+    """Its diff, as `git apply` takes it. Passes on BakeoffError: the work is not there any more."""
+    repository, *ends = _ends(project, work, with_tests)
+    return diff(repository, *ends)
 
 
 def changed_by(project: Path, work: Work, with_tests: bool) -> tuple[Changed, ...]:
-    """The paths that it changes."""
+    """The paths that it changes. Passes on BakeoffError: the work is not there any more."""
+    repository, *ends = _ends(project, work, with_tests)
+    return changed_between(repository, *ends)
+
+
+def _ends(project: Path, work: Work, with_tests: bool) -> tuple[Repository, str, str]:
+    """Where it is kept, what it was made from, and what it is."""
     _, repository = open_project(project)
-    return changed_between(repository, *_ends(work, with_tests))
-
-
-def _ends(work: Work, with_tests: bool) -> tuple[str, str]:
-    """What it was made from, and what it is."""
     commit = kept_commit(work.facts, with_tests)
-    return str(work.facts.get("base") or f"{commit}^1"), commit
+    _check_kept(repository, work, commit)
+    return repository, str(work.facts.get("base") or f"{commit}^1"), commit
+
+
+def _check_kept(repository: Repository, work: Work, commit: str) -> None:
+    try:
+        repository.tree_of(commit)
+    except GitError:
+        what = Landed(work.attempt, commit, step=work.step, noun=work.noun).what
+        raise BakeoffError(f"{what} of run {work.run} is not in {repository.path} any more") from None
 
 
 def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
@@ -144,18 +155,12 @@ def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
 def land(project: Path, work: Work, name: str | None = None, with_tests: bool = False) -> Landed:
     """Write what was made into the user's files, or make the branch `name` of it.
 
-    Passes on ApplyError: it does not fit, and nothing was changed.
-
-    Raises:
-        BakeoffError: the work is not there any more.
+    Passes on ApplyError: it does not fit, and nothing was changed. BakeoffError: the work is not there any more.
     """
     theirs, repository = open_project(project)
     commit = kept_commit(work.facts, with_tests)
     landed = Landed(work.attempt, commit, step=work.step, noun=work.noun)
-    try:
-        repository.tree_of(commit)
-    except GitError:
-        raise BakeoffError(f"{landed.what} of run {work.run} is not in {repository.path} any more") from None
+    _check_kept(repository, work, commit)
     if name is not None:
         made = branch(theirs, repository, commit, name, message_of(work, landed))
         return replace(landed, branch=name, made=made)

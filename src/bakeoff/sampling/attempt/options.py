@@ -79,7 +79,8 @@ class AttemptOptions:
     @property
     def protection(self) -> Protection:
         """What attempts may not change."""
-        return Protection(self.may_edit, self.protect)
+        judges = [command for command in (*self.checks, self.score) if command is not None]
+        return Protection(self.may_edit, self.protect, tuple(judges))
 
     @property
     def ceilings(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from bakeoff.engine.process import Command
-from bakeoff.workspace.cache import cache_root
+from bakeoff.workspace.cache import cache_root, data_root
 from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.inside import landlock
 from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
@@ -150,7 +150,7 @@ class Sandbox(Generic[Where]):
         if self.policy.read_everything:
             return None
         slot = self.slot
-        closed = [os.path.expanduser("~"), str(cache_root()), *slot.closed]
+        closed = [os.path.expanduser("~"), str(cache_root()), str(data_root()), *slot.closed]
         known = readable(variables, self.policy.network, closed, slot.environments)
         found = [*known, *slot.shown, *self.policy.reads, *more]
         return [path for path in found if not below(path, self._writes())]
