@@ -17,6 +17,7 @@ REQUIREMENTS = {
     "langgraph": ("langgraph==1.2.24", "langgraph-checkpoint-sqlite==3.1.2"),
     "dbos": ("dbos==3.4.0",),
     "mellea": ("mellea==0.8.0",),
+    "codeflash": ("codeflash==0.20.6", "pytest==8.4.2", "pytest-timeout==2.4.0"),
 }
 
 
