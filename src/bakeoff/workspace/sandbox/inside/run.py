@@ -14,7 +14,7 @@ from bakeoff.workspace.sandbox.inside import filter, kernel, landlock, view, wat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 FAILED = 125
@@ -33,7 +33,7 @@ LIMITS = {"cpu": 0, "file": 1, "data": 2, "core": 4, "processes": 6, "files": 7}
 
 def main() -> None:
     """Arguments: the plan as hexadecimal marshal, then the command."""
-    _run(sys.argv[1], sys.argv[2:])
+    _run(sys.argv[1], sys.argv[2:], kernel.forget_environment)
 
 
 def forked(arguments: list[bytes], env: Mapping[bytes, bytes]) -> None:
@@ -42,17 +42,18 @@ def forked(arguments: list[bytes], env: Mapping[bytes, bytes]) -> None:
     os.environb.clear()
     os.environb.update(env)
     told, *argv = map(os.fsdecode, arguments)
-    _run(told, argv)
+    _run(told, argv, lambda: None)
 
 
-def _run(told: str, argv: list[str]) -> None:
+def _run(told: str, argv: list[str], forget: Callable[[], None]) -> None:
+    """`forget` is called inside, before anybody there could read the variables of this program."""
     plan: dict[str, Any] = marshal.loads(bytes.fromhex(told))  # noqa: S302 - of our own making, and quick
     kernel.ignore_signals(ENDING)
     try:
         if plan["holder"]:
             enter(plan["holder"])
         if plan["namespaces"]:
-            status = _apart(plan, argv)
+            status = _apart(plan, argv, forget)
         else:
             status = _here(plan, argv)
     except OSError as failure:
@@ -65,13 +66,13 @@ def _say(text: str) -> None:
     os.write(2, f"bakeoff sandbox: {text}\n".encode(errors="replace"))
 
 
-def _apart(plan: Mapping[str, Any], argv: list[str]) -> int:
+def _apart(plan: Mapping[str, Any], argv: list[str], forget: Callable[[], None]) -> int:
     """Run it in namespaces of its own."""
     unshare(plan["network"])
     gate, opening = os.pipe()
     report, reporting = os.pipe()
     ours = (opening, report)
-    first = kernel.in_child(lambda: _first(plan, argv, gate, reporting, ours))
+    first = kernel.in_child(lambda: _first(plan, argv, forget, gate, reporting, ours))
     os.close(gate)
     os.close(reporting)
     os.write(opening, b"1")
@@ -104,7 +105,14 @@ def unshare(network: bool) -> None:
             file.write(text)
 
 
-def _first(plan: Mapping[str, Any], argv: list[str], gate: int, reporting: int, theirs: tuple[int, ...]) -> None:
+def _first(
+    plan: Mapping[str, Any],
+    argv: list[str],
+    forget: Callable[[], None],
+    gate: int,
+    reporting: int,
+    theirs: tuple[int, ...],
+) -> None:
     """Process 1 of the namespace; when it ends, the kernel ends all others."""
     kernel.prctl(kernel.PR_DEATH_SIGNAL, KILL)
     for descriptor in theirs:
@@ -115,7 +123,7 @@ def _first(plan: Mapping[str, Any], argv: list[str], gate: int, reporting: int, 
         if not plan["network"]:
             kernel.loopback_up()
         view.build(plan["reads"], plan["writes"], plan["temp"], plan["shared"], plan["proc"])
-        kernel.forget_environment()
+        forget()
         kernel.prctl(kernel.PR_DUMPABLE, 0)
         command = kernel.in_child(lambda: _become(plan, argv, reporting))
         memory, count = (plan["memory"], plan["count"]) if plan["proc"] else (0, 0)

@@ -58,10 +58,11 @@ def build(
         else:
             _own_temp(own["size"])
     _devices(shared)
+    shown = {"/"} if reads is None else {TEMP, "/dev"}
     for path in sorted(reads or ()):
-        _show(path, writable=False)
+        _show(path, False, shown)
     for path in sorted(writes):
-        _show(path, writable=True)
+        _show(path, True, shown)
     held = None if own is None else _show_own(own["lower"], own["at"], own["links"])
     if not os.path.lexists(NEW + "/var" + TEMP):  # nothing that is shown stands in it
         _folder(NEW + "/var")
@@ -104,8 +105,8 @@ def _show_own(lower: str, at: str, links: Mapping[str, str]) -> int:
     return os.open(OWN, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
-def _show(path: str, writable: bool) -> None:
-    """Show a place where it stands, and what its symbolic links mean.
+def _show(path: str, writable: bool, shown: set[str]) -> None:
+    """Show a place where it stands, and what its symbolic links mean; it is added to those that are `shown`.
 
     Raises:
         OSError: it leads through a link in a place that can be written.
@@ -114,16 +115,26 @@ def _show(path: str, writable: bool) -> None:
     if place is None:
         return
     target = NEW + place
-    if not os.path.lexists(target):
+    inside = _is_below(place, shown)  # else all on the way there is of our own making
+    if not (inside and os.path.lexists(target)):
         if os.path.isdir(OLD + place):
             _folder(target)
         else:
             _folder(os.path.dirname(target))
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
-    if os.path.realpath(target) != target:
+    if inside and os.path.realpath(target) != target:
         raise OSError(0, f"{path} leads through a link in a place that can be written")
     kernel.mount(OLD + place, target, None, BIND | REC)
     kernel.set_mount(target, NOSUID if writable else RDONLY | NOSUID)
+    shown.add(place)
+
+
+def _is_below(place: str, shown: set[str]) -> bool:
+    while place not in shown:
+        if place == "/":
+            return False
+        place = place[: place.rindex("/")] or "/"
+    return True
 
 
 def _follow(path: str, depth: int = 0) -> str | None:
@@ -148,7 +159,8 @@ def _follow(path: str, depth: int = 0) -> str | None:
 
 
 def _folder(path: str) -> None:
-    os.makedirs(path, 0o755, exist_ok=True)
+    if not os.path.isdir(path):
+        os.makedirs(path, 0o755, exist_ok=True)
 
 
 def _show_temp(temp: str, writes: Sequence[str], shared: int) -> None:
