@@ -93,6 +93,14 @@ def test_a_long_diff_is_only_named(lab):
     assert "+50" in lab("attempt", "x", "--agent", "fake", "--check", FIXED, "--diff").out
 
 
+def test_of_many_files_the_first_are_named(lab):
+    lab.agent(f"{FIX}; for i in $(seq 100 179); do echo $i > f$i; done")
+    said = lab.attempt()
+    assert "A f100" in said.out
+    assert "f179" not in said.out
+    assert "and 21 more files" in said.out
+
+
 def test_clean_removes_results_and_keeps_the_rest(lab):
     lab.agent(f"{FIX}; echo 'def test_x(): pass' > tests/test_calc.py")
     assert lab.attempt().status == 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bakeoff.sampling.attempt.landing import Landed
 
 SHORT = 60
-"""Lines of a diff that are printed unasked."""
+"""Lines of a diff, and of the list of its files, that are printed unasked."""
 
 NO_WINNER = 3
 
@@ -149,8 +149,11 @@ def _print_winner(
     out(f"run {run}: attempt {winner.id} wins{marked}")
     if changed:
         out(f"  it changed {', '.join(changed)}; judged without that, and landed without it but for --with-tests")
-    for line in stat_of(store.project, work, landing.with_tests):
+    files = stat_of(store.project, work, landing.with_tests)
+    for line in files[:SHORT]:
         out(f"  {line}")
+    if len(files) > SHORT:
+        out(f"  and {len(files) - SHORT} more files")
     text = diff_of(store.project, work, landing.with_tests).decode("utf-8", "replace")
     if landing.diff or text.count("\n") <= SHORT:
         out(text.rstrip("\n"))
