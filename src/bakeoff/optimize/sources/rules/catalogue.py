@@ -10,7 +10,6 @@ from bakeoff.optimize.sources.rules.each import (
     comprehension,
     constant_set,
     copying,
-    count_calls,
     counting,
     counts,
     early_exit,
@@ -53,7 +52,7 @@ RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
         manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, insort, queue,
-        index_join, filtering, lookup, positions, prefix_sums, window, count_calls, counts, membership_view, seen_set,
+        index_join, filtering, lookup, positions, prefix_sums, window, counts, membership_view, seen_set,
         membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit, extreme,
         counting, grouping, running, join, hoist, comprehension, total, copying, translate, join_list, any_of, bind,
     )

@@ -194,3 +194,35 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Starred() | ast.Yield() | ast.keyword():
             return inner is node
     return False
+
+
+LEAST = 4
+"""Items of a constant from which a set or dict of them is worth its while."""
+
+
+def is_constant(tree: ast.Module, name: str, *items: type[ast.expr]) -> bool:
+    """Whether the module binds `name` once, to a list or tuple of such items, and nothing in it changes that."""
+    bound = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    ]
+    if len(bound) != 1:
+        return False
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=found))) if found == name:
+                return False
+            case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:
+                return False
+            case ast.Global(names=names) if name in names:
+                return False
+    for statement in tree.body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=found)], value=ast.List() | ast.Tuple() as value)
+                | ast.AnnAssign(target=ast.Name(id=found), value=ast.List() | ast.Tuple() as value)
+            ) if found == name:
+                plain = all(isinstance(each, items) for each in value.elts) and not names_in(value)
+                return plain and len(value.elts) >= LEAST
+    return False
