@@ -537,6 +537,67 @@ def next_job(jobs):
 next_job_args = run_jobs_args
 
 
+def huffman(weights):
+    nodes = [(w, s) for s, w in weights.items()]
+    cost = 0
+    while len(nodes) > 1:
+        nodes.sort(key=lambda node: node[0])
+        left = nodes.pop(0)
+        right = nodes.pop(0)
+        cost += left[0] + right[0]
+        nodes.append((left[0] + right[0], left[1] + right[1]))
+    return cost, nodes[0][1] if False else None
+
+
+def huffman_args(n):
+    return ({f"s{i}": w for i, w in enumerate(_ints(n))},)
+
+
+def triage(patients):
+    waiting = []
+    seen = []
+    for patient in patients:
+        waiting.append(patient)
+        if len(waiting) > 100:
+            urgent = max(waiting, key=lambda p: p["quantity"])
+            waiting.remove(urgent)
+            seen.append(urgent["id"])
+    while waiting:
+        waiting.sort(key=lambda p: p["quantity"], reverse=True)
+        seen.append(waiting.pop(0)["id"])
+    return seen
+
+
+def triage_args(n):
+    return invoice_lines_args(n)[:1]
+
+
+def shortest_by_hand(graph, start):
+    distance = {}
+    for node in graph:
+        distance[node] = 10**9
+    distance[start] = 0
+    unvisited = list(graph.keys())
+    while unvisited:
+        current = None
+        for node in unvisited:
+            if current is None or distance[node] < distance[current]:
+                current = node
+        unvisited.remove(current)
+        if distance[current] == 10**9:
+            break
+        for other, weight in graph[current].items():
+            if other in unvisited:
+                new = distance[current] + weight
+                if new < distance[other]:
+                    distance[other] = new
+    return distance
+
+
+def shortest_by_hand_args(n):
+    return shortest_args(n)
+
+
 def round_robin(tasks, quantum):
     queue = [(name, work) for name, work in tasks]
     done = []

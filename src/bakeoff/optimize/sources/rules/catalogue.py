@@ -31,6 +31,8 @@ from bakeoff.optimize.sources.rules.each import (
     membership_view,
     memo,
     modular_power,
+    nearest,
+    ordered_set,
     pairs,
     positions,
     prefix_sums,
@@ -51,9 +53,10 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, insort, queue,
+        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
+        insort, ordered_set, queue,
         index_join, filtering, lookup, positions, prefix_sums, window, counts, membership_view, seen_set,
-        membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit, extreme,
+        membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit,
         counting, grouping, running, join, hoist, comprehension, total, copying, translate, join_list, any_of, bind,
     )
 )  # fmt: skip

@@ -13,7 +13,7 @@ MAKERS = {
     "bool": "bool", "list": "list", "sorted": "list", "dict": "dict", "set": "set", "frozenset": "frozenset",
     "tuple": "tuple", "range": "range", "isinstance": "bool", "any": "bool", "all": "bool", "enumerate": "enumerate",
     "zip": "zip", "map": "map", "filter": "filter", "iter": "iterator", "Counter": "Counter", "deque": "deque",
-    "defaultdict": "defaultdict",
+    "defaultdict": "defaultdict", "OrderedDict": "dict",
 }  # fmt: skip
 TEXT_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "title", "casefold", "replace", "zfill", "capitalize", "format",
@@ -129,6 +129,8 @@ def _method(attr: str, owner: str | None) -> str | None:
         return "str"
     if attr in ("startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower"):
         return "bool"
+    if attr == "fromkeys":
+        return "dict"
     if attr == "copy":
         return owner
     return "int" if attr == "count" and base(owner) in ("str", "list", "tuple") else None

@@ -152,7 +152,11 @@ def calls(node: ast.AST) -> Iterator[ast.Call]:
     return (each for each in ast.walk(node) if isinstance(each, ast.Call))
 
 
-READS = CALM | {"print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy"}
+READS = CALM | {
+    "print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy", "defaultdict", "type", "Decimal",
+    "Fraction", "datetime", "date", "timedelta", "sqrt", "hypot", "bytes", "format", "ValueError", "KeyError",
+}  # fmt: skip
+"""Functions that change nothing that they are given."""
 
 
 def changed_in(name: str, *nodes: ast.AST) -> bool:
@@ -194,6 +198,18 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Starred() | ast.Yield() | ast.keyword():
             return inner is node
     return False
+
+
+def changed_by_method(name: str, loop: ast.stmt) -> bool:
+    """Whether a method of `name` itself is called that may change it."""
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and isinstance(each.func.value, ast.Name)
+        and each.func.value.id == name
+        and each.func.attr not in CALM_METHODS
+        for each in ast.walk(loop)
+    )
 
 
 LEAST = 4

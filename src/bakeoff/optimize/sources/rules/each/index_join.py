@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
 from bakeoff.optimize.sources.rules.joining import Join, alters, conjunction, join_of, several
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import calm, changed_in, is_number, names_in, stored
+from bakeoff.optimize.sources.rules.looking import calm, changed_by_method, changed_in, is_number, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -100,7 +100,7 @@ def _rewrite(subject: Subject, inner: ast.For, outer: ast.stmt, items: Items) ->
     ours = set().union(*map(names_in, join.our_nodes))
     if alters(outer, join.nodes, mine) or ours & stored(*inner.body) or not ours & bound:
         return None
-    if alters(inner, join.our_nodes, ours) or any(changed_in(each, *inner.body) for each in ours):
+    if alters(inner, join.our_nodes, ours) or any(changed_by_method(each, inner) for each in ours):
         return None
     index = subject.fresh(f"{items.name}_by_key")
     target = _plain(inner.target)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import assignment, method_call
+from bakeoff.optimize.sources.rules.looking import assignment, calm, method_call
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -49,9 +49,7 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
     if not tests or not appends or any(in_text(subject, node) for node, _ in tests):
         return None
     items = [call[1][0] for each in appends if (call := method_call(each, "append")) and len(call[1]) == 1]
-    if len(items) != len(appends) or not all(
-        isinstance(each, ast.Name | ast.Constant | ast.Attribute) for each in items
-    ):
+    if len(items) != len(appends) or not calm(*items):
         return None
     kinds = {base(subject.kind(each)) for each in [*items, *(left for _, left in tests)]}
     if kinds & (UNHASHABLE | {"float"}) or not any(_in_loop(subject, node) for node, _ in tests):
@@ -59,10 +57,18 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
     index = subject.fresh(f"{name}_set")
     changed = {id(node): index for node, _ in tests}
     for statement, item in zip(appends, items, strict=True):
-        changed[id(statement)] = f"{name}.append({subject.code(item)})\n{index}.add({subject.code(item)})"
+        value, first_line = _text(subject, item), ""
+        if isinstance(item, ast.Call):
+            value, first_line = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
+        changed[id(statement)] = f"{first_line}{name}.append({value})\n{index}.add({value})"
     made = f"{subject.statements([start])}\n{index} = " + (f"set({name})" if getattr(first, "elts", None) else "set()")
     changed[id(start)] = made
     return _whole(subject, start, changed, kinds <= {"int", "str", "bool", "bytes"})
+
+
+def _text(subject: Subject, item: ast.expr) -> str:
+    text = subject.code(item)
+    return f"({text})" if isinstance(item, ast.Tuple) and not text.startswith("(") else text
 
 
 def _whole(subject: Subject, start: ast.stmt, changed: dict[int, str], hashable: bool) -> Rewrite:
