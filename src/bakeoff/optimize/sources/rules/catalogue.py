@@ -5,8 +5,10 @@ the loop in which the others would find what they look for.
 """
 
 from bakeoff.optimize.sources.rules.each import (
+    aggregate,
     any_of,
     bind,
+    closure,
     comprehension,
     constant_set,
     copying,
@@ -38,6 +40,7 @@ from bakeoff.optimize.sources.rules.each import (
     prefix_sums,
     queue,
     range_length,
+    ranks,
     remembered,
     running,
     search,
@@ -54,9 +57,9 @@ RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
         manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
-        insort, ordered_set, queue,
-        index_join, filtering, lookup, positions, prefix_sums, window, counts, membership_view, seen_set,
-        membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit,
-        counting, grouping, running, join, hoist, comprehension, total, copying, translate, join_list, any_of, bind,
+        insort, aggregate, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions, prefix_sums,
+        window, counts, membership_view, seen_set, membership_set, constant_set, modular_power, invariant,
+        while_range, pairs, range_length, early_exit, counting, grouping, running, join, hoist, comprehension, total,
+        copying, translate, join_list, any_of, bind,
     )
 )  # fmt: skip

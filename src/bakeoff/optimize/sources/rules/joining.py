@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import calm, names_in, same
+from bakeoff.optimize.sources.rules.looking import bound_inside, calm, names_in, same
 from bakeoff.optimize.sources.rules.subject import Subject
 
 
@@ -119,14 +119,9 @@ def _own(node: ast.expr) -> set[str]:
     called = {
         id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
     }
-    bound = {
-        each.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.comprehension)
-        for each in ast.walk(one.target)
-        if isinstance(each, ast.Name)
-    }
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called} - bound
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called} - bound_inside(
+        node
+    )
 
 
 def _solved(subject: Subject, test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:

@@ -49,6 +49,11 @@ def stored(*nodes: ast.AST) -> set[str]:
     return found
 
 
+def bound_inside(node: ast.AST) -> set[str]:
+    """Names that are bound by comprehensions in an expression."""
+    return stored(*(each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)))
+
+
 def same(one: ast.AST, other: ast.AST) -> bool:
     """Whether two pieces say the same, besides where they stand."""
     return ast.dump(one) == ast.dump(other)
@@ -187,6 +192,8 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
             return False
         inner, parent = parent, grand
     match parent:
+        case ast.Call(func=func) if func is node:
+            return False
         case ast.Call(func=ast.Name(id=called)) if inner is node:
             return called not in READS
         case ast.Call():
@@ -210,6 +217,22 @@ def changed_by_method(name: str, loop: ast.stmt) -> bool:
         and each.func.attr not in CALM_METHODS
         for each in ast.walk(loop)
     )
+
+
+def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
+    """Whether a container, given by `node`, is only read where it stands, so that nobody can change or keep it."""
+    match parent:
+        case ast.Compare():
+            return True
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            return value is node
+        case ast.Attribute(attr="index" | "count" | "keys" | "values" | "items" | "get"):
+            return True
+        case ast.Call(func=ast.Name(id="len" | "sum" | "min" | "max" | "enumerate" | "zip")):
+            return True
+        case ast.For() | ast.comprehension():
+            return parent.iter is node
+    return False
 
 
 LEAST = 4

@@ -10,6 +10,7 @@ from bakeoff.optimize.sources.rules.looking import is_constant
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 
+
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     if not subject.builtin("frozenset"):

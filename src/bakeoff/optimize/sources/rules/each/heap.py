@@ -54,9 +54,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 yield from _rewrite(subject, block, start, *made)
 
 
-def _rewrite(
-    subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str, value: ast.expr
-) -> Iterator[Rewrite]:
+def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str, value: ast.expr) -> Iterator[Rewrite]:
     takes = [found for inside in subject.blocks() for at in range(len(inside)) if (found := _take(inside[at:], name))]
     if not takes or len({(each.key, each.reverse) for each in takes}) > 1:
         return
@@ -159,7 +157,9 @@ def _take(statements: list[ast.stmt], name: str) -> Take | None:
             if pop is None:
                 break
             taken.append(pop)
-        return Take(first, tuple(taken), ast.unparse(node) if node else "", reverse and not last, node) if taken else None
+        return (
+            Take(first, tuple(taken), ast.unparse(node) if node else "", reverse and not last, node) if taken else None
+        )
     made = assignment(first)
     second = method_call(statements[1], "remove") if made and len(statements) > 1 else None
     if made is None or second is None or second[0] != name or ast.unparse(second[1][0]) != made[0]:
@@ -168,8 +168,8 @@ def _take(statements: list[ast.stmt], name: str) -> Take | None:
         case ast.Call(func=ast.Name(id="min" | "max" as which), args=[ast.Name(id=found)], keywords=keywords):
             keys = [each.value for each in keywords if each.arg == "key"]
             if found == name and len(keys) == len(keywords):
-                key = keys[0] if keys else None
-                return Take(statements[1], (made[1],), ast.unparse(key) if key else "", which == "max", key)
+                node = keys[0] if keys else None
+                return Take(statements[1], (made[1],), ast.unparse(node) if node else "", which == "max", node)
     return None
 
 

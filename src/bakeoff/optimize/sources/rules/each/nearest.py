@@ -48,7 +48,9 @@ def _asked(test: ast.expr) -> set[str]:
             return {name}
         case ast.Call(ast.Name(id="len"), [ast.Name(id=name)]):
             return {name}
-        case ast.Compare(ast.Call(ast.Name(id="len"), [ast.Name(id=name)]), [ast.Gt() | ast.NotEq()], [ast.Constant(0)]):
+        case ast.Compare(
+            ast.Call(ast.Name(id="len"), [ast.Name(id=name)]), [ast.Gt() | ast.NotEq()], [ast.Constant(0)]
+        ):
             return {name}
     return set()
 
@@ -61,7 +63,11 @@ def _rewrite(
     start = [each for each in block[: block.index(loop)] if (made := assignment(each)) and made[0] == left]
     if removed is None or len(start) != 1 or {left, node} & subject.shared or not subject.builtin("enumerate"):
         return
-    if any(table in names_in(each) for each in ast.walk(subject.node) if isinstance(each, SCOPES) and _other(each, subject, first)):
+    if any(
+        table in names_in(each)
+        for each in ast.walk(subject.node)
+        if isinstance(each, SCOPES) and _other(each, subject, first)
+    ):
         return
     between = loop.body[at + 1 : loop.body.index(removed)]
     source = _source(subject, start[0])
@@ -149,7 +155,11 @@ def _only(subject: Subject, left: str, loop: ast.While, known: list[ast.stmt]) -
         parent = subject.parents[id(each)]
         within = any(one is loop for one in subject.around(each))
         length = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
-        asked = isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.In | ast.NotIn) and parent.left is not each
+        asked = (
+            isinstance(parent, ast.Compare)
+            and isinstance(parent.ops[0], ast.In | ast.NotIn)
+            and parent.left is not each
+        )
         if not within or in_text(subject, each) or not (parent is loop or length or asked):
             return False
     return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_around
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
-from bakeoff.optimize.sources.rules.looking import assignment, changed_in, is_number, is_empty
+from bakeoff.optimize.sources.rules.looking import assignment, changed_in, is_empty, is_number
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
