@@ -14,9 +14,11 @@ from bakeoff.optimize.sources.rules.each import (
     copying,
     counting,
     counts,
+    deep_copy,
     early_exit,
     extreme,
     filtering,
+    first_only,
     grouping,
     heap,
     hoist,
@@ -59,7 +61,7 @@ RULES: tuple[Rule, ...] = tuple(
         manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
         insort, aggregate, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions, prefix_sums,
         window, counts, membership_view, seen_set, membership_set, constant_set, modular_power, invariant,
-        while_range, pairs, range_length, early_exit, counting, grouping, running, join, hoist, comprehension, total,
-        copying, translate, join_list, any_of, bind,
+        while_range, pairs, range_length, early_exit, first_only, counting, grouping, running, join, hoist,
+        comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
     )
 )  # fmt: skip
