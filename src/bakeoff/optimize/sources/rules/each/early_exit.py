@@ -18,7 +18,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             if isinstance(loop, ast.For) and plain_for(loop) and not subject.read_outside(stored(loop.target), [loop]):
                 yield from _flag(subject, loop)
                 yield from _outer(subject, loop, block[at - 1] if at else None)
-                yield from _nested(subject, loop)
+    for node in ast.walk(subject.node):  # the outermost first
+        if isinstance(node, ast.For) and plain_for(node):
+            yield from _nested(subject, node)
 
 
 def _flag(subject: Subject, loop: ast.For) -> Iterator[Rewrite]:

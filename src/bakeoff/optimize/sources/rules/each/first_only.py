@@ -89,7 +89,7 @@ def _least(subject: Subject, node: ast.expr) -> str | None:
             value=ast.Call(func=ast.Name(id="sorted"), args=[ast.Name(id=xs) as items], keywords=keywords),
             slice=at,
             ctx=ast.Load(),
-        ) if base(subject.kind(items)) in ("list", "tuple", "set", "dict") and subject.builtin("sorted", "min", "max"):
+        ) if base(subject.kind(items)) in ("list", "tuple") and subject.builtin("sorted", "min", "max"):
             told = {each.arg: each.value for each in keywords}
             reverse = told.pop("reverse", ast.Constant(False))
             if not isinstance(reverse, ast.Constant) or not told.keys() <= {"key"} or "key" in names_in(items):
@@ -102,7 +102,7 @@ def _least(subject: Subject, node: ast.expr) -> str | None:
             else:
                 return None
             # Of nothing there is no first item, which is another error than that there is no smallest.
-            return f"({which}({xs}{key}) if {xs} else [][0])"
+            return f"({which}({xs}{key}) if {xs} else {xs}[0])"
     return None
 
 

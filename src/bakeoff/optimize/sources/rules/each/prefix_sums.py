@@ -90,6 +90,7 @@ def _guarded(subject: Subject, node: ast.Call, index: str, place: ast.stmt) -> b
     match place:
         case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as first), _])):
             return first >= 1
+    above = (f"{index} > 0", index, f"{index} >= 1", f"{index} != 0")
     previous: ast.AST = node
     for each in subject.around(node):
         match each:
