@@ -30,11 +30,13 @@ from bakeoff.optimize.sources.rules.each import (
     join_list,
     list_concat,
     lookup,
+    loop_constant,
     manual_sort,
     membership_set,
     membership_view,
     memo,
     modular_power,
+    multiset,
     nearest,
     ordered_set,
     pairs,
@@ -59,9 +61,9 @@ RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
         manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
-        insort, aggregate, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions, prefix_sums,
-        window, counts, membership_view, seen_set, membership_set, constant_set, modular_power, invariant,
-        while_range, pairs, range_length, early_exit, first_only, counting, grouping, running, join, hoist,
-        comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
+        insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions,
+        prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
+        loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,
+        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
     )
 )  # fmt: skip

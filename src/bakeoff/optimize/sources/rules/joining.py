@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
+from bakeoff.optimize.sources.rules.kinds import LAZY, UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import bound_inside, calm, names_in, same
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -41,6 +41,18 @@ class Join:
         if self.guards:
             return f"if {conjunction(subject, self.guards)}:\n{subject.indented(text)}"
         return text
+
+
+def source_name(subject: Subject, node: ast.expr) -> str | None:
+    """The name of the list that is gone through, or of the dict whose values or pairs are; None where it may change."""
+    match node:
+        case ast.Name(id=name) if base(subject.kind(node)) not in LAZY | {"dict", "str"}:
+            pass
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values" | "items" | "keys"), args=[]):
+            pass
+        case _:
+            return None
+    return name if name in subject.local and name not in subject.shared else None
 
 
 def sides(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:

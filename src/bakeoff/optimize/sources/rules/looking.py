@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from bakeoff.optimize.target import Function
+
+if TYPE_CHECKING:
+    from bakeoff.optimize.sources.rules.subject import Subject
 
 CALM = {
     "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
@@ -232,6 +236,18 @@ def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
             return True
         case ast.For() | ast.comprehension():
             return parent.iter is node
+    return False
+
+
+def stores_parts(subject: Subject, loop: ast.stmt) -> bool:
+    """Whether a loop stores to attributes or items, or calls what may; its own lists may grow."""
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(each.ctx, ast.Load):
+            return True
+        if isinstance(each, ast.Call) and not calm(each):
+            own = method_call(each, "append", "add", "extend")
+            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
+                return True
     return False
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, repeating
-from bakeoff.optimize.sources.rules.joining import alters, conjunction, join_of
-from bakeoff.optimize.sources.rules.kinds import LAZY, base
+from bakeoff.optimize.sources.rules.joining import alters, conjunction, join_of, source_name
 from bakeoff.optimize.sources.rules.looking import names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -24,34 +23,34 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 for generator in node.generators:
                     match generator:
-                        case ast.comprehension(iter=ast.Name() as items, ifs=[test, *_], is_async=0):
-                            yield from _rewrite(subject, node, generator, items, test)
+                        case ast.comprehension(iter=items, ifs=[test, *_], is_async=0):
+                            xs = source_name(subject, items)
+                            if xs is not None:
+                                yield from _rewrite(subject, node, generator, xs, test)
 
 
 def _rewrite(
-    subject: Subject, node: ast.expr, generator: ast.comprehension, items: ast.Name, test: ast.expr
+    subject: Subject, node: ast.expr, generator: ast.comprehension, xs: str, test: ast.expr
 ) -> Iterator[Rewrite]:
     target, mine = generator.target, stored(generator.target)
     plain = isinstance(target, ast.Name) or (
         isinstance(target, ast.Tuple) and all(isinstance(each, ast.Name) for each in target.elts)
     )
-    if not plain or in_text(subject, node) or items.id in subject.shared or items.id not in subject.local:
-        return
-    if base(subject.kind(items)) in LAZY | {"dict", "str"} or mine & _bound_outside(subject):
+    if not plain or in_text(subject, node) or mine & _bound_outside(subject):
         return
     join = join_of(subject, test, mine, names_in(test))
     if join is None:
         return
     theirs = set().union(*map(names_in, [*join.nodes, *join.guards])) - mine
-    place = repeating(subject, node, {items.id} | theirs)
+    place = repeating(subject, node, {xs} | theirs)
     ours = set().union(*map(names_in, join.our_nodes))
     if place is None or alters(place, join.nodes, mine) or not ours & stored(place):
         return
-    index, shown = subject.fresh(f"{items.id}_by_key"), ast.unparse(target)
+    index, shown = subject.fresh(f"{xs}_by_key"), ast.unparse(target)
     shown = shown[1:-1] if isinstance(target, ast.Tuple) else shown
     filling = subject.indented(join.filling(subject, index, ast.unparse(target)))
-    made = f"{index} = {{}}\nfor {shown} in {items.id}:\n{filling}"
-    changed = {id(items): f"{index}.get({join.ours}, ())"}
+    made = f"{index} = {{}}\nfor {shown} in {subject.code(generator.iter)}:\n{filling}"
+    changed = {id(generator.iter): f"{index}.get({join.ours}, ())"}
     if join.rest is not None:
         changed[id(test)] = conjunction(subject, join.rest) if join.rest else _NONE
     statements, text = before(subject, place, made, changed)

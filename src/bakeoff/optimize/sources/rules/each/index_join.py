@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
-from bakeoff.optimize.sources.rules.joining import Join, alters, conjunction, join_of, several
+from bakeoff.optimize.sources.rules.joining import Join, alters, conjunction, join_of, several, source_name
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.looking import calm, changed_by_method, changed_in, is_number, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -56,9 +56,10 @@ def _items(subject: Subject, loop: ast.For) -> Items | None:
     def listed(node: ast.expr) -> bool:
         return base(subject.kind(node)) not in LAZY | {"dict", "str"}
 
+    plain = source_name(subject, loop.iter)
+    if plain is not None:
+        return Items(subject.code(loop.iter), plain, frozenset({plain}))
     match loop.iter:
-        case ast.Name(id=xs) if steady(xs) and listed(loop.iter):
-            return Items(xs, xs, frozenset({xs}))
         case ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=xs) as whole], keywords=[]):
             if steady(xs) and listed(whole) and subject.builtin("enumerate"):
                 return Items(subject.code(loop.iter), xs, frozenset({xs}))

@@ -11,10 +11,10 @@ from bakeoff.optimize.sources.rules.looking import (
     bound_inside,
     calm,
     changed_in,
-    method_call,
     names_in,
     only_looked_at,
     stored,
+    stores_parts,
 )
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -112,7 +112,7 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr | ast.AugAssign):
             found = statement
     for loop in loops_around(subject, node):
-        if any(changed_in(name, loop) for name in roots) or (attributes and _stores(subject, loop)):
+        if any(changed_in(name, loop) for name in roots) or (attributes and stores_parts(subject, loop)):
             break
         found = loop
     if isinstance(found, ast.For | ast.While) and not inside_each and not _goes_on(found):
@@ -130,18 +130,6 @@ def _reads_part(subject: Subject, node: ast.AST) -> bool:
     call = subject.parents.get(id(node))
     method = isinstance(call, ast.Call) and call.func is node
     return isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not method)
-
-
-def _stores(subject: Subject, loop: ast.stmt) -> bool:
-    """Whether a loop stores to attributes or items, or calls what may; its own lists may grow."""
-    for each in ast.walk(loop):
-        if isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(each.ctx, ast.Load):
-            return True
-        if isinstance(each, ast.Call) and not calm(each):
-            own = method_call(each, "append", "add", "extend")
-            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
-                return True
-    return False
 
 
 def _name(node: ast.Call) -> str:

@@ -44,7 +44,7 @@ def _source(subject: Subject, value: ast.expr) -> str | None:
             return ""
         case ast.List(elts=elts):
             return subject.code(value) if len(elts) == 1 and not isinstance(elts[0], ast.Starred) else None
-        case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
+        case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]) if subject.kind(inner) != "str":
             return subject.code(inner)
         case ast.Call(func=ast.Name(id="sorted")) | ast.ListComp():
             return subject.code(value)
@@ -67,7 +67,7 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
             return None
         match parent, call:
             case ast.Attribute(attr="append"), ast.Call(args=[item], keywords=[]) if isinstance(above, ast.Expr):
-                if base(subject.kind(item)) in UNHASHABLE | {"float"}:
+                if base(subject.kind(item)) in UNHASHABLE | {"float"} or not _missing(subject, above, name, item):
                     return None
                 changed[id(above)] = f"{name}[{subject.code(item)}] = None"
             case ast.Attribute(attr="remove"), ast.Call(args=[item]) if isinstance(above, ast.Expr):
@@ -99,6 +99,14 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
             case _:
                 return None
     return changed if searched and removed else None
+
+
+def _missing(subject: Subject, append: ast.stmt, name: str, item: ast.expr) -> bool:
+    """Whether an item is asked for, or taken out, before it is added."""
+    text = ast.unparse(item)
+    asked = {f"{text} not in {name}", f"{text} in {name}", f"{name}.remove({text})"}
+    inside = [each for each in ast.walk(subject.node) if isinstance(each, ast.Compare | ast.Call)]
+    return any(ast.unparse(each) in asked and each.lineno <= append.lineno for each in inside)
 
 
 def _shrinks(name: str, body: list[ast.stmt]) -> bool:

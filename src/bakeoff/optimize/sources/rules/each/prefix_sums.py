@@ -94,17 +94,15 @@ def _guarded(subject: Subject, node: ast.Call, index: str, place: ast.stmt) -> b
     previous: ast.AST = node
     for each in subject.around(node):
         match each:
-            case ast.BoolOp(op=ast.Or(), values=[test, *rest]) if ast.unparse(test) in (
-                f"{index} == 0",
-                f"not {index}",
-            ):
-                return any(previous is one for one in rest)
-            case ast.BoolOp(op=ast.And(), values=[test, *rest]) if ast.unparse(test) in (f"{index} > 0", index):
-                return any(previous is one for one in rest)
-            case ast.If(test=test, body=body) if any(previous is one for one in body):
-                if ast.unparse(test) in (f"{index} > 0", index, f"{index} >= 1", f"{index} != 0"):
+            case ast.BoolOp(op=ast.Or(), values=[test, *rest]) if any(previous is one for one in rest):
+                if ast.unparse(test) in (f"{index} == 0", f"not {index}"):
                     return True
-            case ast.IfExp(test=test, body=body) if previous is body and ast.unparse(test) in (f"{index} > 0", index):
+            case ast.BoolOp(op=ast.And(), values=[test, *rest]) if any(previous is one for one in rest):
+                if ast.unparse(test) in above:
+                    return True
+            case ast.If(test=test, body=body) if any(previous is one for one in body) and ast.unparse(test) in above:
+                return True
+            case ast.IfExp(test=test, body=body) if previous is body and ast.unparse(test) in above:
                 return True
         previous = each
     return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
-from bakeoff.optimize.sources.rules.kinds import LAZY, UNHASHABLE, base
+from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import calls, calm, is_number, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -23,13 +23,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if counted is None or in_text(subject, node):
             continue
         generator, tests = counted
-        match generator:
-            case ast.comprehension(
-                target=ast.Name() | ast.Tuple() as target, iter=ast.Name(id=xs) as items, is_async=0
-            ):
-                usual = xs in subject.local and xs not in subject.shared
-                if usual and base(subject.kind(items)) not in LAZY | {"dict"}:
-                    yield from _rewrite(subject, node, target, xs, tests)
+        xs = source_name(subject, generator.iter)
+        if xs is not None and isinstance(generator.target, ast.Name | ast.Tuple):
+            yield from _rewrite(subject, node, generator, xs, tests)
 
 
 def _counted(node: ast.Call) -> tuple[ast.comprehension, list[ast.expr]] | None:
@@ -46,8 +42,10 @@ def _counted(node: ast.Call) -> tuple[ast.comprehension, list[ast.expr]] | None:
     return None
 
 
-def _rewrite(subject: Subject, node: ast.Call, target: ast.expr, xs: str, tests: list[ast.expr]) -> Iterator[Rewrite]:
-    mine = stored(target)
+def _rewrite(
+    subject: Subject, node: ast.Call, generator: ast.comprehension, xs: str, tests: list[ast.expr]
+) -> Iterator[Rewrite]:
+    target, mine = generator.target, stored(generator.target)
     bounds = [bound for each in tests for bound in _bounds(each, mine)]
     keys = {ast.unparse(theirs) for theirs, _, _ in bounds}
     if not bounds or len(bounds) > 2 or len(keys) != 1 or len(bounds) < sum(map(_parts, tests)):
@@ -81,7 +79,8 @@ def _rewrite(subject: Subject, node: ast.Call, target: ast.expr, xs: str, tests:
     shown = ast.unparse(target)
     shown = shown[1:-1] if isinstance(target, ast.Tuple) else shown
     whole = isinstance(theirs, ast.Name) and isinstance(target, ast.Name)
-    source = xs if whole else f"[{_alone(subject, theirs)} for {shown} in {xs}]"
+    source = subject.code(generator.iter)
+    source = source if whole else f"[{_alone(subject, theirs)} for {shown} in {source}]"
     made = f"{ordered} = sorted({source})"
     yield rewrite(before(subject, place, made, {id(node): text}), imports=imports, assumes=["total order"])
 

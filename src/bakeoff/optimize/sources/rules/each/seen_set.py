@@ -25,7 +25,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 
 def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> Rewrite | None:
-    tests, appends = [], []
+    tests: list[tuple[ast.Name, ast.expr]] = []
+    appends: list[ast.stmt] = []
+    places: list[tuple[ast.Call, ast.expr]] = []
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Name) and node.id == name:
             parent = subject.parents[id(node)]
@@ -36,6 +38,8 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
                     tests.append((node, parent.left))
                 case ast.Attribute(attr="append") if isinstance(grand, ast.Call) and isinstance(outer, ast.Expr):
                     appends.append(outer)
+                case ast.Attribute(attr="index") if isinstance(grand, ast.Call) and len(grand.args) == 1:
+                    places.append((grand, grand.args[0]))
                 case ast.Return() | ast.For() | ast.comprehension():
                     pass
                 case ast.Assign() if parent is start:
@@ -51,17 +55,27 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
     items = [call[1][0] for each in appends if (call := method_call(each, "append")) and len(call[1]) == 1]
     if len(items) != len(appends) or not calm(*items):
         return None
+    sought = {ast.dump(left) for _, left in tests}
+    if any(ast.dump(each) not in sought or in_text(subject, call) for call, each in places):
+        return None
     kinds = {base(subject.kind(each)) for each in [*items, *(left for _, left in tests)]}
     if kinds & (UNHASHABLE | {"float"}) or not any(_in_loop(subject, node) for node, _ in tests):
         return None
-    index = subject.fresh(f"{name}_set")
+    index = subject.fresh(f"{name}_{'places' if places else 'set'}")
     changed = {id(node): index for node, _ in tests}
+    changed |= {id(call): f"{index}[{_text(subject, each)}]" for call, each in places}
     for statement, item in zip(appends, items, strict=True):
         value, first_line = _text(subject, item), ""
         if isinstance(item, ast.Call):
             value, first_line = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
-        changed[id(statement)] = f"{first_line}{name}.append({value})\n{index}.add({value})"
-    made = f"{subject.statements([start])}\n{index} = " + (f"set({name})" if getattr(first, "elts", None) else "set()")
+        added = f"{index}.setdefault({value}, len({name}) - 1)" if places else f"{index}.add({value})"
+        changed[id(statement)] = f"{first_line}{name}.append({value})\n{added}"
+    filled = bool(getattr(first, "elts", None))
+    if places:
+        begin = f"{{item: at for at, item in reversed(list(enumerate({name})))}}" if filled else "{}"
+    else:
+        begin = f"set({name})" if filled else "set()"
+    made = f"{subject.statements([start])}\n{index} = {begin}"
     changed[id(start)] = made
     return _whole(subject, start, changed, kinds <= {"int", "str", "bool", "bytes"})
 
