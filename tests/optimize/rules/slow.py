@@ -16,6 +16,7 @@ def _ints(n, most=None, seed=1):
 
 # --- tables, reports
 
+
 def standings(matches):
     """A league table."""
     teams = []
@@ -67,8 +68,10 @@ def invoice_lines(orders, products):
 
 def invoice_lines_args(n):
     r = random.Random(3)
-    return ([{"id": i, "sku": r.randrange(n), "quantity": r.randrange(5)} for i in range(n)],
-            [{"sku": i, "name": f"p{i}", "price": i % 17} for i in range(n - 3)])
+    return (
+        [{"id": i, "sku": r.randrange(n), "quantity": r.randrange(5)} for i in range(n)],
+        [{"sku": i, "name": f"p{i}", "price": i % 17} for i in range(n - 3)],
+    )
 
 
 def invoice_lines_next(orders, products):
@@ -153,6 +156,7 @@ def render_table_args(n):
 
 # --- text
 
+
 def word_ranks(text):
     words = re.findall(r"[a-z]+", text.lower())
     ranks = []
@@ -177,7 +181,7 @@ def tokenize(source):
         if not match:
             raise ValueError(source[0])
         tokens.append(match.group())
-        source = source[len(match.group()):]
+        source = source[len(match.group()) :]
     return tokens
 
 
@@ -264,6 +268,7 @@ def common_prefixes_args(n):
 
 # --- numbers
 
+
 def two_sum(numbers, target):
     pairs = []
     for i in range(len(numbers)):
@@ -304,7 +309,7 @@ def has_duplicates_args(n):
 def moving_average(readings, width):
     out = []
     for i in range(len(readings) - width + 1):
-        window = readings[i:i + width]
+        window = readings[i : i + width]
         out.append(sum(window) / len(window))
     return out
 
@@ -316,7 +321,7 @@ def moving_average_args(n):
 def moving_max(readings, width):
     out = []
     for i in range(len(readings) - width + 1):
-        out.append(max(readings[i:i + width]))
+        out.append(max(readings[i : i + width]))
     return out
 
 
@@ -325,7 +330,7 @@ moving_max_args = moving_average_args
 
 def balance_point(xs):
     for i in range(len(xs)):
-        if sum(xs[:i]) == sum(xs[i + 1:]):
+        if sum(xs[:i]) == sum(xs[i + 1 :]):
             return i
     return -1
 
@@ -361,7 +366,7 @@ record_highs_args = running_mean_args
 def trapped(heights):
     total = 0
     for i in range(len(heights)):
-        left = max(heights[:i + 1])
+        left = max(heights[: i + 1])
         right = max(heights[i:])
         total += min(left, right) - heights[i]
     return total
@@ -490,6 +495,7 @@ flatten_loop_args = flatten_args
 
 # --- intervals, schedules
 
+
 def busiest(intervals):
     best = 0
     for start, _ in intervals:
@@ -617,6 +623,7 @@ def round_robin_args(n):
 
 # --- graphs
 
+
 def shortest(graph, start):
     distance = {node: float("inf") for node in graph}
     distance[start] = 0
@@ -719,6 +726,7 @@ def path_to_args(n):
 
 # --- grids
 
+
 def neighbours(grid):
     out = []
     for y in range(len(grid)):
@@ -735,7 +743,7 @@ def neighbours(grid):
 
 
 def neighbours_args(n):
-    m = int(n ** 0.5) + 2
+    m = int(n**0.5) + 2
     return ([[x % 2 for x in _ints(m, seed=s)] for s in range(m)],)
 
 
@@ -776,7 +784,7 @@ def flood(grid, start):
 
 
 def flood_args(n):
-    m = int(n ** 0.5) + 4
+    m = int(n**0.5) + 4
     return ([[0] * m for _ in range(m)], (0, 0))
 
 
@@ -814,11 +822,12 @@ def word_search(grid, words):
 
 def word_search_args(n):
     r = random.Random(10)
-    m = int(n ** 0.5) + 2
+    m = int(n**0.5) + 2
     return (["".join(r.choices("abc", k=m)) for _ in range(m)], ["abc", "cab", "aaaa", "bcb"])
 
 
 # --- caches
+
 
 def lru(keys, size):
     """Cached pairs in a list, the oldest first."""

@@ -54,38 +54,28 @@ def _outer(subject: Subject, loop: ast.For, start: ast.stmt | None) -> Iterator[
 
 def _nested(subject: Subject, loop: ast.For) -> Iterator[Rewrite]:
     """Loops in loops that do nothing that is seen afterwards, besides raising a flag."""
-    raised = [each for each in ast.walk(loop) if _raises(each)]
-    names = {each.targets[0].id for each in raised}  # type: ignore[attr-defined]
-    values = {each.value.value for each in raised}  # type: ignore[attr-defined]
-    for name in names if len(values) == 1 else ():
-        others = any(
-            isinstance(each, ast.Break | ast.Return | ast.Raise | ast.Assert | ast.With) for each in ast.walk(loop)
-        )
-        own = stored(loop) - {name}
-        if others or len(names) > 1 or name in subject.shared or name in _read(loop):
-            continue
-        if not _forgets(subject, loop, own) or not any(isinstance(each, ast.For) for each in loop.body):
-            continue
-        condition = name if values == {True} else f"not {name}"
-        changed = {id(each): f"{subject.statements([each])}\nbreak" for each in raised}
-        inner = [each for each in ast.walk(loop) if isinstance(each, ast.For) and each is not loop]
-        inner = [each for each in inner if any(one is mark for mark in raised for one in ast.walk(each))]
-        for each in sorted(inner, key=lambda one: one.lineno, reverse=True):
-            text = subject.statements([each], changed)
-            changed = {**changed, id(each): f"{text}\nif {condition}:\n    break"}
-            changed = {key: new for key, new in changed.items() if key == id(each) or not _holds(each, key)}
-        yield rewrite(([loop], subject.statements([loop], changed)))
+    raised = [(each, flag) for each in ast.walk(loop) if isinstance(each, ast.Assign) and (flag := _flag_of(each))]
+    if len({flag for _, flag in raised}) != 1 or not any(isinstance(each, ast.For) for each in loop.body):
+        return
+    name, value = raised[0][1]
+    if name in subject.shared or name in _read(loop) or not _forgets(subject, loop, stored(loop) - {name}):
+        return
+    changed = {id(each): f"{subject.statements([each])}\nbreak" for each, _ in raised}
+    marks = {id(each) for each, _ in raised}
+    inner = [each for each in ast.walk(loop) if isinstance(each, ast.For) and each is not loop]
+    for each in sorted(inner, key=lambda one: one.lineno, reverse=True):
+        inside = {id(one) for one in ast.walk(each) if one is not each}
+        if inside & marks:
+            text = f"{subject.statements([each], changed)}\nif {name if value else f'not {name}'}:\n    break"
+            changed = {key: new for key, new in changed.items() if key not in inside} | {id(each): text}
+    yield rewrite(([loop], subject.statements([loop], changed)))
 
 
-def _holds(statement: ast.stmt, key: int) -> bool:
-    return any(id(each) == key for each in ast.walk(statement) if each is not statement)
-
-
-def _raises(node: ast.AST) -> bool:
-    match node:
-        case ast.Assign(targets=[ast.Name()], value=ast.Constant(value=bool())):
-            return True
-    return False
+def _flag_of(statement: ast.Assign) -> tuple[str, bool] | None:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=bool() as value)):
+            return name, value
+    return None
 
 
 def _read(loop: ast.For) -> set[str]:

@@ -59,20 +59,17 @@ def _first(subject: Subject, one: ast.stmt, two: ast.stmt) -> Iterator[Rewrite]:
             pass
         case _:
             return
-    if (
-        made is None
-        or not isinstance(made[1], ast.ListComp)
-        or made[0] in subject.shared
-        or not subject.builtin("next")
-    ):
+    if made is None or made[0] in subject.shared or not subject.builtin("next"):
         return
     name, whole = made
+    if not isinstance(whole, ast.ListComp) or not calm(whole) or not _gone(subject, name, two):
+        return
     match choice:
         case ast.IfExp(
             test=test, body=ast.Subscript(value=ast.Name(id=of), slice=zero), orelse=ast.Constant() as other
         ):
             asked = ast.unparse(test) in {name, f"len({name}) > 0", f"len({name}) != 0"}
-            if of == name and is_number(zero, 0) and asked and calm(whole) and _gone(subject, name, two):
+            if of == name and is_number(zero, 0) and asked:
                 text = f"next(({_clauses(subject, whole, subject.code(whole.elt))}), {subject.code(other)})"
                 yield rewrite(([one, two], subject.statements([two], {id(choice): text})))
 

@@ -90,6 +90,8 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
                 changed[id(parent)] = f"next(iter({name}))"
             case ast.Return(value=value), _ if value is node:
                 changed[id(node)] = f"list({name})"
+            case ast.Tuple(), ast.Return():
+                changed[id(node)] = f"list({name})"
             case (ast.For(iter=source, body=body), _) if source is node and not _shrinks(name, body):
                 pass
             case (ast.comprehension(iter=source), _) if source is node:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
+from bakeoff.optimize.sources.rules.joining import source_name
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import calls, calm, is_number, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -82,7 +83,9 @@ def _rewrite(
     source = subject.code(generator.iter)
     source = source if whole else f"[{_alone(subject, theirs)} for {shown} in {source}]"
     made = f"{ordered} = sorted({source})"
-    yield rewrite(before(subject, place, made, {id(node): text}), imports=imports, assumes=["total order"])
+    yield rewrite(
+        before(subject, place, made, {id(node): text}), imports=dict.fromkeys(imports), assumes=["total order"]
+    )
 
 
 def _alone(subject: Subject, node: ast.expr) -> str:

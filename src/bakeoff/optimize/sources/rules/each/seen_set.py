@@ -11,6 +11,9 @@ from bakeoff.optimize.sources.rules.looking import assignment, calm, method_call
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
+READERS = {"len", "sorted", "list", "tuple", "set", "sum", "min", "max", "zip", "enumerate"}
+"""Functions that only look at a list."""
+
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
@@ -44,7 +47,7 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
                     pass
                 case ast.Assign() if parent is start:
                     pass
-                case ast.Call(func=ast.Name(id="len" | "sorted" | "list" | "tuple" | "set" | "sum" | "min" | "max")):
+                case ast.Call(func=ast.Name(id=called)) if called in READERS:
                     pass
                 case ast.Subscript(ctx=ast.Load()):
                     pass
