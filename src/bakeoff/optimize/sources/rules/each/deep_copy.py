@@ -30,7 +30,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         kind = subject.kind(whole)
         text = _copied(subject, kind, subject.code(whole), isinstance(whole, ast.Name | ast.Attribute | ast.Subscript))
         if text:
-            yield from replaced(subject, node, text)
+            nested = any(not _fixed(each) for each in _parts(kind))
+            for each in replaced(subject, node, text):
+                yield Rewrite(each.replacements, assumes=("unshared",) if nested else ())
 
 
 def _copied(subject: Subject, kind: str | None, text: str, simple: bool) -> str | None:
