@@ -39,6 +39,8 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
         above = subject.parents.get(id(parent))
         if not (isinstance(above, ast.Call) and above.func is parent):
             return False  # the longer chain is looked at
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
+        return False  # there may be no such item where the loop has no round
     root: ast.expr = node
     while isinstance(root, Lookup):
         if isinstance(root, ast.Subscript) and not isinstance(root.slice, ast.Name | ast.Constant):

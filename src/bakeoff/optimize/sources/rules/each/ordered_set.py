@@ -74,10 +74,10 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
                 changed[id(above)] = f"del {name}[{subject.code(item)}]"
                 removed = removed or bool(loops_around(subject, node))
             case ast.Attribute(attr="pop"), ast.Call(args=[index]) if is_number(index, 0) or is_number(index, -1):
-                changed[id(call)] = f"{name}.popitem({'last=False' if is_number(index, 0) else ''})[0]"
+                changed[id(call)] = _popped(subject, name, call, "last=False" if is_number(index, 0) else "")
                 removed = removed or is_number(index, 0)
             case ast.Attribute(attr="pop"), ast.Call(args=[], keywords=[]):
-                changed[id(call)] = f"{name}.popitem()[0]"
+                changed[id(call)] = _popped(subject, name, call, "")
             case ast.Attribute(attr="clear"), ast.Call():
                 pass
             case ((ast.While() | ast.If() | ast.UnaryOp(op=ast.Not()) | ast.BoolOp()), _):
@@ -101,6 +101,18 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
             case _:
                 return None
     return changed if searched and removed else None
+
+
+def _popped(subject: Subject, name: str, call: ast.Call, which: str) -> str:
+    """What takes an item out; of nothing, with the error of a list."""
+    text = f"{name}.popitem({which})[0]"
+    loops = loops_around(subject, call)
+    filled = bool(loops) and ast.unparse(loops[0].test if isinstance(loops[0], ast.While) else loops[0].iter) in (
+        name, f"len({name}) > 0", f"len({name}) != 0", f"len({name})",
+    )  # fmt: skip
+    first = loops[0].body[0] if loops else None
+    filled = filled and any(each is first for each in subject.around(call))
+    return text if filled else f"({text} if {name} else [].pop())"
 
 
 def _missing(subject: Subject, append: ast.stmt, name: str, item: ast.expr) -> bool:
