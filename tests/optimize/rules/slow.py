@@ -1,20 +1,15 @@
-"""Little functions as they are often written, slower than need be: each `NAME` with the arguments of `NAME_args(n)`."""
+"""Little functions as they are often written, slower than need be: each `name` with arguments by `name_args(n)`."""
 
 # ruff: noqa
+# mypy: ignore-errors
 from __future__ import annotations
 
 import copy
 import random
-import re
-from datetime import datetime
-from decimal import Decimal
 
 
 def _ints(n, most=None, seed=1):
     return random.Random(seed).choices(range(most or 10 * n), k=n)
-
-
-# --- tables, reports
 
 
 def standings(matches):
@@ -114,18 +109,6 @@ class Shop:
         return [[o["quantity"] for o in self.orders if o["sku"] == sku] for sku in wanted]
 
 
-def shop_report(products, orders):
-    return Shop(products, orders).report()
-
-
-def unique_customers(orders):
-    seen = []
-    for order in orders:
-        if order["sku"] not in seen:
-            seen.append(order["sku"])
-    return len(seen)
-
-
 def unique_customers_args(n):
     return invoice_lines_args(n)[:1]
 
@@ -138,73 +121,6 @@ def totals_by_customer(orders):
 
 
 totals_by_customer_args = unique_customers_args
-
-
-def render_table(rows):
-    text = ""
-    for row in rows:
-        line = ""
-        for cell in row:
-            line += str(cell) + " | "
-        text += line.rstrip(" |") + "\n"
-    return text
-
-
-def render_table_args(n):
-    return ([list(range(6)) for _ in range(n)],)
-
-
-# --- text
-
-
-def word_ranks(text):
-    words = re.findall(r"[a-z]+", text.lower())
-    ranks = []
-    for word in set(words):
-        ranks.append((words.count(word), word))
-    ranks.sort(reverse=True)
-    return ranks
-
-
-def word_ranks_args(n):
-    r = random.Random(5)
-    return (" ".join("".join(r.choices("abcd", k=3)) for _ in range(n)),)
-
-
-def tokenize(source):
-    tokens = []
-    while source:
-        if source[0].isspace():
-            source = source[1:]
-            continue
-        match = re.match(r"\d+|[a-z]+|[-+*/()]", source)
-        if not match:
-            raise ValueError(source[0])
-        tokens.append(match.group())
-        source = source[len(match.group()) :]
-    return tokens
-
-
-def tokenize_args(n):
-    return ("12 + (foo * 34) - bar / 5 " * (n // 10),)
-
-
-def squeeze(text):
-    out = ""
-    i = 0
-    while i < len(text):
-        if text[i] == " ":
-            while i < len(text) and text[i] == " ":
-                i += 1
-            out = out + " "
-        else:
-            out = out + text[i]
-            i += 1
-    return out
-
-
-def squeeze_args(n):
-    return ("a  bc   d " * n,)
 
 
 def anagrams(words):
@@ -227,31 +143,6 @@ def anagrams_args(n):
     return (list(dict.fromkeys("".join(r.choices("abcd", k=4)) for _ in range(n))),)
 
 
-def parse_log(lines, level):
-    out = []
-    for line in lines:
-        parts = line.split(" ")
-        if parts[1] == level:
-            when = datetime.strptime(parts[0], "%Y-%m-%d")
-            out.append((when.month, parts[2]))
-    return out
-
-
-def parse_log_args(n):
-    return ([f"2024-0{1 + i % 9}-1{i % 9} {'INFO' if i % 2 else 'WARN'} m{i}" for i in range(n)], "INFO")
-
-
-def money(lines):
-    total = Decimal(0)
-    for line in lines:
-        total += Decimal(line.split(";")[1])
-    return total
-
-
-def money_args(n):
-    return ([f"x;{i % 9}.5" for i in range(n)],)
-
-
 def common_prefixes(words):
     found = []
     for i in range(len(words)):
@@ -264,9 +155,6 @@ def common_prefixes(words):
 def common_prefixes_args(n):
     r = random.Random(6)
     return (["".join(r.choices("abcdefgh", k=5)) for _ in range(n)],)
-
-
-# --- numbers
 
 
 def two_sum(numbers, target):
@@ -292,26 +180,6 @@ def has_pair(numbers, target):
 
 def has_pair_args(n):
     return ([2 * x for x in _ints(n)], 2 * n + 1)
-
-
-def has_duplicates(values):
-    for i in range(len(values)):
-        for j in range(i + 1, len(values)):
-            if values[i] == values[j]:
-                return True
-    return False
-
-
-def has_duplicates_args(n):
-    return (list(range(n)),)
-
-
-def moving_average(readings, width):
-    out = []
-    for i in range(len(readings) - width + 1):
-        window = readings[i : i + width]
-        out.append(sum(window) / len(window))
-    return out
 
 
 def moving_average_args(n):
@@ -375,14 +243,6 @@ def trapped(heights):
 trapped_args = running_mean_args
 
 
-def top_three(scores):
-    ordered = sorted(scores, reverse=True)
-    return ordered[:3]
-
-
-top_three_args = running_mean_args
-
-
 def rank_of(scores):
     ranks = []
     for score in scores:
@@ -420,98 +280,6 @@ def running_median(values):
 running_median_args = running_mean_args
 
 
-def normalise(rows):
-    out = []
-    for row in rows:
-        out.append([(x - min(row)) / (max(row) - min(row) + 1) for x in row])
-    return out
-
-
-def normalise_args(n):
-    return ([_ints(40, seed=s) for s in range(n // 10)],)
-
-
-def smallest_gap(values):
-    best = None
-    for i in range(len(values)):
-        for j in range(i + 1, len(values)):
-            gap = abs(values[i] - values[j])
-            if best is None or gap < best:
-                best = gap
-    return best
-
-
-smallest_gap_args = running_mean_args
-
-
-def inversions(values):
-    count = 0
-    for i in range(len(values)):
-        for j in range(i + 1, len(values)):
-            if values[i] > values[j]:
-                count += 1
-    return count
-
-
-inversions_args = running_mean_args
-
-
-def intersection(a, b):
-    return [x for x in a if x in b]
-
-
-def intersection_args(n):
-    return (_ints(n), _ints(n, seed=2))
-
-
-def subtract(a, b):
-    rest = list(a)
-    for x in b:
-        if x in rest:
-            rest.remove(x)
-    return rest
-
-
-subtract_args = intersection_args
-
-
-def flatten(lists):
-    return sum(lists, [])
-
-
-def flatten_args(n):
-    return ([[i, i + 1] for i in range(n)],)
-
-
-def flatten_loop(lists):
-    out = []
-    for each in lists:
-        out = out + each
-    return out
-
-
-flatten_loop_args = flatten_args
-
-
-# --- intervals, schedules
-
-
-def busiest(intervals):
-    best = 0
-    for start, _ in intervals:
-        count = 0
-        for s, e in intervals:
-            if s <= start < e:
-                count += 1
-        best = max(best, count)
-    return best
-
-
-def busiest_args(n):
-    r = random.Random(7)
-    return ([(s, s + r.randrange(1, 50)) for s in (r.randrange(n) for _ in range(n))],)
-
-
 def run_jobs(jobs):
     """jobs: (start, priority, name)"""
     waiting = list(jobs)
@@ -525,22 +293,6 @@ def run_jobs(jobs):
 
 def run_jobs_args(n):
     return ([(0, x, f"j{x}") for x in _ints(n)],)
-
-
-def next_job(jobs):
-    waiting = jobs[:]
-    order = []
-    while len(waiting) > 0:
-        best = waiting[0]
-        for job in waiting:
-            if job[1] < best[1]:
-                best = job
-        waiting.remove(best)
-        order.append(best[2])
-    return order
-
-
-next_job_args = run_jobs_args
 
 
 def huffman(weights):
@@ -621,9 +373,6 @@ def round_robin_args(n):
     return ([(i, x % 7) for i, x in enumerate(_ints(n))], 2)
 
 
-# --- graphs
-
-
 def shortest(graph, start):
     distance = {node: float("inf") for node in graph}
     distance[start] = 0
@@ -640,21 +389,6 @@ def shortest(graph, start):
 def shortest_args(n):
     r = random.Random(8)
     return ({i: {r.randrange(n): r.randrange(1, 9) for _ in range(4)} for i in range(n)}, 0)
-
-
-def reachable(edges, start):
-    """edges: pairs."""
-    visited = []
-    queue = [start]
-    while queue:
-        node = queue.pop(0)
-        if node in visited:
-            continue
-        visited.append(node)
-        for a, b in edges:
-            if a == node and b not in visited:
-                queue.append(b)
-    return visited
 
 
 def reachable_args(n):
@@ -712,61 +446,6 @@ def topological_args(n):
     return ([(a, b) for a in range(m) for b in (a + 1, a + 7) if b < m], list(range(m))[::-1])
 
 
-def path_to(parents, node):
-    path = []
-    while node is not None:
-        path.insert(0, node)
-        node = parents.get(node)
-    return path
-
-
-def path_to_args(n):
-    return ({i: i - 1 if i else None for i in range(10 * n)}, 10 * n - 1)
-
-
-# --- grids
-
-
-def neighbours(grid):
-    out = []
-    for y in range(len(grid)):
-        row = []
-        for x in range(len(grid[0])):
-            count = 0
-            for dy in [-1, 0, 1]:
-                for dx in [-1, 0, 1]:
-                    if (dx, dy) != (0, 0) and 0 <= y + dy < len(grid) and 0 <= x + dx < len(grid[0]):
-                        count += grid[y + dy][x + dx]
-            row.append(count)
-        out.append(row)
-    return out
-
-
-def neighbours_args(n):
-    m = int(n**0.5) + 2
-    return ([[x % 2 for x in _ints(m, seed=s)] for s in range(m)],)
-
-
-def life(cells):
-    """cells: list of (x, y)."""
-    result = []
-    for x in range(-1, 30):
-        for y in range(-1, 30):
-            count = 0
-            for dx in (-1, 0, 1):
-                for dy in (-1, 0, 1):
-                    if (dx, dy) != (0, 0) and (x + dx, y + dy) in cells:
-                        count += 1
-            if count == 3 or (count == 2 and (x, y) in cells):
-                result.append((x, y))
-    return result
-
-
-def life_args(n):
-    r = random.Random(4)
-    return ([(r.randrange(30), r.randrange(30)) for _ in range(n // 4)],)
-
-
 def flood(grid, start):
     todo = [start]
     seen = []
@@ -786,19 +465,6 @@ def flood(grid, start):
 def flood_args(n):
     m = int(n**0.5) + 4
     return ([[0] * m for _ in range(m)], (0, 0))
-
-
-def column_sums(grid):
-    sums = []
-    for x in range(len(grid[0])):
-        total = 0
-        for y in range(len(grid)):
-            total += grid[y][x]
-        sums.append(total)
-    return sums
-
-
-column_sums_args = neighbours_args
 
 
 def word_search(grid, words):
@@ -826,30 +492,6 @@ def word_search_args(n):
     return (["".join(r.choices("abc", k=m)) for _ in range(m)], ["abc", "cab", "aaaa", "bcb"])
 
 
-# --- caches
-
-
-def lru(keys, size):
-    """Cached pairs in a list, the oldest first."""
-    cache = []
-    hits = 0
-    for key in keys:
-        found = False
-        for i in range(len(cache)):
-            if cache[i][0] == key:
-                found = True
-                entry = cache.pop(i)
-                cache.append(entry)
-                break
-        if found:
-            hits += 1
-        else:
-            if len(cache) >= size:
-                cache.pop(0)
-            cache.append((key, key * 2))
-    return hits
-
-
 def lru_args(n):
     return (_ints(n, n // 2), n // 4)
 
@@ -870,21 +512,7 @@ def lru_list(keys, size):
 lru_list_args = lru_args
 
 
-def expire(events, ttl):
-    alive = []
-    out = []
-    for now, key in events:
-        alive = [(t, k) for t, k in alive if now - t < ttl]
-        alive.append((now, key))
-        out.append(len([k for t, k in alive if k == key]))
-    return out
-
-
-def expire_args(n):
-    return ([(i, x) for i, x in enumerate(_ints(n, 20))], n // 4)
-
-
-def simulate(states, steps):
+def simulate(states: dict[str, int], steps):
     history = []
     current = states
     for _ in range(steps):
@@ -899,37 +527,6 @@ def simulate_args(n):
     return ({f"s{i}": i for i in range(20)}, n // 10)
 
 
-def sorted_keys(table, queries):
-    out = []
-    for q in queries:
-        below = None
-        for key in sorted(table.keys()):
-            if key <= q:
-                below = key
-        out.append(below)
-    return out
-
-
-def sorted_keys_args(n):
-    return ({x: 1 for x in _ints(n // 2)}, _ints(n // 2, seed=3))
-
-
-def most_common(values):
-    best, best_count = None, 0
-    for value in values:
-        if values.count(value) > best_count:
-            best, best_count = value, values.count(value)
-    return best
-
-
-def most_common_args(n):
-    return (_ints(n, n // 3),)
-
-
-def has_big(rows, limit):
-    return len([r for r in rows if r > limit]) > 0
-
-
 def has_big_args(n):
     return (_ints(n), 3)
 
@@ -942,26 +539,171 @@ def first_match(rows, limit):
 first_match_args = has_big_args
 
 
-def cheapest(rows):
-    return sorted(rows, key=lambda r: r["quantity"])[0]
+class Order:
+    def __init__(self, id, customer, total, day):
+        self.id = id
+        self.customer = customer
+        self.total = total
+        self.day = day
+
+    def __eq__(self, o):
+        return self.id == o.id
+
+    def __hash__(self):
+        return hash(self.id)
 
 
-def cheapest_args(n):
-    return invoice_lines_args(n)[:1]
+def _orders(n):
+    r = random.Random(1)
+    return [Order(i, f"c{r.randrange(n // 4)}", r.randrange(100), r.randrange(60)) for i in range(n)]
 
 
-def newest(rows):
-    rows = list(rows)
-    rows.sort(key=lambda r: r["quantity"], reverse=True)
-    return rows[0]
+def customer_summary(orders):
+    summary = []
+    for customer in set(o.customer for o in orders):
+        spent = 0
+        last = 0
+        count = 0
+        for o in orders:
+            if o.customer != customer:
+                continue
+            spent += o.total
+            count += 1
+            last = max(last, o.day)
+        summary.append((customer, spent, count, last))
+    return sorted(summary)
 
 
-newest_args = cheapest_args
+def customer_summary_args(n):
+    return (_orders(n),)
 
 
-def all_positive(rows):
-    return all([r >= 0 for r in rows])
+def is_anagram(a, b):
+    letters = list(b)
+    for ch in a:
+        if ch in letters:
+            letters.remove(ch)
+        else:
+            return False
+    return not letters
 
 
-def all_positive_args(n):
-    return ([-1, *_ints(n)],)
+def is_anagram_args(n):
+    s = [chr(0x400 + i % 200) for i in range(n)]
+    t = s[:]
+    random.Random(2).shuffle(t)
+    return ("".join(s), "".join(t))
+
+
+def count_in_windows(stamps, width):
+    out = []
+    for t in stamps:
+        out.append(len([s for s in stamps if t - width < s <= t]))
+    return out
+
+
+def count_in_windows_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n), 200)
+
+
+def percentile_ranks(scores):
+    result = {}
+    for name, score in scores.items():
+        below = 0
+        for other in scores.values():
+            if other < score:
+                below += 1
+        result[name] = 100 * below / len(scores)
+    return result
+
+
+def percentile_ranks_args(n):
+    return ({f"n{i}": x for i, x in enumerate(random.Random(3).choices(range(10 * n), k=n))},)
+
+
+def tally(votes):
+    names = []
+    counts = []
+    for v in votes:
+        if v in names:
+            counts[names.index(v)] += 1
+        else:
+            names.append(v)
+            counts.append(1)
+    return list(zip(names, counts))
+
+
+def tally_args(n):
+    return (random.Random(3).choices(range(n // 3), k=n),)
+
+
+def update_stock(stock, changes):
+    for sku, delta in changes:
+        for item in stock:
+            if item["sku"] == sku:
+                item["count"] += delta
+                break
+    return stock
+
+
+def update_stock_args(n):
+    return ([{"sku": i, "count": 0} for i in range(n)], [(x, 1) for x in random.Random(3).choices(range(n), k=n)])
+
+
+def bfs_levels(graph, start):
+    level = {start: 0}
+    queue = [start]
+    while queue:
+        node = queue[0]
+        del queue[0]
+        for other in graph[node]:
+            if other not in level.keys():
+                level[other] = level[node] + 1
+                queue.append(other)
+    return level
+
+
+def bfs_levels_args(n):
+    return ({i: [(i * 2) % (20 * n), (i * 2 + 1) % (20 * n)] for i in range(20 * n)}, 1)
+
+
+def stddevs(samples):
+    out = []
+    for x in samples:
+        mean = sum(samples) / len(samples)
+        var = sum((s - mean) ** 2 for s in samples) / len(samples)
+        out.append((x - mean) / (var**0.5 or 1))
+    return out
+
+
+def stddevs_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n),)
+
+
+def column_widths(rows):
+    lines = []
+    for row in rows:
+        cells = []
+        for i in range(len(row)):
+            width = max(len(r[i]) for r in rows)
+            cells.append(row[i].ljust(width))
+        lines.append(" ".join(cells))
+    return lines
+
+
+def column_widths_args(n):
+    return ([["x" * (i % 7), "y" * (i % 5)] for i in range(n)],)
+
+
+def insert_sorted(values):
+    out = []
+    for v in values:
+        i = 0
+        while i < len(out) and out[i] <= v:
+            i += 1
+        out.insert(i, v)
+    return out
+
+
+def insert_sorted_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n),)

@@ -107,12 +107,11 @@ def _popped(subject: Subject, name: str, call: ast.Call, which: str) -> str:
     """What takes an item out; of nothing, with the error of a list."""
     text = f"{name}.popitem({which})[0]"
     loops = loops_around(subject, call)
-    filled = bool(loops) and ast.unparse(loops[0].test if isinstance(loops[0], ast.While) else loops[0].iter) in (
-        name, f"len({name}) > 0", f"len({name}) != 0", f"len({name})",
-    )  # fmt: skip
-    first = loops[0].body[0] if loops else None
-    filled = filled and any(each is first for each in subject.around(call))
-    return text if filled else f"({text} if {name} else [].pop())"
+    if loops and isinstance(loops[0], ast.While):
+        tests = {name, f"len({name})", f"len({name}) > 0", f"len({name}) != 0"}
+        if ast.unparse(loops[0].test) in tests and any(each is loops[0].body[0] for each in subject.around(call)):
+            return text
+    return f"({text} if {name} else [].pop())"
 
 
 def _missing(subject: Subject, append: ast.stmt, name: str, item: ast.expr) -> bool:
