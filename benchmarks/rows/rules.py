@@ -12,6 +12,11 @@ from tests.optimize.rules.examples import ARGUMENTS, SIZE, example, function
 
 from benchmarks.measure import Bench, Measure, in_turns
 
+SQUARE = {
+    "sort", "index-join", "pairs", "memo", "closure", "loop-constant", "nearest", "ordered-set", "ranks",
+}  # fmt: skip
+"""Rules whose own examples take time with the square of their size."""
+
 
 def measure(bench: Bench) -> Iterator[Measure]:
     """The geometric mean, with every rule in the notes, and how many are slower than what they replace."""
@@ -44,7 +49,7 @@ def measure(bench: Bench) -> Iterator[Measure]:
 def _ratio(name: str, times: int) -> float:
     case = example(name)
     assert case.after is not None
-    arguments = ARGUMENTS[name](5 * SIZE if name not in ("sort", "index-join", "pairs", "memo") else SIZE)
+    arguments = ARGUMENTS[name](SIZE if name in SQUARE else 5 * SIZE)
     before, after = function(case, case.before), function(case, case.after)
     calls = max(1, int(0.005 / max(1e-7, _time(before, arguments, 1))))
     calls = max(calls, int(0.002 / max(1e-7, _time(after, arguments, 1))) if calls > 50 else calls)

@@ -5,17 +5,20 @@ the loop in which the others would find what they look for.
 """
 
 from bakeoff.optimize.sources.rules.each import (
+    aggregate,
     any_of,
     bind,
+    closure,
     comprehension,
     constant_set,
     copying,
-    count_calls,
     counting,
     counts,
+    deep_copy,
     early_exit,
     extreme,
     filtering,
+    first_only,
     grouping,
     heap,
     hoist,
@@ -27,16 +30,21 @@ from bakeoff.optimize.sources.rules.each import (
     join_list,
     list_concat,
     lookup,
+    loop_constant,
     manual_sort,
     membership_set,
     membership_view,
     memo,
     modular_power,
+    multiset,
+    nearest,
+    ordered_set,
     pairs,
     positions,
     prefix_sums,
     queue,
     range_length,
+    ranks,
     remembered,
     running,
     search,
@@ -52,9 +60,10 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, heap, insort, queue,
-        index_join, filtering, lookup, positions, prefix_sums, window, count_calls, counts, membership_view, seen_set,
-        membership_set, constant_set, modular_power, invariant, while_range, pairs, range_length, early_exit, extreme,
-        counting, grouping, running, join, hoist, comprehension, total, copying, translate, join_list, any_of, bind,
+        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
+        insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions,
+        prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
+        loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,
+        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
     )
 )  # fmt: skip

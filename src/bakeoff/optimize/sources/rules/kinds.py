@@ -13,7 +13,7 @@ MAKERS = {
     "bool": "bool", "list": "list", "sorted": "list", "dict": "dict", "set": "set", "frozenset": "frozenset",
     "tuple": "tuple", "range": "range", "isinstance": "bool", "any": "bool", "all": "bool", "enumerate": "enumerate",
     "zip": "zip", "map": "map", "filter": "filter", "iter": "iterator", "Counter": "Counter", "deque": "deque",
-    "defaultdict": "defaultdict",
+    "defaultdict": "defaultdict", "OrderedDict": "dict",
 }  # fmt: skip
 TEXT_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "title", "casefold", "replace", "zfill", "capitalize", "format",
@@ -129,6 +129,8 @@ def _method(attr: str, owner: str | None) -> str | None:
         return "str"
     if attr in ("startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower"):
         return "bool"
+    if attr == "fromkeys":
+        return "dict"
     if attr == "copy":
         return owner
     return "int" if attr == "count" and base(owner) in ("str", "list", "tuple") else None
@@ -149,6 +151,8 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
         kinds.add(None)
     for node in ast.walk(subject.node):
         match node:
+            case ast.Assign(value=value) if _copy_of(value) == name:
+                pass  # it stays what it is
             case ast.Assign(targets=targets, value=value) if _binds(name, targets):
                 plain = len(targets) == 1 and isinstance(targets[0], ast.Name)
                 kinds.add(kind_of(value, subject, depth + 1) if plain else None)
@@ -182,6 +186,14 @@ def _item(name: str, target: ast.expr, source: ast.expr, subject: Subject, depth
             if isinstance(first, ast.Name) and first.id == name:
                 return "int"
             return element(kind_of(values, subject, depth + 1)) if isinstance(second, ast.Name) else None
+    return None
+
+
+def _copy_of(value: ast.expr) -> str | None:
+    """The name of what a deep copy is made of."""
+    match value:
+        case ast.Call(func=ast.Name(id="deepcopy") | ast.Attribute(attr="deepcopy"), args=[ast.Name(id=name)]):
+            return name
     return None
 
 

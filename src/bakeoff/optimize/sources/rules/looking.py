@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from bakeoff.optimize.target import Function
+
+if TYPE_CHECKING:
+    from bakeoff.optimize.sources.rules.subject import Subject
 
 CALM = {
     "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
@@ -47,6 +51,11 @@ def stored(*nodes: ast.AST) -> set[str]:
             elif isinstance(each, ast.alias):
                 found.add(each.asname or each.name)
     return found
+
+
+def bound_inside(node: ast.AST) -> set[str]:
+    """Names that are bound by comprehensions in an expression."""
+    return stored(*(each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)))
 
 
 def same(one: ast.AST, other: ast.AST) -> bool:
@@ -152,7 +161,11 @@ def calls(node: ast.AST) -> Iterator[ast.Call]:
     return (each for each in ast.walk(node) if isinstance(each, ast.Call))
 
 
-READS = CALM | {"print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy"}
+READS = CALM | {
+    "print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy", "defaultdict", "type", "Decimal",
+    "Fraction", "datetime", "date", "timedelta", "sqrt", "hypot", "bytes", "format", "ValueError", "KeyError",
+}  # fmt: skip
+"""Functions that change nothing that they are given."""
 
 
 def changed_in(name: str, *nodes: ast.AST) -> bool:
@@ -183,6 +196,8 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
             return False
         inner, parent = parent, grand
     match parent:
+        case ast.Call(func=func) if func is node:
+            return False
         case ast.Call(func=ast.Name(id=called)) if inner is node:
             return called not in READS
         case ast.Call():
@@ -193,4 +208,76 @@ def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
             return target is inner
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Starred() | ast.Yield() | ast.keyword():
             return inner is node
+    return False
+
+
+def changed_by_method(name: str, loop: ast.stmt) -> bool:
+    """Whether a method of `name` itself is called that may change it."""
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and isinstance(each.func.value, ast.Name)
+        and each.func.value.id == name
+        and each.func.attr not in CALM_METHODS
+        for each in ast.walk(loop)
+    )
+
+
+def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
+    """Whether a container, given by `node`, is only read where it stands, so that nobody can change or keep it."""
+    match parent:
+        case ast.Compare():
+            return True
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            return value is node
+        case ast.Attribute(attr="index" | "count" | "keys" | "values" | "items" | "get"):
+            return True
+        case ast.Call(func=ast.Name(id="len" | "sum" | "min" | "max" | "enumerate" | "zip")):
+            return True
+        case ast.For() | ast.comprehension():
+            return parent.iter is node
+    return False
+
+
+def stores_parts(subject: Subject, loop: ast.stmt) -> bool:
+    """Whether a loop stores to attributes or items, or calls what may; its own lists may grow."""
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(each.ctx, ast.Load):
+            return True
+        if isinstance(each, ast.Call) and not calm(each):
+            own = method_call(each, "append", "add", "extend")
+            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
+                return True
+    return False
+
+
+LEAST = 4
+"""Items of a constant from which a set or dict of them is worth its while."""
+
+
+def is_constant(tree: ast.Module, name: str, *items: type[ast.expr]) -> bool:
+    """Whether the module binds `name` once, to a list or tuple of such items, and nothing in it changes that."""
+    bound = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    ]
+    if len(bound) != 1:
+        return False
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=found))) if found == name:
+                return False
+            case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:
+                return False
+            case ast.Global(names=names) if name in names:
+                return False
+    for statement in tree.body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=found)], value=ast.List() | ast.Tuple() as value)
+                | ast.AnnAssign(target=ast.Name(id=found), value=ast.List() | ast.Tuple() as value)
+            ) if found == name:
+                plain = all(isinstance(each, items) for each in value.elts) and not names_in(value)
+                return plain and len(value.elts) >= LEAST
     return False

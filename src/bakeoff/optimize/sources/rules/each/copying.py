@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
-from bakeoff.optimize.sources.rules.kinds import base
+from bakeoff.optimize.sources.rules.kinds import base, element
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -46,6 +46,11 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     for each in replaced(
                         subject, node, f"list({chain}.from_iterable({_argument(subject, outer.iter)}))"
                     ):
+                        yield Rewrite(each.replacements, (line,))
+            case ast.Call(func=ast.Name(id="sum"), args=[lists, ast.List(elts=[])], keywords=[]):
+                if base(element(subject.kind(lists))) in ("list", None) and subject.builtin("sum", "list"):
+                    line, chain = subject.imported("itertools", "chain")
+                    for each in replaced(subject, node, f"list({chain}.from_iterable({_argument(subject, lists)}))"):
                         yield Rewrite(each.replacements, (line,))
             case ast.ListComp(elt=ast.Subscript(value=ast.Name(id=xs), slice=index), generators=[
                 ast.comprehension(target=ast.Name(id=i), iter=source, ifs=[], is_async=0)]):  # fmt: skip

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, repeating
-from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import calm, names_in, stored
+from bakeoff.optimize.sources.rules.joining import alters, conjunction, join_of, source_name
+from bakeoff.optimize.sources.rules.looking import names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -23,57 +23,38 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 for generator in node.generators:
                     match generator:
-                        case ast.comprehension(iter=ast.Name() as items, ifs=[test, *_], is_async=0):
-                            yield from _rewrite(subject, node, generator.target, items, test)
+                        case ast.comprehension(iter=items, ifs=[test, *_], is_async=0):
+                            xs = source_name(subject, items)
+                            if xs is not None:
+                                yield from _rewrite(subject, node, generator, xs, test)
 
 
-def _rewrite(subject: Subject, node: ast.expr, target: ast.expr, items: ast.Name, test: ast.expr) -> Iterator[Rewrite]:
-    first, rest = (
-        (test.values[0], test.values[1:])
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
-        else (test, [])
-    )
-    mine = stored(target)
-    keys = _keys(first, mine)
+def _rewrite(
+    subject: Subject, node: ast.expr, generator: ast.comprehension, xs: str, test: ast.expr
+) -> Iterator[Rewrite]:
+    target, mine = generator.target, stored(generator.target)
     plain = isinstance(target, ast.Name) or (
         isinstance(target, ast.Tuple) and all(isinstance(each, ast.Name) for each in target.elts)
     )
-    if keys is None or not plain or not calm(*keys) or in_text(subject, node) or items.id in subject.shared:
+    if not plain or in_text(subject, node) or mine & _bound_outside(subject):
         return
-    theirs, ours = keys
-    if base(subject.kind(items)) in LAZY | {"dict", "str"} or "float" in (subject.kind(ours), subject.kind(theirs)):
+    join = join_of(subject, test, mine, names_in(test))
+    if join is None:
         return
-    place = repeating(subject, node, {items.id} | (names_in(theirs) - mine))
-    if place is None or mine & _bound_outside(subject) or items.id not in subject.local:
+    theirs = set().union(*map(names_in, [*join.nodes, *join.guards])) - mine
+    place = repeating(subject, node, {xs} | theirs)
+    ours = set().union(*map(names_in, join.our_nodes))
+    if place is None or alters(place, join.nodes, mine) or not ours & stored(place):
         return
-    index, shown = subject.fresh(f"{items.id}_by_key"), ast.unparse(target)
+    index, shown = subject.fresh(f"{xs}_by_key"), ast.unparse(target)
     shown = shown[1:-1] if isinstance(target, ast.Tuple) else shown
-    made = (
-        f"{index} = {{}}\nfor {shown} in {items.id}:\n"
-        f"    {index}.setdefault({subject.code(theirs)}, []).append({'(' + shown + ')' if ',' in shown else shown})"
-    )
-    changed = {
-        id(items): f"{index}.get({subject.code(ours)}, ())",
-        id(test): _joined(subject, rest) or _NONE,
-    }
+    filling = subject.indented(join.filling(subject, index, ast.unparse(target)))
+    made = f"{index} = {{}}\nfor {shown} in {subject.code(generator.iter)}:\n{filling}"
+    changed = {id(generator.iter): f"{index}.get({join.ours}, ())"}
+    if join.rest is not None:
+        changed[id(test)] = conjunction(subject, join.rest) if join.rest else _NONE
     statements, text = before(subject, place, made, changed)
     yield rewrite((statements, _NO_CONDITION.sub("", text)), assumes=["hashable"])
-
-
-def _joined(subject: Subject, conditions: list[ast.expr]) -> str:
-    if len(conditions) == 1:
-        return subject.code(conditions[0])
-    return " and ".join(map(subject.part, conditions))
-
-
-def _keys(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:
-    """The key of the item, and the one that it shall equal."""
-    match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            for theirs, ours in ((left, right), (right, left)):
-                if names_in(theirs) & mine and not names_in(ours) & mine:
-                    return theirs, ours
-    return None
 
 
 def _bound_outside(subject: Subject) -> set[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, has, names_in
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around, repeating
+from bakeoff.optimize.sources.rules.looking import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -33,10 +33,14 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
     parent = subject.parents.get(id(node))
     if isinstance(parent, ast.Call) and parent.func is node:
         return False
+    if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+        return False
     if isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
         above = subject.parents.get(id(parent))
         if not (isinstance(above, ast.Call) and above.func is parent):
             return False  # the longer chain is looked at
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
+        return False  # there may be no such item where the loop has no round
     root: ast.expr = node
     while isinstance(root, Lookup):
         if isinstance(root, ast.Subscript) and not isinstance(root.slice, ast.Name | ast.Constant):
@@ -49,11 +53,10 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
 
 def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
     """The outermost loop in which nothing that it goes through changes."""
-    found: ast.stmt | None = None
-    for each in subject.around(node):
-        if isinstance(each, (ast.Lambda, *COMPREHENSIONS)):
-            return None
     names = names_in(node)
+    found = _statement(subject, node, names)
+    if found is None and any(isinstance(each, (ast.Lambda, *COMPREHENSIONS)) for each in subject.around(node)):
+        return None
     attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     for loop in loops_around(subject, node):
         if subject.trying(node, loop) or any(_rebinds(name, loop) for name in names):
@@ -62,6 +65,13 @@ def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
             break
         found = loop
     return found
+
+
+def _statement(subject: Subject, node: Lookup, names: set[str]) -> ast.stmt | None:
+    """The simple statement whose comprehensions go through an attribute again and again."""
+    place = repeating(subject, node, names) if isinstance(node, ast.Attribute) else None
+    simple = isinstance(place, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
+    return place if simple and place is not None and not _calls_unknown(place) else None
 
 
 def _rebinds(name: str, loop: ast.stmt) -> bool:
@@ -82,18 +92,6 @@ def _stores(loop: ast.stmt, node: Lookup, attributes: set[str]) -> bool:
     return any(isinstance(each, ast.Name) and changed_by_method(each.id, loop) for each in bases)
 
 
-def changed_by_method(name: str, loop: ast.stmt) -> bool:
-    """Whether a method of `name` itself is called that may change it."""
-    return any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Attribute)
-        and isinstance(each.func.value, ast.Name)
-        and each.func.value.id == name
-        and each.func.attr not in CALM_METHODS
-        for each in ast.walk(loop)
-    )
-
-
 GROWING = {"append", "add", "extend", "appendleft", "setdefault", "update", "popleft", "pop", "push", "discard"}
 
 
@@ -103,7 +101,7 @@ def _calls_unknown(loop: ast.stmt) -> bool:
         return True
     for each in ast.walk(loop):
         match each:
-            case ast.Call(func=ast.Name(id=name)) if name in CALM:
+            case ast.Call(func=ast.Name(id=name)) if name in READS:
                 pass
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
                 pass

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
-from bakeoff.optimize.sources.rules.looking import assignment, is_empty, method_call
+from bakeoff.optimize.sources.rules.looking import assignment, is_empty, is_number, method_call
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -15,6 +15,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for block in subject.blocks():
+        yield from _scanned(subject, block)
         for one, two in pairwise(block):
             added, ordered = method_call(one, "append"), method_call(two, "sort")
             if added is None or ordered is None or not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
@@ -27,6 +28,31 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             line, insort = subject.imported("bisect", "insort")
             text = f"{insort}({xs}, {subject.code(arguments[0])})"
             yield rewrite(([one, two], text), imports=[line], assumes=["total order"])
+
+
+def _scanned(subject: Subject, block: list[ast.stmt]) -> Iterator[Rewrite]:
+    """The place is counted out: `i = 0`, `while i < len(xs) and xs[i] < x: i += 1`, `xs.insert(i, x)`."""
+    for one, loop, two in zip(block, block[1:], block[2:], strict=False):
+        begun, inserted = assignment(one), method_call(two, "insert")
+        if begun is None or inserted is None or not is_number(begun[1], 0) or not isinstance(loop, ast.While):
+            continue
+        i, (xs, arguments) = begun[0], inserted
+        if len(arguments) != 2 or ast.unparse(arguments[0]) != i or not isinstance(arguments[1], ast.Name):
+            continue
+        item = arguments[1].id
+        inside, there = f"{i} < len({xs}) and ", f"{xs}[{i}]"
+        sign = {
+            f"{inside}{there} < {item}": "<",
+            f"{inside}{item} > {there}": "<",
+            f"{inside}{there} <= {item}": "<=",
+            f"{inside}{item} >= {there}": "<=",
+        }.get(ast.unparse(loop.test))
+        counted = len(loop.body) == 1 and not loop.orelse and ast.unparse(loop.body[0]) == f"{i} += 1"
+        alone = _begins_sorted(subject, xs) and len(_appends(subject, xs)) == 1 and loops_around(subject, one)
+        if sign and counted and alone and not subject.read_outside([i], [one, loop, two]):
+            line, insort = subject.imported("bisect", "insort_left" if sign == "<" else "insort")
+            text = f"{insort}({xs}, {subject.code(arguments[1])})"
+            yield rewrite(([one, loop, two], text), imports=[line], assumes=["total order"])
 
 
 def _begins_sorted(subject: Subject, xs: str) -> bool:

@@ -6,7 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
-from bakeoff.optimize.sources.rules.looking import TEXTS_METHODS, calm, changed_in, names_in, stored
+from bakeoff.optimize.sources.rules.looking import (
+    TEXTS_METHODS,
+    bound_inside,
+    calm,
+    changed_in,
+    names_in,
+    only_looked_at,
+    stored,
+    stores_parts,
+)
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -31,17 +40,22 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         changed = {id(each): name for each in same if not in_text(subject, each)}
         value = text
         if isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
-            value = f"{text[:-1]}, default=None)"  # what runs for no item needs no value
+            # What runs for no item needs no value.
+            more = "".join(f", {each.arg}={subject.code(each.value)}" for each in node.keywords)
+            default = "" if any(each.arg == "default" for each in node.keywords) else ", default=None"
+            value = f"{node.func.id}({subject.code(node.args[0])}{more}{default})"
         yield rewrite(before(subject, place, f"{name} = {value}", changed))
 
 
 def _pure(subject: Subject, node: ast.Call) -> bool:
     match node:
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in WORK:
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=keywords) if name in WORK:
             if not subject.builtin(name) or not names_in(argument) or not _steady(subject, argument):
                 return False
+            if not all(_fixed(each) for each in keywords):
+                return False
             parent = subject.parents.get(id(node))
-            if name in FRESH and not _only_looked_at(node, parent):
+            if name in FRESH and not only_looked_at(node, parent):
                 return False
             return name != "len" or isinstance(argument, ast.Name | ast.Attribute)
         case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=args, keywords=[]) if attr in TEXTS_METHODS:
@@ -51,40 +65,34 @@ def _pure(subject: Subject, node: ast.Call) -> bool:
     return False
 
 
+def _fixed(keyword: ast.keyword) -> bool:
+    """Whether a keyword's value is told by its text alone."""
+    match keyword:
+        case ast.keyword(arg="key" | "reverse" | "default", value=ast.Constant()):
+            return True
+        case ast.keyword(arg="key", value=ast.Lambda(args=arguments, body=body)):
+            return calm(body) and names_in(body) <= {each.arg for each in arguments.args}
+    return False
+
+
 def _steady(subject: Subject, node: ast.expr) -> bool:
-    names = names_in(node) - {
-        each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
-    }
-    lazy = any(subject.kind(ast.Name(name, ast.Load())) in LAZY for name in names)
-    plain = not any(
-        isinstance(each, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp) for each in ast.walk(node)
+    names = (
+        names_in(node)
+        - bound_inside(node)
+        - {each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     )
-    return calm(node) and not lazy and plain and names <= subject.local and not names & subject.shared
+    lazy = any(subject.kind(ast.Name(name, ast.Load())) in LAZY for name in names)
+    return calm(node) and not lazy and bool(names) and names <= subject.local and not names & subject.shared
 
 
 LAZY = {"map", "filter", "zip", "enumerate", "iterator", "generator"}
 
 
-def _only_looked_at(node: ast.Call, parent: ast.AST | None) -> bool:
-    match parent:
-        case ast.Compare():
-            return True
-        case ast.Subscript(value=value, ctx=ast.Load()):
-            return value is node
-        case ast.Call(func=ast.Name(id="len" | "sum" | "min" | "max" | "enumerate" | "zip")):
-            return True
-        case ast.For() | ast.comprehension():
-            return parent.iter is node
-    return False
-
-
 def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
     """The outermost loop around in which nothing that it depends on changes; or the statement of a comprehension."""
-    names = names_in(node)
+    names = names_in(node) - bound_inside(node)
     roots = [each for each in names if each in subject.local]
-    attributes = (
-        any(isinstance(each, ast.Attribute | ast.Subscript) for each in ast.walk(node.args[0])) if node.args else False
-    )
+    attributes = any(_reads_part(subject, each) for argument in node.args[:1] for each in ast.walk(argument))
     found: ast.stmt | None = None
     bound: set[str] = set()
     inside_each = False
@@ -104,7 +112,7 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr | ast.AugAssign):
             found = statement
     for loop in loops_around(subject, node):
-        if any(changed_in(name, loop) for name in roots) or (attributes and _stores(loop)):
+        if any(changed_in(name, loop) for name in roots) or (attributes and stores_parts(subject, loop)):
             break
         found = loop
     if isinstance(found, ast.For | ast.While) and not inside_each and not _goes_on(found):
@@ -117,12 +125,11 @@ def _goes_on(loop: ast.stmt) -> bool:
     return not isinstance(loop, ast.For) or not any(isinstance(each, ast.Break | ast.Return) for each in loop.body)
 
 
-def _stores(loop: ast.stmt) -> bool:
-    """Whether a loop stores to attributes or items, or calls what may."""
-    return any(
-        isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(each.ctx, ast.Load)
-        for each in ast.walk(loop)
-    ) or not calm(*[each for each in ast.walk(loop) if isinstance(each, ast.Call)])
+def _reads_part(subject: Subject, node: ast.AST) -> bool:
+    """Whether this reads an attribute or item, which others may change, and not only a method."""
+    call = subject.parents.get(id(node))
+    method = isinstance(call, ast.Call) and call.func is node
+    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not method)
 
 
 def _name(node: ast.Call) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
 from bakeoff.optimize.sources.rules.kinds import base
@@ -15,7 +16,11 @@ from bakeoff.optimize.sources.rules.subject import Subject
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for block in subject.blocks():
-        for statement in block:
+        for previous, statement in pairwise([None, *block]):
+            assert statement is not None
+            rest = _rest(previous, statement)
+            if rest and rest not in subject.shared and loops_around(subject, statement) and _alone(subject, rest):
+                yield rewrite(([statement], f"{rest}.pop(0)"))
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(ast.Name(id=left), op, right)):
                     own = name == left and name not in subject.shared and name not in names_in(right)
@@ -26,6 +31,17 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             text = _text(subject, name, op, right)
             if own and text and loops_around(subject, statement) and _alone(subject, name):
                 yield rewrite(([statement], text))
+
+
+def _rest(previous: ast.stmt | None, statement: ast.stmt) -> str | None:
+    """The list in `xs = xs[1:]` right after its first item was read."""
+    made = assignment(statement)
+    if made is None or previous is None or ast.unparse(made[1]) != f"{made[0]}[1:]":
+        return None
+    read = isinstance(previous, ast.Assign | ast.AnnAssign | ast.Expr) and f"{made[0]}[0]" in map(
+        ast.unparse, (each for each in ast.walk(previous) if isinstance(each, ast.Subscript))
+    )
+    return made[0] if read else None
 
 
 def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str | None:
@@ -48,6 +64,7 @@ def _alone(subject: Subject, name: str) -> bool:
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Assign) and (found := assignment(node)) and found[0] == name:
             own = isinstance(found[1], ast.BinOp) and isinstance(found[1].left, ast.Name) and found[1].left.id == name
+            own = own or ast.unparse(found[1]) == f"{name}[1:]"
             new = isinstance(found[1], kinds) or ast.unparse(found[1]) in ("list()", "set()")
             made = made or new
             if not own and not new:
@@ -62,7 +79,7 @@ def _alone(subject: Subject, name: str) -> bool:
                         return False
                 case ast.Call(func=ast.Name(id="len" | "sum" | "max" | "min" | "sorted" | "set" | "tuple" | "list")):
                     pass
-                case ast.Attribute(attr="append" | "add" | "extend" | "join"):
+                case ast.Attribute(attr="append" | "add" | "extend" | "join" | "pop"):
                     pass
                 case ast.Return():
                     pass

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.each.constant_set import is_constant
+from bakeoff.optimize.sources.rules.joining import sides
 from bakeoff.optimize.sources.rules.kinds import base
-from bakeoff.optimize.sources.rules.looking import calm, names_in, stored
+from bakeoff.optimize.sources.rules.looking import calm, is_constant, names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -18,23 +18,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.For(
                 target=ast.Tuple(elts=[ast.Name(id=key), ast.Name(id=value)]),
-                body=[ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]), orelse=[], body=body)],
+                body=[ast.If(test=test, orelse=[], body=body)],
             ):
-                sought = _other(left, right, key)
-                if sought is None or names_in(sought) & {key, value} or not calm(sought) or key in names_in(*body):
+                found = sides(test, {key})
+                if found is None or not isinstance(found[0], ast.Name):
+                    continue
+                sought = found[1]
+                if value in names_in(sought) or not calm(sought) or key in names_in(*body):
                     continue
                 if not isinstance(body[-1], ast.Break | ast.Return) or stored(*body) & {key, value}:
                     continue
                 if subject.read_outside([key, value], [node]) or subject.caught(node, value):
                     continue
                 yield from _rewrite(subject, node, sought, value, body)
-
-
-def _other(left: ast.expr, right: ast.expr, key: str) -> ast.expr | None:
-    for one, two in ((left, right), (right, left)):
-        if isinstance(one, ast.Name) and one.id == key:
-            return two
-    return None
 
 
 def _rewrite(subject: Subject, loop: ast.For, sought: ast.expr, value: str, body: list[ast.stmt]) -> Iterator[Rewrite]:

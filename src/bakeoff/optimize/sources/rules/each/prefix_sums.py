@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, statement_of
 from bakeoff.optimize.sources.rules.kinds import base, element
@@ -19,51 +20,92 @@ ACCUMULATE = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The beginning or the end of a list: before `bound`, or from it on."""
+
+    xs: str
+    bound: ast.expr
+    end: bool = False
+
+
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for node in calls(subject.node):
-        summed = _summed(subject, node)
-        if summed is None or node.keywords or not isinstance(node.func, ast.Name) or in_text(subject, node):
+        part = _summed(node)
+        if part is None or node.keywords or not isinstance(node.func, ast.Name) or in_text(subject, node):
             continue
-        name, (xs, upper) = node.func.id, summed
-        if name in ACCUMULATE and subject.builtin(name):
-            kind = subject.kind(ast.Name(xs, ast.Load()))
+        name = node.func.id
+        if name in ACCUMULATE and subject.builtin(name, "reversed"):
+            kind = subject.kind(ast.Name(part.xs, ast.Load()))
             inexact = element(kind) == "float" and sys.version_info >= (3, 12) and name == "sum"
-            if base(kind) in ("list", "tuple", None) and not inexact:
-                yield from _rewrite(subject, node, name, xs, upper)
+            # From its end, sums are rounded otherwise, and of equal items another one comes first.
+            exact = element(kind) == "int" or (element(kind) == "str" and name != "sum")
+            if base(kind) in ("list", "tuple", None) and not inexact and (exact or not part.end):
+                yield from _rewrite(subject, node, name, part)
 
 
-def _summed(subject: Subject, node: ast.Call) -> tuple[str, ast.expr] | None:
-    """The list and the end in `sum(xs[:end])`, also where the beginning is written as a comprehension."""
+def _summed(node: ast.Call) -> Part | None:
+    """The part of a list in `sum(xs[:end])`, also where the beginning is written as a comprehension."""
     match node.args:
         case [ast.Subscript(value=ast.Name(id=xs), slice=ast.Slice(lower=None, upper=ast.expr() as upper, step=None))]:
-            return xs, upper
-        case [ast.ListComp(elt=ast.Subscript(value=ast.Name(id=xs), slice=ast.Name(id=j)), generators=[one])]:
+            return Part(xs, upper)
+        case [ast.Subscript(value=ast.Name(id=xs), slice=ast.Slice(lower=ast.expr() as lower, upper=None, step=None))]:
+            return Part(xs, lower, end=True)
+        case [
+            (
+                ast.ListComp(elt=ast.Subscript(value=ast.Name(id=xs), slice=ast.Name(id=j)), generators=[one])
+                | ast.GeneratorExp(elt=ast.Subscript(value=ast.Name(id=xs), slice=ast.Name(id=j)), generators=[one])
+            )
+        ]:
             bounds = range_of(one.iter) or []
             from_first = len(bounds) == 1 or (len(bounds) == 2 and is_number(bounds[0], 0))
             if from_first and not one.ifs and ast.unparse(one.target) == j:
-                return xs, bounds[-1]
+                return Part(xs, bounds[-1])
     return None
 
 
-def _rewrite(subject: Subject, node: ast.Call, name: str, xs: str, upper: ast.expr) -> Iterator[Rewrite]:
-    found = _index(upper)
+def _rewrite(subject: Subject, node: ast.Call, name: str, part: Part) -> Iterator[Rewrite]:
+    xs, found = part.xs, _index(part.bound)
     place = _place(subject, node, xs, found[0]) if found else None
-    if (
-        found is None
-        or place is None
-        or changed_in(xs, place)
-        or xs in subject.shared
-        or (name != "sum" and found[1] == 0)
-    ):
+    if found is None or place is None or changed_in(xs, place) or xs in subject.shared or xs not in subject.local:
         return
-    if xs not in subject.local:
-        return
+    index, more = found
+    at = subject.code(part.bound)
+    if name != "sum":
+        if part.end and more:
+            return  # nothing comes after the last one
+        if not part.end and not more and not _guarded(subject, node, index, place):
+            return  # nothing comes before the first one
+        at = index if part.end or more else f"{index} - 1"
     line, accumulate = subject.imported("itertools", "accumulate")
-    sums = subject.fresh(f"{xs}_{name}s")
-    at = subject.code(upper) if name == "sum" else found[0]
-    made = f"{sums} = " + ACCUMULATE[name].format(accumulate=accumulate, xs=xs)
+    sums = subject.fresh(f"{xs}_{'last_' if part.end else ''}{name}s")
+    source = f"reversed({xs})" if part.end else xs
+    made = f"{sums} = " + ACCUMULATE[name].format(accumulate=accumulate, xs=source) + ("[::-1]" if part.end else "")
     yield rewrite(before(subject, place, made, {id(node): f"{sums}[{at}]"}), imports=[line])
+
+
+def _guarded(subject: Subject, node: ast.Call, index: str, place: ast.stmt) -> bool:
+    """Whether this is only reached where `index` is not 0."""
+    match place:
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as first), _])):
+            return first >= 1
+    above = (f"{index} > 0", index, f"{index} >= 1", f"{index} != 0")
+    previous: ast.AST = node
+    for each in subject.around(node):
+        match each:
+            case ast.BoolOp(op=ast.Or(), values=[test, *rest]) if any(previous is one for one in rest):
+                if ast.unparse(test) in (f"{index} == 0", f"not {index}"):
+                    return True
+            case ast.BoolOp(op=ast.And(), values=[test, *rest]) if any(previous is one for one in rest):
+                if ast.unparse(test) in above:
+                    return True
+            case ast.If(test=test, body=body) if any(previous is one for one in body) and ast.unparse(test) in above:
+                return True
+            case ast.IfExp(test=test, body=body) if previous is body and ast.unparse(test) in above:
+                return True
+        previous = each
+    return False
 
 
 def _index(upper: ast.expr) -> tuple[str, int] | None:

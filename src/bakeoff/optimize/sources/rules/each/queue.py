@@ -52,6 +52,8 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
         match parent, call:
             case ast.Attribute(attr="pop"), ast.Call(args=[index]) if is_number(index, 0):
                 changed[id(call)] = f"{name}.popleft()"
+            case ast.Subscript(slice=index, ctx=ast.Del()), ast.Delete(targets=[_]) if is_number(index, 0):
+                changed[id(call)] = f"{name}.popleft()"
             case ast.Attribute(attr="pop"), ast.Call(args=[], keywords=[]):
                 pass
             case ast.Attribute(attr="insert"), ast.Call(args=[index, item]) if is_number(index, 0):

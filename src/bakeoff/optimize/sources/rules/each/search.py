@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bakeoff.optimize.sources.rules.joining import sides
 from bakeoff.optimize.sources.rules.kinds import base, element
 from bakeoff.optimize.sources.rules.looking import assignment, calm, is_number, plain_for, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -20,11 +21,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             item = loop.target.id
             before, after = block[at - 1] if at else None, block[at + 1] if at + 1 < len(block) else None
             match loop.body:
-                case [ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]), body=body, orelse=[])]:
-                    wanted = _wanted(left, right, item)
-                    if wanted is None or not _usual(subject, loop, wanted, item):
-                        continue
-                    yield from _found(subject, loop, wanted, body, before, after)
+                case [ast.If(test=test, body=body, orelse=[])] if found := sides(test, {item}):
+                    if isinstance(found[0], ast.Name) and _usual(subject, loop, found[1], item):
+                        yield from _found(subject, loop, found[1], body, before, after)
 
 
 def _found(
@@ -50,17 +49,6 @@ def _found(
             known = base(subject.kind(loop.iter)) in ("list", "tuple")
             if made and made[0] == name and is_number(made[1], 0) and known and name not in subject.shared:
                 yield rewrite(([before, loop], f"{name} = {where}.count({what})"))
-
-
-def _wanted(left: ast.expr, right: ast.expr, item: str) -> ast.expr | None:
-    for one, other in ((left, right), (right, left)):
-        if (
-            isinstance(one, ast.Name)
-            and one.id == item
-            and item not in {n.id for n in ast.walk(other) if isinstance(n, ast.Name)}
-        ):
-            return other
-    return None
 
 
 def _usual(subject: Subject, loop: ast.For, wanted: ast.expr, item: str) -> bool:

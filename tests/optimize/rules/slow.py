@@ -1,0 +1,709 @@
+"""Little functions as they are often written, slower than need be: each `name` with arguments by `name_args(n)`."""
+
+# ruff: noqa
+# mypy: ignore-errors
+from __future__ import annotations
+
+import copy
+import random
+
+
+def _ints(n, most=None, seed=1):
+    return random.Random(seed).choices(range(most or 10 * n), k=n)
+
+
+def standings(matches):
+    """A league table."""
+    teams = []
+    for home, away, _, _ in matches:
+        if home not in teams:
+            teams.append(home)
+        if away not in teams:
+            teams.append(away)
+    table = []
+    for team in teams:
+        points = 0
+        scored = 0
+        for home, away, a, b in matches:
+            if home == team:
+                scored += a
+                if a > b:
+                    points += 3
+                elif a == b:
+                    points += 1
+            elif away == team:
+                scored += b
+                if b > a:
+                    points += 3
+                elif a == b:
+                    points += 1
+        table.append((team, points, scored))
+    table.sort(key=lambda row: (-row[1], -row[2], row[0]))
+    return table
+
+
+def standings_args(n):
+    r = random.Random(2)
+    return ([(f"t{r.randrange(40)}", f"t{r.randrange(40)}", r.randrange(4), r.randrange(4)) for _ in range(n)],)
+
+
+def invoice_lines(orders, products):
+    lines = []
+    for order in orders:
+        product = None
+        for candidate in products:
+            if candidate["sku"] == order["sku"]:
+                product = candidate
+                break
+        if product is None:
+            continue
+        lines.append((order["id"], product["name"], product["price"] * order["quantity"]))
+    return lines
+
+
+def invoice_lines_args(n):
+    r = random.Random(3)
+    return (
+        [{"id": i, "sku": r.randrange(n), "quantity": r.randrange(5)} for i in range(n)],
+        [{"sku": i, "name": f"p{i}", "price": i % 17} for i in range(n - 3)],
+    )
+
+
+def invoice_lines_next(orders, products):
+    lines = []
+    for order in orders:
+        product = next((p for p in products if p["sku"] == order["sku"]), None)
+        if product:
+            lines.append((order["id"], product["name"], product["price"] * order["quantity"]))
+    return lines
+
+
+invoice_lines_next_args = invoice_lines_args
+
+
+class Shop:
+    def __init__(self, products, orders):
+        self.products = products
+        self.orders = orders
+
+    def report(self):
+        result = {}
+        for product in self.products:
+            total = 0
+            for order in self.orders:
+                if order["sku"] == product["sku"]:
+                    total += order["quantity"]
+            result[product["name"]] = total
+        return result
+
+    def prices(self):
+        out = []
+        for order in self.orders:
+            for product in self.products:
+                if product["sku"] == order["sku"]:
+                    out.append(product["price"])
+                    break
+        return out
+
+    def by_sku(self, wanted):
+        return [[o["quantity"] for o in self.orders if o["sku"] == sku] for sku in wanted]
+
+
+def unique_customers_args(n):
+    return invoice_lines_args(n)[:1]
+
+
+def totals_by_customer(orders):
+    totals = {}
+    for sku in {o["sku"] for o in orders}:
+        totals[sku] = sum(o["quantity"] for o in orders if o["sku"] == sku)
+    return totals
+
+
+totals_by_customer_args = unique_customers_args
+
+
+def anagrams(words):
+    groups = []
+    used = []
+    for word in words:
+        if word in used:
+            continue
+        group = []
+        for other in words:
+            if sorted(other) == sorted(word):
+                group.append(other)
+                used.append(other)
+        groups.append(group)
+    return groups
+
+
+def anagrams_args(n):
+    r = random.Random(6)
+    return (list(dict.fromkeys("".join(r.choices("abcd", k=4)) for _ in range(n))),)
+
+
+def common_prefixes(words):
+    found = []
+    for i in range(len(words)):
+        for j in range(i + 1, len(words)):
+            if words[i][:3] == words[j][:3]:
+                found.append((words[i], words[j]))
+    return found
+
+
+def common_prefixes_args(n):
+    r = random.Random(6)
+    return (["".join(r.choices("abcdefgh", k=5)) for _ in range(n)],)
+
+
+def two_sum(numbers, target):
+    pairs = []
+    for i in range(len(numbers)):
+        for j in range(i + 1, len(numbers)):
+            if numbers[i] + numbers[j] == target:
+                pairs.append((i, j))
+    return pairs
+
+
+def two_sum_args(n):
+    return (_ints(n), 10 * n)
+
+
+def has_pair(numbers, target):
+    for i in range(len(numbers)):
+        for j in range(len(numbers)):
+            if i != j and numbers[i] + numbers[j] == target:
+                return True
+    return False
+
+
+def has_pair_args(n):
+    return ([2 * x for x in _ints(n)], 2 * n + 1)
+
+
+def moving_average_args(n):
+    return (_ints(n), n // 5)
+
+
+def moving_max(readings, width):
+    out = []
+    for i in range(len(readings) - width + 1):
+        out.append(max(readings[i : i + width]))
+    return out
+
+
+moving_max_args = moving_average_args
+
+
+def balance_point(xs):
+    for i in range(len(xs)):
+        if sum(xs[:i]) == sum(xs[i + 1 :]):
+            return i
+    return -1
+
+
+def balance_point_args(n):
+    return ([1] * n + [2],)
+
+
+def running_mean(values):
+    out = []
+    seen = []
+    for value in values:
+        seen.append(value)
+        out.append(sum(seen) / len(seen))
+    return out
+
+
+def running_mean_args(n):
+    return (_ints(n),)
+
+
+def record_highs(values):
+    records = []
+    for i in range(len(values)):
+        if i == 0 or values[i] > max(values[:i]):
+            records.append(values[i])
+    return records
+
+
+record_highs_args = running_mean_args
+
+
+def trapped(heights):
+    total = 0
+    for i in range(len(heights)):
+        left = max(heights[: i + 1])
+        right = max(heights[i:])
+        total += min(left, right) - heights[i]
+    return total
+
+
+trapped_args = running_mean_args
+
+
+def rank_of(scores):
+    ranks = []
+    for score in scores:
+        ranks.append(sorted(scores, reverse=True).index(score) + 1)
+    return ranks
+
+
+rank_of_args = running_mean_args
+
+
+def rank_by_counting(scores):
+    ranks = []
+    for score in scores:
+        rank = 1
+        for other in scores:
+            if other > score:
+                rank += 1
+        ranks.append(rank)
+    return ranks
+
+
+rank_by_counting_args = running_mean_args
+
+
+def running_median(values):
+    medians = []
+    window = []
+    for value in values:
+        window.append(value)
+        ordered = sorted(window)
+        medians.append(ordered[len(ordered) // 2])
+    return medians
+
+
+running_median_args = running_mean_args
+
+
+def run_jobs(jobs):
+    """jobs: (start, priority, name)"""
+    waiting = list(jobs)
+    order = []
+    while waiting:
+        waiting.sort(key=lambda job: (job[1], job[2]))
+        job = waiting.pop(0)
+        order.append(job[2])
+    return order
+
+
+def run_jobs_args(n):
+    return ([(0, x, f"j{x}") for x in _ints(n)],)
+
+
+def huffman(weights):
+    nodes = [(w, s) for s, w in weights.items()]
+    cost = 0
+    while len(nodes) > 1:
+        nodes.sort(key=lambda node: node[0])
+        left = nodes.pop(0)
+        right = nodes.pop(0)
+        cost += left[0] + right[0]
+        nodes.append((left[0] + right[0], left[1] + right[1]))
+    return cost, nodes[0][1] if False else None
+
+
+def huffman_args(n):
+    return ({f"s{i}": w for i, w in enumerate(_ints(n))},)
+
+
+def triage(patients):
+    waiting = []
+    seen = []
+    for patient in patients:
+        waiting.append(patient)
+        if len(waiting) > 100:
+            urgent = max(waiting, key=lambda p: p["quantity"])
+            waiting.remove(urgent)
+            seen.append(urgent["id"])
+    while waiting:
+        waiting.sort(key=lambda p: p["quantity"], reverse=True)
+        seen.append(waiting.pop(0)["id"])
+    return seen
+
+
+def triage_args(n):
+    return invoice_lines_args(n)[:1]
+
+
+def shortest_by_hand(graph, start):
+    distance = {}
+    for node in graph:
+        distance[node] = 10**9
+    distance[start] = 0
+    unvisited = list(graph.keys())
+    while unvisited:
+        current = None
+        for node in unvisited:
+            if current is None or distance[node] < distance[current]:
+                current = node
+        unvisited.remove(current)
+        if distance[current] == 10**9:
+            break
+        for other, weight in graph[current].items():
+            if other in unvisited:
+                new = distance[current] + weight
+                if new < distance[other]:
+                    distance[other] = new
+    return distance
+
+
+def shortest_by_hand_args(n):
+    return shortest_args(n)
+
+
+def round_robin(tasks, quantum):
+    queue = [(name, work) for name, work in tasks]
+    done = []
+    while queue:
+        name, work = queue[0]
+        queue = queue[1:]
+        if work > quantum:
+            queue = queue + [(name, work - quantum)]
+        else:
+            done.append(name)
+    return done
+
+
+def round_robin_args(n):
+    return ([(i, x % 7) for i, x in enumerate(_ints(n))], 2)
+
+
+def shortest(graph, start):
+    distance = {node: float("inf") for node in graph}
+    distance[start] = 0
+    unvisited = list(graph)
+    while unvisited:
+        current = min(unvisited, key=lambda node: distance[node])
+        unvisited.remove(current)
+        for other, weight in graph[current].items():
+            if distance[current] + weight < distance[other]:
+                distance[other] = distance[current] + weight
+    return distance
+
+
+def shortest_args(n):
+    r = random.Random(8)
+    return ({i: {r.randrange(n): r.randrange(1, 9) for _ in range(4)} for i in range(n)}, 0)
+
+
+def reachable_args(n):
+    r = random.Random(9)
+    return ([(r.randrange(n // 2), r.randrange(n // 2)) for _ in range(n)], 0)
+
+
+def closure(roles, grants):
+    """Permissions with all that they imply: a loop while something changes."""
+    result = set(roles)
+    changed = True
+    while changed:
+        changed = False
+        for a, b in grants:
+            if a in result and b not in result:
+                result.add(b)
+                changed = True
+    return result
+
+
+def closure_args(n):
+    return ([n], [(i + 1, i) for i in range(n)])
+
+
+def degree(edges, nodes):
+    return {n: len([e for e in edges if e[0] == n or e[1] == n]) for n in nodes}
+
+
+def degree_args(n):
+    return reachable_args(n)[0], list(range(n // 2))
+
+
+def topological(edges, nodes):
+    order = []
+    remaining = list(nodes)
+    while remaining:
+        free = []
+        for node in remaining:
+            blocked = False
+            for a, b in edges:
+                if b == node and a in remaining:
+                    blocked = True
+            if not blocked:
+                free.append(node)
+        if not free:
+            raise ValueError("cycle")
+        for node in free:
+            order.append(node)
+            remaining.remove(node)
+    return order
+
+
+def topological_args(n):
+    m = n // 4
+    return ([(a, b) for a in range(m) for b in (a + 1, a + 7) if b < m], list(range(m))[::-1])
+
+
+def flood(grid, start):
+    todo = [start]
+    seen = []
+    while len(todo) > 0:
+        y, x = todo.pop(0)
+        if (y, x) in seen:
+            continue
+        seen.append((y, x))
+        for dy, dx in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            ny, nx = y + dy, x + dx
+            if 0 <= ny < len(grid) and 0 <= nx < len(grid[0]) and grid[ny][nx] == 0:
+                if (ny, nx) not in seen and (ny, nx) not in todo:
+                    todo.append((ny, nx))
+    return len(seen)
+
+
+def flood_args(n):
+    m = int(n**0.5) + 4
+    return ([[0] * m for _ in range(m)], (0, 0))
+
+
+def word_search(grid, words):
+    found = []
+    for word in words:
+        hit = False
+        for y in range(len(grid)):
+            for x in range(len(grid[y])):
+                for dy, dx in ((0, 1), (1, 0)):
+                    text = ""
+                    for k in range(len(word)):
+                        yy, xx = y + dy * k, x + dx * k
+                        if yy < len(grid) and xx < len(grid[yy]):
+                            text += grid[yy][xx]
+                    if text == word:
+                        hit = True
+        if hit:
+            found.append(word)
+    return found
+
+
+def word_search_args(n):
+    r = random.Random(10)
+    m = int(n**0.5) + 2
+    return (["".join(r.choices("abc", k=m)) for _ in range(m)], ["abc", "cab", "aaaa", "bcb"])
+
+
+def lru_args(n):
+    return (_ints(n, n // 2), n // 4)
+
+
+def lru_list(keys, size):
+    order = []
+    hits = 0
+    for key in keys:
+        if key in order:
+            hits += 1
+            order.remove(key)
+        elif len(order) >= size:
+            order.pop(0)
+        order.append(key)
+    return hits
+
+
+lru_list_args = lru_args
+
+
+def simulate(states: dict[str, int], steps):
+    history = []
+    current = states
+    for _ in range(steps):
+        current = copy.deepcopy(current)
+        for name in current:
+            current[name] = (current[name] * 3 + 1) % 101
+        history.append(current)
+    return history
+
+
+def simulate_args(n):
+    return ({f"s{i}": i for i in range(20)}, n // 10)
+
+
+def has_big_args(n):
+    return (_ints(n), 3)
+
+
+def first_match(rows, limit):
+    matches = [r for r in rows if r > limit]
+    return matches[0] if matches else None
+
+
+first_match_args = has_big_args
+
+
+class Order:
+    def __init__(self, id, customer, total, day):
+        self.id = id
+        self.customer = customer
+        self.total = total
+        self.day = day
+
+    def __eq__(self, o):
+        return self.id == o.id
+
+    def __hash__(self):
+        return hash(self.id)
+
+
+def _orders(n):
+    r = random.Random(1)
+    return [Order(i, f"c{r.randrange(n // 4)}", r.randrange(100), r.randrange(60)) for i in range(n)]
+
+
+def customer_summary(orders):
+    summary = []
+    for customer in set(o.customer for o in orders):
+        spent = 0
+        last = 0
+        count = 0
+        for o in orders:
+            if o.customer != customer:
+                continue
+            spent += o.total
+            count += 1
+            last = max(last, o.day)
+        summary.append((customer, spent, count, last))
+    return sorted(summary)
+
+
+def customer_summary_args(n):
+    return (_orders(n),)
+
+
+def is_anagram(a, b):
+    letters = list(b)
+    for ch in a:
+        if ch in letters:
+            letters.remove(ch)
+        else:
+            return False
+    return not letters
+
+
+def is_anagram_args(n):
+    s = [chr(0x400 + i % 200) for i in range(n)]
+    t = s[:]
+    random.Random(2).shuffle(t)
+    return ("".join(s), "".join(t))
+
+
+def count_in_windows(stamps, width):
+    out = []
+    for t in stamps:
+        out.append(len([s for s in stamps if t - width < s <= t]))
+    return out
+
+
+def count_in_windows_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n), 200)
+
+
+def percentile_ranks(scores):
+    result = {}
+    for name, score in scores.items():
+        below = 0
+        for other in scores.values():
+            if other < score:
+                below += 1
+        result[name] = 100 * below / len(scores)
+    return result
+
+
+def percentile_ranks_args(n):
+    return ({f"n{i}": x for i, x in enumerate(random.Random(3).choices(range(10 * n), k=n))},)
+
+
+def tally(votes):
+    names = []
+    counts = []
+    for v in votes:
+        if v in names:
+            counts[names.index(v)] += 1
+        else:
+            names.append(v)
+            counts.append(1)
+    return list(zip(names, counts))
+
+
+def tally_args(n):
+    return (random.Random(3).choices(range(n // 3), k=n),)
+
+
+def update_stock(stock, changes):
+    for sku, delta in changes:
+        for item in stock:
+            if item["sku"] == sku:
+                item["count"] += delta
+                break
+    return stock
+
+
+def update_stock_args(n):
+    return ([{"sku": i, "count": 0} for i in range(n)], [(x, 1) for x in random.Random(3).choices(range(n), k=n)])
+
+
+def bfs_levels(graph, start):
+    level = {start: 0}
+    queue = [start]
+    while queue:
+        node = queue[0]
+        del queue[0]
+        for other in graph[node]:
+            if other not in level.keys():
+                level[other] = level[node] + 1
+                queue.append(other)
+    return level
+
+
+def bfs_levels_args(n):
+    return ({i: [(i * 2) % (20 * n), (i * 2 + 1) % (20 * n)] for i in range(20 * n)}, 1)
+
+
+def stddevs(samples):
+    out = []
+    for x in samples:
+        mean = sum(samples) / len(samples)
+        var = sum((s - mean) ** 2 for s in samples) / len(samples)
+        out.append((x - mean) / (var**0.5 or 1))
+    return out
+
+
+def stddevs_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n),)
+
+
+def column_widths(rows):
+    lines = []
+    for row in rows:
+        cells = []
+        for i in range(len(row)):
+            width = max(len(r[i]) for r in rows)
+            cells.append(row[i].ljust(width))
+        lines.append(" ".join(cells))
+    return lines
+
+
+def column_widths_args(n):
+    return ([["x" * (i % 7), "y" * (i % 5)] for i in range(n)],)
+
+
+def insert_sorted(values):
+    out = []
+    for v in values:
+        i = 0
+        while i < len(out) and out[i] <= v:
+            i += 1
+        out.insert(i, v)
+    return out
+
+
+def insert_sorted_args(n):
+    return (random.Random(3).choices(range(10 * n), k=n),)

@@ -1,0 +1,55 @@
+"""Functions as people write them: all rules together change no answer, and reach nearly all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.optimize.rules import slow
+
+from bakeoff.optimize.sources.rules.catalogue import RULES
+from bakeoff.optimize.sources.rules.source import Version, fixed_point
+
+TEXT = Path(slow.__file__).read_bytes()
+NAMES = [name for name in vars(slow) if f"{name}_args" in vars(slow)]
+SAFE = [rule for rule in RULES if not rule.gamble]
+SLOW_STILL = {"moving_max", "column_widths", "percentile_ranks"}
+"""Those of which nothing important is found."""
+
+
+def answer(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What a call gives, or which error, and what it leaves of its arguments."""
+    mine = copy.deepcopy(arguments)
+    try:
+        return work(*mine), mine
+    except Exception as failure:
+        return type(failure).__name__
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_rules_together_answer_alike(name: str) -> None:
+    version = fixed_point(Version(TEXT), name, {}, SAFE)
+    assert set(version.applied) - {"comprehension", "sum", "join-list", "iterate"} or name in SLOW_STILL
+    space: dict[str, Any] = {"__name__": "faster"}
+    exec(compile(version.source, "slow.py", "exec"), space)
+    for size in (1, 2, 5, 24):
+        try:
+            arguments = getattr(slow, f"{name}_args")(size)
+        except (ValueError, IndexError):
+            continue  # there are none so small
+        assert answer(space[name], arguments) == answer(getattr(slow, name), arguments)
+
+
+def test_methods_go_through_their_lists_once() -> None:
+    products = [{"sku": 1, "name": "a", "price": 3}, {"sku": 2, "name": "b", "price": 4}]
+    orders = [{"sku": 2, "quantity": 1}, {"sku": 2, "quantity": 5}, {"sku": 3, "quantity": 5}]
+    for method, arguments in (("report", ()), ("prices", ()), ("by_sku", ([2, 9],))):
+        version = fixed_point(Version(TEXT), f"Shop.{method}", {}, SAFE)
+        assert "_by_key" in version.source.decode()
+        space: dict[str, Any] = {"__name__": "faster"}
+        exec(compile(version.source, "slow.py", "exec"), space)
+        faster, as_before = space["Shop"](products, orders), slow.Shop(products, orders)
+        assert getattr(faster, method)(*arguments) == getattr(as_before, method)(*arguments)
