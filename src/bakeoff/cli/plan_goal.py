@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 @click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
 @MAY_EDIT
 @PROTECT
-@click.option("--mode", "execution_mode", default="parallel", show_default=True,
+@click.option("--mode", "execution_mode", show_default="parallel",
               type=click.Choice(["sequential", "parallel", "dependency_ordered"]),
               help="One after the other, all at once, or each after those whose files it imports.")  # fmt: skip
-@click.option("--max-parallel", type=click.IntRange(min=1), default=5, show_default=True, help="Subplans at once.")
-@click.option("--fail-fast", is_flag=True, help="With the first that fails, cancel all others.")
-@click.option("--max-retries", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--max-parallel", type=click.IntRange(min=1), show_default="5", help="Subplans at once.")
+@click.option("--fail-fast/--no-fail-fast", default=None, show_default="off",
+              help="With the first that fails, cancel all others.")  # fmt: skip
+@click.option("--max-retries", type=click.IntRange(min=0), show_default="0",
               help="Further tries of a subplan that fails.")  # fmt: skip
 @click.option("--timeout-per-subplan", type=click.FloatRange(min=0, min_open=True), help="Seconds for one try.")
-@click.option("--on-conflict", type=click.Choice(["reopen", "leave_out", "ours_first", "fail"]), default="reopen",
-              show_default=True,
+@click.option("--on-conflict", type=click.Choice(["reopen", "leave_out", "ours_first", "fail"]),
+              show_default="reopen",
               help="Give it back to its owner, land the rest, land it without, or land nothing.")  # fmt: skip
-@click.option("--max-reopened", type=click.IntRange(min=0), default=1, show_default=True,
+@click.option("--max-reopened", type=click.IntRange(min=0), show_default="1",
               help="How often what conflicts or breaks others is given back.")  # fmt: skip
 @click.option("--by", type=click.Choice(["directories", "owners", "agent"]), default="directories", show_default=True,
               help="Who splits: directories and imports; CODEOWNERS; the agent (with --dry-run).")  # fmt: skip
@@ -86,7 +87,8 @@ def command(
     """Split what GOAL asks of the project, or of its PATHS, into subplans, and have agents work on them side by side.
 
     What they make is merged and tested together; what conflicts or breaks others is named and given back. GOAL is a
-    text, @FILE, or - for standard input. Your files stay as they are unless --apply is given.
+    text, @FILE, or - for standard input. Your files stay as they are unless --apply is given. What [tool.bakeoff.plan]
+    in the settings says takes the place of the defaults.
 
     Exit status: 0 all landed; 3 some; 1 none, or refused or failed; 4 budget spent; 130 or 143 interrupted.
     """
@@ -134,10 +136,10 @@ def _plan(
     from bakeoff.workspace.project import find_project
 
     names = {field.name for field in fields(SubplanConfig)}
-    config = SubplanConfig(**{name: value for name, value in options.items() if name in names})
     attempt = AttemptOptions(task=goal, **{name: value for name, value in options.items() if name not in names})
     project = find_project(Path.cwd())
     settings = load_settings(project.root)
+    config = SubplanConfig.of(settings.plan, options)
     within = [from_root(project, path) for path in paths]
     found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     imports = imports_of(project, found)

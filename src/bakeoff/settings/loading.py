@@ -51,7 +51,7 @@ class Settings:
         sandbox_network: whether it has the network.
         agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
         exclude: files that no plan takes in, in the words of `.gitignore`.
-        plan: how a project is split into subplans.
+        plan: how a project is split into subplans, and how these are carried out.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """

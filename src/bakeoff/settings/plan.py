@@ -1,4 +1,4 @@
-"""`[tool.bakeoff.plan]`: how a project is split into subplans."""
+"""`[tool.bakeoff.plan]`: how a project is split into subplans, and how these are carried out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import Check, amount, checked, one_of, whole
+from .checks import Check, above, amount, checked, flag, one_of, whole
 
 SPLITS = ("limits", "deep")
+MODES = ("sequential", "parallel", "dependency_ordered")
+ON_CONFLICT = ("reopen", "leave_out", "ours_first", "fail")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """How files become subplans.
+    """How files become subplans, and how those are carried out where a command or step does not say.
 
     Attributes:
         max_files_per_subplan: files that one subplan may have.
@@ -25,6 +27,8 @@ class PlanSettings:
         cohesion: what keeping a file beside the files of its directory counts against its imports: 0 imports alone,
             1 hardly any directory is torn.
         split: `limits` stops where a part is within the limits, `deep` goes on to `min_files_per_subplan`.
+        execution_mode, max_parallel, fail_fast, max_retries, timeout_per_subplan, on_conflict, max_reopened: see
+            `bakeoff.plan.run.plan.SubplanConfig`. Plans in files say it themselves.
     """
 
     max_files_per_subplan: int = 50
@@ -34,11 +38,24 @@ class PlanSettings:
     max_children: int = 20
     cohesion: float = 0.25
     split: str = "limits"
+    execution_mode: str = "parallel"
+    max_parallel: int = 5
+    fail_fast: bool = False
+    max_retries: int = 0
+    timeout_per_subplan: float | None = None
+    on_conflict: str = "reopen"
+    max_reopened: int = 1
 
 
 def _several(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 2:
         raise ValueError("a whole number from 2")
+    return value
+
+
+def _from_nothing(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("a whole number from 0")
     return value
 
 
@@ -50,6 +67,13 @@ PLAN: Mapping[str, Check] = {
     "max_children": _several,
     "cohesion": amount,
     "split": one_of(SPLITS),
+    "execution_mode": one_of(MODES),
+    "max_parallel": whole,
+    "fail_fast": flag,
+    "max_retries": _from_nothing,
+    "timeout_per_subplan": above,
+    "on_conflict": one_of(ON_CONFLICT),
+    "max_reopened": _from_nothing,
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import yaml
+
 from plan.run.conftest import lab, plans  # noqa: F401  (fixtures)
 from steps.conftest import Flow, flow  # noqa: F401
 
@@ -92,3 +94,28 @@ def test_the_budget_of_the_workflow_holds(plans, flow):  # noqa: F811
     assert said.status == 4, said
     assert plans.parts == ["a"]
     assert json.loads(plans.lab("show", "r", "--json").out)["status"] == "budget_spent"
+
+
+def test_a_step_and_the_command_line_win_over_the_settings_and_these_over_the_defaults(plans, flow):  # noqa: F811
+    plans.lab.agent("echo new > a/x.txt")
+    plans.lab.settings(
+        "sandbox = 'none'\nagent_sandbox = 'none'\n"
+        "[plan]\nexecution_mode = 'sequential'\nmax_retries = 3\nmax_reopened = 0\nfail_fast = true\n"
+    )
+    said = flow(
+        """
+        steps:
+          - {id: split, type: plan, goal: renew, paths: [a], agent: fake, check: "true", max_retries: "{{ 2 }}"}
+        """
+    )
+    assert said.status == 0, said
+    (asked,) = [one["plan"] for name, one in flow.history.decisions.items() if name.startswith("split#plan")]
+    config = {"execution_mode": "sequential", "max_parallel": 5, "fail_fast": True, "max_retries": 2}
+    assert asked["config"] == {**config, "timeout_per_subplan": None, "on_conflict": "reopen", "max_reopened": 0}
+    dry = ("plan", "renew", "a", "--agent", "fake", "--check", "true", "--dry-run", "-o", "-")
+    written = yaml.safe_load(plans.lab(*dry, "--no-fail-fast", "--max-parallel", "2", "--max-retries", "0").out)
+    assert written["config"]["execution_mode"] == "sequential"
+    assert written["config"]["max_parallel"] == 2
+    assert not written["config"].get("fail_fast")
+    assert not written["config"].get("max_retries")
+    assert written["config"]["max_reopened"] == 0

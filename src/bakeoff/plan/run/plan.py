@@ -11,9 +11,9 @@ from typing import Any
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.plan.schedule.graph import Graph, Task, graph_of
 from bakeoff.sampling.attempt.options import AttemptOptions
-
-MODES = ("sequential", "parallel", "dependency_ordered")
-ON_CONFLICT = ("reopen", "leave_out", "ours_first", "fail")
+from bakeoff.settings import PlanSettings
+from bakeoff.settings.plan import MODES as MODES
+from bakeoff.settings.plan import ON_CONFLICT as ON_CONFLICT
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """What names of subplans look like: they stand in paths, refs and file names."""
@@ -57,6 +57,12 @@ class SubplanConfig:
         seconds = self.timeout_per_subplan
         if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
             raise PlanError(f"timeout_per_subplan must be a number of seconds above 0, not {seconds}")
+
+    @classmethod
+    def of(cls, settings: PlanSettings, given: Mapping[str, Any]) -> SubplanConfig:
+        """What is given, and what the settings say of the rest; None counts as not given. Passes on PlanError."""
+        values: dict[str, Any] = {one.name: getattr(settings, one.name) for one in fields(cls)}
+        return cls(**{name: value if given.get(name) is None else given[name] for name, value in values.items()})
 
     @property
     def strategy(self) -> str:

@@ -23,7 +23,7 @@ from bakeoff.workflow.interpreter import Halt, Place, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
-from bakeoff.workflow.steps.holding import Beginning, RefusedError, count, refuse_spent, text, texts
+from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, count, refuse_spent, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, workspaces
 from bakeoff.workflow.steps.landing import LANE
 from bakeoff.workflow.steps.shell import step_environment
@@ -54,17 +54,19 @@ class PlanModel(StepModel):
     base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
     may_edit: Names | None = Field(None, description="Tests or test configuration that attempts may change.")
     protect: Names | None = Field(None, description="Further files that attempts may not change.")
-    mode: Literal["sequential", "parallel", "dependency_ordered"] = Field(
-        "parallel", description="One after the other, all at once, or each after those whose files it imports."
+    mode: Literal["sequential", "parallel", "dependency_ordered"] | None = Field(
+        None, description="One after the other, all at once (the default), or each after those whose files it imports."
     )
-    max_parallel: Count = Field(5, description="Subplans at once.")
-    fail_fast: bool = Field(False, description="With the first that fails, cancel all others.")
-    max_retries: Whole = Field(0, description="Further tries of a subplan that fails.")
+    max_parallel: Count = Field(None, description="Subplans at once; 5 by default.")
+    fail_fast: bool | None = Field(None, description="With the first that fails, cancel all others.")
+    max_retries: Whole = Field(None, description="Further tries of a subplan that fails; 0 by default.")
     timeout_per_subplan: Positive | None = Field(None, description="Seconds for one try.")
-    on_conflict: Literal["reopen", "leave_out", "ours_first", "fail"] = Field(
-        "reopen", description="Give it back to its owner, land the rest, land it without, or land nothing."
+    on_conflict: Literal["reopen", "leave_out", "ours_first", "fail"] | None = Field(
+        None, description="Give it back to its owner (the default), land the rest, land it without, or land nothing."
     )
-    max_reopened: Whole = Field(1, description="How often what conflicts or breaks others is given back.")
+    max_reopened: Whole = Field(
+        None, description="How often what conflicts or breaks others is given back; once by default."
+    )
     apply: Annotated[bool | str | None, Interpolated()] = Field(
         None, description="true: write the result into the files; a text: make a branch of that name."
     )
@@ -137,14 +139,15 @@ def _plan(place: Place) -> Plan:
             may_edit=texts(place, "may_edit"),
             protect=texts(place, "protect"),
         )
-        config = SubplanConfig(
-            execution_mode=step.mode,
-            max_parallel=count(place, "max_parallel"),
-            fail_fast=step.fail_fast,
-            max_retries=count(place, "max_retries", 0),
-            timeout_per_subplan=step.timeout_per_subplan,
-            on_conflict=step.on_conflict,
-            max_reopened=count(place, "max_reopened", 0),
+        config = SubplanConfig.of(
+            setting.settings.plan,
+            {
+                "execution_mode": step.mode,
+                "fail_fast": step.fail_fast,
+                "timeout_per_subplan": step.timeout_per_subplan,
+                "on_conflict": step.on_conflict,
+                **{name: amount(place, name, whole=True) for name in ("max_parallel", "max_retries", "max_reopened")},
+            },
         )
         return plan_of_project(Path(setting.project), setting.settings, goal, texts(place, "paths"), attempt, config)
     except BakeoffError as failure:
