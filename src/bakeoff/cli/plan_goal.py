@@ -10,20 +10,14 @@ import click
 from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX, USD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bakeoff.plan.decompose.hierarchy import SourceFile
-    from bakeoff.plan.decompose.links import Imports
-    from bakeoff.plan.run.plan import Plan, SubplanConfig
-    from bakeoff.sampling.attempt.options import AttemptOptions
-    from bakeoff.settings import Settings
+    from bakeoff.plan.run.plan import Plan
 
 
 @click.command("goal")
 @click.argument("goal")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--agent", help="The coding agent; the one in the settings if left out.")
-@click.option("--model", help="The agent's model; its own default if left out.")
+@click.option("--model", help="The agent's model, its own default if left out; with --by model, the one that splits.")
 @CHECK
 @click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Of each subplan at once.")
 @click.option("--repair", type=click.IntRange(min=0), default=1, show_default=True, help="Repairs of each that fails.")
@@ -46,8 +40,9 @@ if TYPE_CHECKING:
               help="Give it back to its owner, land the rest, land it without, or land nothing.")  # fmt: skip
 @click.option("--max-reopened", type=click.IntRange(min=0), show_default="1",
               help="How often what conflicts or breaks others is given back.")  # fmt: skip
-@click.option("--by", type=click.Choice(["directories", "owners", "agent"]), default="directories", show_default=True,
-              help="Who splits: directories and imports; CODEOWNERS; the agent (with --dry-run).")  # fmt: skip
+@click.option("--by", type=click.Choice(["directories", "owners", "agent", "model"]), default="directories",
+              show_default=True,
+              help="Who splits: directories and imports; CODEOWNERS; agent or model (with --dry-run).")  # fmt: skip
 @click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
 @click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
@@ -60,7 +55,7 @@ if TYPE_CHECKING:
 @SANDBOX
 @click.option("--agent-sandbox", type=click.Choice(["full", "weak", "none"]),
               help="The same for the agent, which keeps network and login.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Write the plan into a file, ask no agent.")
+@click.option("--dry-run", is_flag=True, help="Write the plan into a file, ask no agent but to split.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
               help="Which file; plan.yml if left out, - for standard output.")  # fmt: skip
 @click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
@@ -99,14 +94,14 @@ def command(
         misused("--apply or --branch, not both")
     if output is not None and not dry_run:
         misused("-o goes with --dry-run")
-    if by == "agent" and not dry_run:
-        misused("--by agent goes with --dry-run: look at what it proposes, then say `bakeoff plan run`")
+    if by in ("agent", "model") and not dry_run:
+        misused(f"--by {by} goes with --dry-run: look at what it proposes, then say `bakeoff plan run`")
     limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
-    plan = _plan(text_given(goal), paths, by, untracked, limits, options)
+    plan, used = _plan(text_given(goal), paths, by, untracked, limits, options)
     if dry_run:
         from bakeoff.cli.plan_writing import write_plan
 
-        write_plan(plan, output, as_json=as_json)
+        write_plan(plan, output, as_json=as_json, used=used)
         return
     from bakeoff.cli.plan_running import Landing, carry_out
     from bakeoff.plan.run.job import start
@@ -120,8 +115,8 @@ def command(
 
 def _plan(
     goal: str, paths: tuple[Path, ...], by: str, untracked: bool, limits: dict[str, Any], options: dict[str, Any]
-) -> Plan:
-    """The plan that is asked for.
+) -> tuple[Plan, dict[str, float | None] | None]:
+    """The plan that is asked for, and what it took to ask for it, where somebody was asked.
 
     Passes on BakeoffError: there are no such files, or an option is wrong.
     """
@@ -144,39 +139,9 @@ def _plan(
     found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     imports = imports_of(project, found)
     limited = config_of(settings.plan, limits)
-    if by == "agent":
-        return _asked(goal, project.root, replace(settings, plan=limited), found.files, imports, attempt, config)
+    if by in ("agent", "model"):
+        from bakeoff.cli.plan_asking import asked
+
+        return asked(by, project.root, replace(settings, plan=limited), found.files, imports, attempt, config)
     made, _ = split(project, found, limited, imports, by, None)
-    return plan_of_hierarchy(made, goal, attempt, config, imports)
-
-
-def _asked(
-    goal: str,
-    root: Path,
-    settings: Settings,
-    files: Sequence[SourceFile],
-    imports: Imports,
-    attempt: AttemptOptions,
-    config: SubplanConfig,
-) -> Plan:
-    """The plan that the agent proposes.
-
-    Passes on BakeoffError: it cannot be asked, or proposes nothing that can be used.
-    """
-    import anyio
-
-    from bakeoff.agent.registry import find_entry
-    from bakeoff.cli.say import say
-    from bakeoff.engine.errors import the_failure
-    from bakeoff.plan.run.asking import TRIES, ask_agent
-    from bakeoff.plan.run.making import plan_of_hierarchy
-
-    say(f"! at most {TRIES} calls of {find_entry(attempt.agent, settings).name} to split it; no budget is set for them")
-    try:
-        proposal = anyio.run(ask_agent, root, settings, goal, files, imports, attempt, say)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        raise failure from raised
-    return plan_of_hierarchy(proposal.hierarchy, goal, attempt, config, imports, proposal.named)
+    return plan_of_hierarchy(made, goal, attempt, config, imports), None

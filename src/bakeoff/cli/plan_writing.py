@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from bakeoff.cli.opening import refuse
@@ -14,8 +15,17 @@ from bakeoff.plan.run.plan import Plan
 USUAL = Path("plan.yml")
 
 
-def write_plan(plan: Plan, output: Path | None, *, as_json: bool) -> None:
-    """Write it; a file that is there is replaced only where it was named."""
+def write_plan(
+    plan: Plan, output: Path | None, *, as_json: bool, used: Mapping[str, float | None] | None = None
+) -> None:
+    """Write it; a file that is there is replaced only where it was named.
+
+    Args:
+        plan: the plan.
+        output: the file.
+        as_json: print one JSON object.
+        used: what splitting took, by kind, where somebody was asked.
+    """
     if output is not None and str(output) == "-":
         sys.stdout.write(covered(write_text(plan)))
         return
@@ -24,7 +34,8 @@ def write_plan(plan: Plan, output: Path | None, *, as_json: bool) -> None:
     file = output or USUAL
     write_whole(file, covered(write_text(plan, str(file))).encode("utf-8"))
     if as_json:
-        print_json({"file": str(file.absolute()), "subplans": len(plan.subplans), "most_calls": plan.most_calls})
+        said = {"file": str(file.absolute()), "subplans": len(plan.subplans), "most_calls": plan.most_calls}
+        print_json({**said, **({"split": used} if used else {})})
         return
     tell(f"{file}: {len(plan.subplans)} subplans, at most {plan.most_calls} calls of the agent")
     tell(f"  carry it out with: bakeoff plan run {file}")

@@ -70,4 +70,5 @@ def plan_run(applied: dict[str, Any]) -> dict[str, Any]:
 
 def plan_dry_run() -> dict[str, Any]:
     """What `--dry-run` tells."""
-    return object_of({"file": TEXT, "subplans": WHOLE, "most_calls": WHOLE})
+    asked = object_of({"calls": WHOLE, "tokens": or_null(WHOLE), "usd": or_null(NUMBER)})
+    return object_of({"file": TEXT, "subplans": WHOLE, "most_calls": WHOLE}, {"split": asked})

@@ -1,4 +1,7 @@
-"""Asking an agent how a goal is to be split: what it proposes is held to the same limits, and told what is wrong."""
+"""Asking an agent how a goal is to be split: what it proposes is held to the same limits, and told what is wrong.
+
+Question and judgement are shared with `asking_model`.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.run.plan import NAME, PlanError
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.settings import Settings
+from bakeoff.settings import PlanSettings, Settings
 from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.workspace import open_workspace
 
 TRIES = 3
-"""How often an agent is asked before it is given up on."""
+"""How often an agent or a model is asked before it is given up on."""
 
 MOST_LISTED = 4000
 """Files that the question lists; of more, the agent looks for itself."""
@@ -52,28 +55,28 @@ The project's files, each with its tokens:
 Answer with one JSON object and nothing else:
 {{"subplans": [{{"name": "...", "goal": "...", "files": ["..."]}}]}}"""
 
-_AGAIN = """
-
-Your last answer cannot be used:
-{wrong}
+AGAIN = """Your last answer cannot be used:
+{failures}
 Answer again, with the whole JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What an agent proposed.
+    """What an agent or a model proposed.
 
     Attributes:
         hierarchy: of the subplans' files.
         named: of a leaf's id, the subplan's name and goal.
         calls: how often it was asked.
         usd: what that cost, as far as it says.
+        tokens: what that used, as far as it says.
     """
 
     hierarchy: Hierarchy
     named: Mapping[str, tuple[str, str]]
     calls: int
     usd: float | None
+    tokens: int | None = None
 
 
 async def ask_agent(
@@ -99,7 +102,7 @@ async def ask_agent(
     level = options.agent_sandbox or settings.agent_sandbox
     spawner = Spawner(token=f"plan-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
     calls, spent, wrong = 0, 0.0, ""
-    question = _question(goal, files, settings)
+    question = question_of(goal, files, settings.plan)
     with tempfile.TemporaryDirectory(prefix="bakeoff-") as logs:
         async with (
             spawner,
@@ -113,7 +116,7 @@ async def ask_agent(
                     slot.disposable = True
                     agent, box = await boxed(entry, slot, level)
                     request = AgentRequest(
-                        question + (_AGAIN.format(wrong=wrong) if wrong else ""),
+                        question + ("\n\n" + AGAIN.format(failures=wrong) if wrong else ""),
                         model=options.model or settings.model,
                         max_usd=settings.max_usd,
                     )
@@ -127,15 +130,9 @@ async def ask_agent(
                 spent += result.usd or 0.0
                 if not result.ok:
                     raise PlanError(f"{entry.name} could not say how to split it: {result.error}")
-                try:
-                    proposed = read_answer(_text(result))
-                    found = list(problems(proposed, files, settings.plan)) + list(_bad_names(proposed))
-                except ValueError as failure:
-                    proposed, found = [], [str(failure)]
+                proposed, found = judged(_text(result), files, settings.plan)
                 if not found:
-                    hierarchy = from_subplans(proposed, files, settings.plan, imports=imports)
-                    named = {leaf_id(sorted(one.files)): (one.name, one.goal) for one in proposed}
-                    return Proposal(hierarchy, named, calls, spent or None)
+                    return put_together(proposed, files, imports, settings.plan, calls, spent or None)
                 wrong = "\n".join(f"- {text}" for text in found[:MOST_SAID])
                 say(f"{entry.name} proposed what cannot be used: {found[0]}")
     raise PlanError(f"{entry.name} proposed nothing usable in {TRIES} tries; the last time:\n{wrong}")
@@ -145,17 +142,41 @@ def _text(result: AgentResult) -> str:
     return str(result.text.load()) if isinstance(result.text, Stored) else result.text
 
 
-def _question(goal: str, files: Sequence[SourceFile], settings: Settings) -> str:
+def question_of(goal: str, files: Sequence[SourceFile], limits: PlanSettings) -> str:
+    """What is asked, with the first `MOST_LISTED` of the files."""
     listed = [f"{file.path} {file.tokens}" for file in files[:MOST_LISTED]]
     if len(files) > MOST_LISTED:
         listed.append(f"and {len(files) - MOST_LISTED} more; look for them in the project")
-    limits = settings.plan
     return _QUESTION.format(
         goal=goal,
         files=limits.max_files_per_subplan,
         tokens=limits.max_tokens_per_subplan,
         listed="\n".join(listed),
     )
+
+
+def judged(text: str, files: Sequence[SourceFile], limits: PlanSettings) -> tuple[list[Proposed], list[str]]:
+    """The subplans in an answer, and what is wrong with them: nothing, where they can be used."""
+    try:
+        proposed = read_answer(text)
+    except ValueError as failure:
+        return [], [str(failure)]
+    return proposed, list(problems(proposed, files, limits)) + list(_bad_names(proposed))
+
+
+def put_together(
+    proposed: Sequence[Proposed],
+    files: Sequence[SourceFile],
+    imports: Imports,
+    limits: PlanSettings,
+    calls: int,
+    usd: float | None,
+    tokens: int | None = None,
+) -> Proposal:
+    """The proposal that these subplans are. Passes on DecomposeError: `judged` finds something wrong with them."""
+    hierarchy = from_subplans(proposed, files, limits, imports=imports)
+    named = {leaf_id(sorted(one.files)): (one.name, one.goal) for one in proposed}
+    return Proposal(hierarchy, named, calls, usd, tokens)
 
 
 def read_answer(text: str) -> list[Proposed]:

@@ -1,0 +1,217 @@
+"""Asking a model how a goal is to be split: it is told the files and the limits, and what is wrong with its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.judge.requirement import Requirement
+from bakeoff.model.protocol import Message, Model, Request
+from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.decompose.links import Imports
+from bakeoff.plan.run.asking import (
+    AGAIN,
+    MOST_LISTED,
+    MOST_SAID,
+    TRIES,
+    Proposal,
+    judged,
+    put_together,
+    question_of,
+)
+from bakeoff.plan.run.plan import PlanError
+from bakeoff.sampling.repair import MultiTurnStrategy
+from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.sampling.sample import sample
+from bakeoff.sampling.sampler import ceilings_of
+from bakeoff.sampling.usage import UsageTotal, total
+from bakeoff.settings import Settings
+
+MAX_TOKENS = 8192
+"""Tokens of output of one answer, where the model's settings name no other limit; a budget reserves them."""
+
+_BYTES_PER_TOKEN = 6
+"""More than a token of JSON has, to be on the safe side."""
+
+_SUBPLAN = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "goal": {"type": "string"},
+        "files": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["name", "goal", "files"],
+    "additionalProperties": False,
+}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"subplans": {"type": "array", "items": _SUBPLAN}},
+    "required": ["subplans"],
+    "additionalProperties": False,
+}
+"""What an answer looks like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is asked.
+
+    Attributes:
+        name: the model's, as it was given.
+        goal: what is to be done.
+        files: the project's.
+        imports: of a file's path, the paths it imports; they give the order.
+        settings: the limits, and what the user says of the model.
+
+    Raises:
+        PlanError: there are no files, or too many to tell it.
+    """
+
+    name: str
+    goal: str
+    files: Sequence[SourceFile]
+    imports: Imports
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise PlanError("there are no files that a plan could be made for")
+        if len(self.files) > MOST_LISTED:
+            raise PlanError(
+                f"there are {len(self.files)} files, and a model can be told of {MOST_LISTED}: name the paths that the "
+                "goal is about, or have directories or an agent split it"
+            )
+
+    @property
+    def request(self) -> Request:
+        """The first request."""
+        own = self.settings.models.get(self.name)
+        most = MAX_TOKENS if own is None or own.max_tokens is None else own.max_tokens
+        text = question_of(self.goal, self.files, self.settings.plan)
+        return Request((Message("user", text),), max_tokens=most, json_schema=SCHEMA)
+
+    @property
+    def id(self) -> str:
+        """The same for the same goal, files, limits and model."""
+        asked = json.dumps([self.name, self.request.messages[0].content, self.request.max_tokens])
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+async def ask_model(
+    question: Question,
+    model: Model,
+    run: DurableRun,
+    *,
+    prefix: str = "split",
+    lanes: Iterable[str] = (),
+    say: Callable[[str], None] = lambda text: None,
+) -> Proposal:
+    """Have the model, which is open, split the goal; it is told what is wrong with an answer that cannot be used.
+
+    Each call is a node of the run below `PREFIX/model:ID` and counts in its budget. An answer that an earlier session
+    has got is not asked for again. Where the endpoint turns the JSON Schema away it is asked once more without.
+
+    Cancelled, the request is closed before this returns.
+
+    Raises:
+        PlanError: it failed, no answer of it could be used, or nobody knows what a call may cost.
+        BudgetSpentError: there is a ceiling in the way.
+    """
+    sampling = _Sampling(question, model, run, f"{prefix}/model:{question.id}", tuple(lanes))
+    used = UsageTotal()
+    try:
+        result = await sampling.carry_out(question.request)
+    except SamplingError as failure:
+        if failure.kind != "bad_request":
+            raise PlanError(f"{question.name} could not say how to split it: {failure}") from failure
+        say(f"{question.name} turned the request away; it is asked again without a JSON Schema")
+        used = failure.result.usage
+        sampling = replace(sampling, prefix=f"{sampling.prefix}/plain")
+        try:
+            result = await sampling.carry_out(replace(question.request, json_schema=None))
+        except SamplingError as again:
+            raise PlanError(f"{question.name} could not say how to split it: {again}") from again
+    used = total([used, result.usage])
+    if result.reason is Reason.CAP:
+        said = [error.message for error in result.errors.values() if error.kind == "budget"]
+        raise BudgetSpentError(f"{question.name} was not asked to the end: {(said or ['the budget is spent'])[-1]}")
+    if not result.success:
+        raise PlanError(_why(question.name, result))
+    limits = question.settings.plan
+    proposed, _ = judged(str(result.result), question.files, limits)
+    tokens = None if used.unknown else used.tokens
+    return put_together(proposed, question.files, question.imports, limits, used.calls, used.usd, tokens)
+
+
+def _why(name: str, result: SamplingResult) -> str:
+    """Why there is no proposal."""
+    answers = [attempt for attempt in result.attempts if attempt.judged]
+    if not answers:
+        return f"{name} could not say how to split it: {list(result.errors.values())[-1]}"
+    last = answers[-1]
+    cut = " (it was cut off at max_tokens)" if last.receipt.get("finish_reason") == "length" else ""
+    wrong = "\n".join(f"- {verdict.reason}" for verdict in last.verdicts)
+    return f"{name} proposed nothing usable in {len(result.attempts)} tries; the last time{cut}:\n{wrong}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """Up to `TRIES` turns of one conversation."""
+
+    question: Question
+    model: Model
+    run: DurableRun
+    prefix: str
+    lanes: tuple[str, ...]
+
+    async def carry_out(self, request: Request) -> SamplingResult:
+        """Have it.
+
+        Passes on SamplingError: the model turned the request away for good.
+
+        Raises:
+            PlanError: there is a ceiling, and nobody knows what a call may use.
+        """
+        try:
+            return await sample(
+                request,
+                [Requirement("what it proposes", self._usable)],
+                strategy=MultiTurnStrategy(loop_budget=TRIES, template=AGAIN),
+                model=self.model,
+                run=self.run,
+                name="split",
+                version=self.question.id,
+                prefix=self.prefix,
+                reserve=self._dearest(request),
+                lanes=self.lanes,
+            )
+        except ValueError as failure:
+            raise PlanError(f"{self.question.name} cannot be asked: {failure}") from failure
+
+    def _usable(self, answer: Any) -> tuple[bool, str]:
+        _, wrong = judged(str(answer), self.question.files, self.question.settings.plan)
+        return not wrong, "\n- ".join(wrong[:MOST_SAID])
+
+    def _dearest(self, request: Request) -> dict[str, float]:
+        """What the last turn, which has the answers before it, may cost at most.
+
+        Raises:
+            PlanError: there is a ceiling on money, and no price is known.
+        """
+        if "usd" not in ceilings_of(self.run.run.budget):
+            return {}
+        answers = "x" * (TRIES - 1) * _BYTES_PER_TOKEN * (request.max_tokens or 0)
+        longest = replace(request, messages=(*request.messages, Message("assistant", answers)))
+        at_most = getattr(self.model, "at_most", None)
+        known = None if at_most is None else at_most(longest)
+        if known is None or known.usd is None:
+            raise PlanError(
+                f"a ceiling on money: the price of {self.question.name} is not known; set price_in and price_out in "
+                "its [tool.bakeoff.models.NAME], or a ceiling on tokens or calls"
+            )
+        return {"usd": known.usd}

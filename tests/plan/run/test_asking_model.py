@@ -1,0 +1,116 @@
+"""A model on loopback is asked how to split a goal: what it says is checked, it is told what is wrong, calls count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+import yaml
+
+from plan.run.test_asking import subplans
+from scripted_model.script import Reply, Say, Status, in_order
+from scripted_model.server import ScriptedModel
+from steps.conftest import Flow, flow  # noqa: F401
+
+ARGS = ("--agent", "fake", "--check", "true", "--by", "model", "--model", "m", "--dry-run")
+GOOD = subplans(("hub", "the hub", ["hub.txt"]), ("parts", "the parts", ["a/x.txt", "b/x.txt"]))
+TWICE = subplans(("one", "", ["a/x.txt"]), ("two two", "", ["a/x.txt", "zz"]))
+
+Serve = Callable[..., ScriptedModel]
+
+
+@pytest.fixture
+def serve(lab) -> Iterator[Serve]:
+    """Starts the server of the model `m`, which has a price unless it is told otherwise."""
+    servers = []
+
+    def start(*replies: Reply, prices: str = "price_in = 1000\nprice_out = 2000", more: str = "") -> ScriptedModel:
+        server = ScriptedModel(in_order(*replies), tools=False).__enter__()
+        servers.append(server)
+        lab.settings(
+            f'sandbox = "none"\nagent_sandbox = "none"\n{more}\n[models.m]\nbase_url = "{server.url}/v1"\n{prices}\n'
+        )
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def test_what_a_model_proposes_becomes_a_plan_and_what_it_took_is_said(plans, serve):
+    server = serve(Say(f"Let me think.\n```json\n{TWICE}\n```"), Say(GOOD), more="[plan]\nmax_files_per_subplan = 7")
+    before = plans.lab.digest()
+    file = plans.lab.place / "written.yml"
+    said = plans.lab("plan", "tidy up", *ARGS, "-o", str(file), "--json")
+    assert said.status == 0, said
+    document = yaml.safe_load(file.read_text())
+    assert [(part["name"], part["goal"], part["files"]) for part in document["subplans"]] == [
+        ("parts", "the parts", ["a/x.txt", "b/x.txt"]),
+        ("hub", "the hub", ["hub.txt"]),
+    ]
+    assert "model" not in document
+    first, second = (seen.body for seen in server.seen)
+    for part in ("tidy up", "a/x.txt 1", "hub.txt ", "at most 7 files", "at most 100000"):
+        assert part in first["messages"][0]["content"], part
+    assert first["response_format"]["json_schema"]["schema"]["required"] == ["subplans"]
+    assert second["messages"][1] == {"role": "assistant", "content": f"Let me think.\n```json\n{TWICE}\n```"}
+    for wrong in ("a/x.txt is in 'one', too", "zz is not among", "'two two' cannot be the name"):
+        assert wrong in second["messages"][2]["content"], wrong
+    assert "at most 3 calls of m to split it; budget: none is set" in said.err
+    assert "split by m: 2 calls, 36 tokens, 0.05 usd" in said.err
+    assert said.json["split"] == {"calls": 2, "tokens": 36, "usd": pytest.approx(0.05)}
+    assert plans.lab.digest() == before
+    assert plans.lab.calls == []
+
+
+def test_a_model_that_says_nothing_usable_is_given_up_on_after_three_calls(plans, serve):
+    server = serve(Say("no idea"), Say(subplans()), Say("{}"), Say(GOOD))
+    said = plans.lab("plan", "tidy up", *ARGS)
+    assert said.status == 1
+    assert "m proposed nothing usable in 3 tries; the last time:\n- there is no JSON object" in said.err
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "asked"), [(("--max-calls", "1"), 1), (("--max-tokens", "100"), 0), (("--max-cost", "0.0001"), 0)]
+)
+def test_ceilings_hold_for_the_model_that_splits(plans, serve, ceiling, asked):
+    server = serve(Say("no idea"), Say(GOOD))
+    said = plans.lab("plan", "tidy up", *ARGS, *ceiling)
+    assert said.status == 4, said
+    assert "m was not asked to the end: the budget is spent" in said.err
+    assert len(server.seen) == asked
+
+
+def test_without_a_price_there_is_no_ceiling_on_money(plans, serve):
+    server = serve(Say(GOOD), prices="max_tokens = 500")
+    said = plans.lab("plan", "tidy up", *ARGS, "--max-cost", "5")
+    assert said.status == 1
+    assert "the price of m is not known" in said.err
+    assert server.seen == []
+    said = plans.lab("plan", "tidy up", *ARGS, "--max-tokens", "5000", "-o", "-")
+    assert said.status == 0, said
+    assert server.seen[0].body["max_tokens"] == 500
+    assert "split by m: 1 call, 18 tokens, usd not known" in said.err
+
+
+def test_an_endpoint_without_json_schema_is_asked_once_more(plans, serve):
+    server = serve(Status(400, message="no response_format here"), Say(GOOD))
+    said = plans.lab("plan", "tidy up", *ARGS, "-o", "-")
+    assert said.status == 0, said
+    assert "asked again without a JSON Schema" in said.err
+    assert "response_format" not in server.seen[1].body
+    assert "split by m: 2 calls" in said.err
+    serve(Status(400, message="nothing pleases me"))
+    assert "m could not say how to split it" in plans.lab("plan", "tidy up", *ARGS).err
+    serve(Status(401, message="who are you"))
+    assert "m could not say how to split it" in plans.lab("plan", "tidy up", *ARGS).err
+
+
+def test_what_is_asked_wrongly_is_refused(plans, serve):
+    serve(Say(GOOD))
+    goal = ("plan", "tidy up", "--agent", "fake", "--check", "true", "--by", "model")
+    assert "goes with --dry-run" in plans.lab(*goal, "--model", "m").err
+    assert "say --model NAME" in plans.lab(*goal, "--dry-run").err
+    assert "no model is called 'n'" in plans.lab(*goal, "--dry-run", "--model", "n").err
