@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -114,3 +113,74 @@ def test_what_is_asked_wrongly_is_refused(plans, serve):
     assert "goes with --dry-run" in plans.lab(*goal, "--model", "m").err
     assert "say --model NAME" in plans.lab(*goal, "--dry-run").err
     assert "no model is called 'n'" in plans.lab(*goal, "--dry-run", "--model", "n").err
+
+
+STEP = """
+steps:
+  - {id: split, type: plan, goal: renew, by: model, splitter: "{{ inputs.who }}", agent: fake, check: "true"}
+  - {id: last, type: shell, run: test -e go}
+inputs: {who: {type: string, default: m}}
+"""
+
+
+def test_a_step_has_a_model_split_once_and_its_calls_are_the_runs(plans, flow, serve):  # noqa: F811
+    plans.lab.agent('for f in hub.txt a/x.txt; do [ "$1" = "${1#*  $f}" ] || echo new > $f; done')
+    server = serve(Say("well"), Say(GOOD))
+    said = flow(STEP)
+    assert said.status == 1, said
+    assert "step split: at most 3 calls of m to split it" in said.err
+    assert flow.output("split")["landed"] == ["parts", "hub"]
+    assert plans.lab.content(flow.output("split")["commit"], "a/x.txt") == "new\n"
+    usage = plans.lab("show", "r", "--json").json["usage"]
+    assert usage["calls"] == 4
+    assert usage["usd"] >= 0.05
+    assert "✓ split:" in plans.lab("show", "r", "--all").out
+    assert plans.lab("report", "r", "-o", "-").status == 0
+    (plans.lab.root / "go").touch()
+    assert flow.resume().status == 0
+    assert len(server.seen) == 2
+
+
+def test_a_step_that_begins_again_asks_only_where_there_is_no_answer_yet(plans, flow, serve):  # noqa: F811
+    able = plans.lab.place / "able"
+    plans.lab.agent(
+        f'test -e {able} || exit 1; for f in hub.txt a/x.txt; do [ "$1" = "${{1#*  $f}}" ] || echo new > $f; done'
+    )
+    server = serve(Say("one"), Say("two"), Say("three"), Say(GOOD))
+    said = flow(STEP)
+    assert said.status == 1, said
+    assert "m proposed nothing usable in 3 tries" in flow.step("split")["error"]
+    assert plans.lab.calls == []
+    said = flow.resume()
+    assert said.status == 1, said
+    assert "0 of 2 subplans landed" in flow.step("split")["error"]
+    able.touch()
+    (plans.lab.root / "go").touch()
+    said = flow.resume()
+    assert said.status == 0, said
+    assert len(server.seen) == 4
+
+
+def test_the_budget_of_a_workflow_holds_for_the_model_that_splits(plans, flow, serve):  # noqa: F811
+    server = serve(Say("well"), Say(GOOD))
+    said = flow(STEP + "budget: {calls: 1}\n")
+    assert said.status == 4, said
+    assert len(server.seen) == 1
+    assert plans.lab.calls == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("splitter: m", "`splitter` goes with `by: model`"),
+        ("by: model", "needs to know which"),
+        ("by: model, splitter: n", "no model is called 'n'"),
+        ("by: model, splitter: m, paths: [c], max_parallel: '{{ 0 }}'", "max_parallel must be at least 1, not 0"),
+    ],
+)
+def test_what_a_step_asks_wrongly_is_said(plans, flow, serve, fields, message):  # noqa: F811
+    server = serve(Say(GOOD))
+    said = flow(f'steps:\n  - {{id: split, type: plan, goal: x, agent: fake, check: "true", {fields}}}\n')
+    assert said.status == 1, said
+    assert message in said.err
+    assert server.seen == []

@@ -107,14 +107,14 @@ async def ask_model(
     model: Model,
     run: DurableRun,
     *,
-    prefix: str = "split",
+    path: str = "split",
     lanes: Iterable[str] = (),
     say: Callable[[str], None] = lambda text: None,
 ) -> Proposal:
     """Have the model, which is open, split the goal; it is told what is wrong with an answer that cannot be used.
 
-    Each call is a node of the run below `PREFIX/model:ID` and counts in its budget. An answer that an earlier session
-    has got is not asked for again. Where the endpoint turns the JSON Schema away it is asked once more without.
+    Each call is a node of the run below `path` and counts in its budget; what an earlier session got from there is not
+    asked for again. Where the endpoint turns the JSON Schema away it is asked once more without.
 
     Cancelled, the request is closed before this returns.
 
@@ -122,7 +122,7 @@ async def ask_model(
         PlanError: it failed, no answer of it could be used, or nobody knows what a call may cost.
         BudgetSpentError: there is a ceiling in the way.
     """
-    sampling = _Sampling(question, model, run, f"{prefix}/model:{question.id}", tuple(lanes))
+    sampling = _Sampling(question, model, run, path, tuple(lanes))
     used = UsageTotal()
     try:
         result = await sampling.carry_out(question.request)
@@ -131,7 +131,7 @@ async def ask_model(
             raise PlanError(f"{question.name} could not say how to split it: {failure}") from failure
         say(f"{question.name} turned the request away; it is asked again without a JSON Schema")
         used = failure.result.usage
-        sampling = replace(sampling, prefix=f"{sampling.prefix}/plain")
+        sampling = replace(sampling, path=f"{path}/plain")
         try:
             result = await sampling.carry_out(replace(question.request, json_schema=None))
         except SamplingError as again:
@@ -166,7 +166,7 @@ class _Sampling:
     question: Question
     model: Model
     run: DurableRun
-    prefix: str
+    path: str
     lanes: tuple[str, ...]
 
     async def carry_out(self, request: Request) -> SamplingResult:
@@ -186,7 +186,7 @@ class _Sampling:
                 run=self.run,
                 name="split",
                 version=self.question.id,
-                prefix=self.prefix,
+                prefix=self.path,
                 reserve=self._dearest(request),
                 lanes=self.lanes,
             )

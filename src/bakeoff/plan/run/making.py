@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from bakeoff.plan.decompose.decompose import decompose
-from bakeoff.plan.decompose.hierarchy import Hierarchy
+from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.decompose.outline import name_of
 from bakeoff.plan.decompose.sources import imports_of, project_files
@@ -99,6 +99,16 @@ def _names(hierarchy: Hierarchy, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def files_of(root: Path, settings: Settings, within: Sequence[str]) -> tuple[list[SourceFile], Imports]:
+    """The tracked files of a project, or those below some paths of it, and what they import. Blocks.
+
+    Passes on DecomposeError: git knows nothing at such a path.
+    """
+    project = find_project(root)
+    found = project_files(project, within, exclude=settings.exclude)
+    return list(found.files), imports_of(project, found)
+
+
 def plan_of_project(
     root: Path, settings: Settings, goal: str, within: Sequence[str], attempt: AttemptOptions, config: SubplanConfig
 ) -> Plan:
@@ -106,8 +116,6 @@ def plan_of_project(
 
     Passes on DecomposeError: git knows nothing at such a path; PlanError: there are no files.
     """
-    project = find_project(root)
-    found = project_files(project, within, exclude=settings.exclude)
-    imports = imports_of(project, found)
-    hierarchy = decompose(found.files, settings.plan, imports=imports)
+    files, imports = files_of(root, settings, within)
+    hierarchy = decompose(files, settings.plan, imports=imports)
     return plan_of_hierarchy(hierarchy, goal, attempt, config, imports)

@@ -12,20 +12,18 @@ from pydantic import Field
 
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.plan.run.document import read_file
 from bakeoff.plan.run.findings import PlanFindings
-from bakeoff.plan.run.making import plan_of_project
-from bakeoff.plan.run.plan import Plan, SubplanConfig
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.landing import Work, land, landed_before, title_of
-from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
-from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, count, refuse_spent, text, texts
+from bakeoff.workflow.steps.holding import Beginning, refuse_spent
 from bakeoff.workflow.steps.in_slot import SLOTS, workspaces
 from bakeoff.workflow.steps.landing import LANE
+from bakeoff.workflow.steps.plan_making import plan_of
 from bakeoff.workflow.steps.shell import step_environment
 from bakeoff.workflow.values import as_text, plain
 from bakeoff.workspace.blocking import in_thread
@@ -41,7 +39,13 @@ class PlanModel(StepModel):
 
     agent_key: ClassVar[str | None] = "agent"
 
-    goal: Text | None = Field(None, description="What is to be done; it is split by the project's directories.")
+    goal: Text | None = Field(None, description="What is to be done.")
+    by: Literal["directories", "model"] = Field(
+        "directories", description="Who splits it: the project's directories and imports, or a model."
+    )
+    splitter: Text | None = Field(
+        None, description="With `by: model` which one, named as for `sample`; the settings' own if left out."
+    )
     paths: Names | None = Field(None, description="Files and folders that it is about; all if left out.")
     file: Text | None = Field(None, description="A plan that is written in a file, instead of a goal.")
     agent: Text | None = Field(None, description="Which agent; the file's or the workflow's own if left out.")
@@ -97,6 +101,8 @@ class PlanStep:
         if raw.get("file") is not None:
             for name in sorted(_OF_GOALS & raw.keys()):
                 yield name, f"`{name}` goes with `goal`; with `file` it stands in the file"
+        if raw.get("splitter") is not None and raw.get("by") != "model":
+            yield "splitter", "`splitter` goes with `by: model`"
 
     async def run(self, step: PlanModel, place: Place) -> Halt | None:
         """Carry the plan out, unless the step has ended already."""
@@ -107,51 +113,7 @@ class PlanStep:
 
 
 _CONFIG = ("fail_fast", "max_retries", "timeout_per_subplan", "on_conflict", "max_reopened")
-_OF_GOALS = {"paths", "attempts", "repair", "base", "may_edit", "protect", "mode", "max_parallel", *_CONFIG}
-
-
-def _plan(place: Place) -> Plan:
-    """What a step asks for, evaluated; the files are split. It blocks.
-
-    Passes on ExpressionError: a field cannot be evaluated.
-
-    Raises:
-        RefusedError: a value cannot be used.
-    """
-    step, setting = place.step, place.setting
-    agent, model, checks = text(place, "agent"), text(place, "model"), texts(place, "check")
-    try:
-        if step.file is not None:
-            plan = read_file(Path(setting.project) / as_text(place.value("file")))
-            options = plan.attempt
-            given: dict[str, Any] = {"agent": agent or options.agent or setting.defaults.get("integration")}
-            given["model"] = model or options.model or setting.defaults.get("model")
-            return replace(plan, attempt=replace(options, **given, checks=checks or options.checks))
-        goal = as_text(place.value("goal"))
-        attempt = AttemptOptions(
-            task=goal,
-            agent=agent or setting.defaults.get("integration"),
-            model=model or setting.defaults.get("model"),
-            attempts=count(place, "attempts"),
-            repair=count(place, "repair", 0),
-            checks=checks,
-            base=text(place, "base"),
-            may_edit=texts(place, "may_edit"),
-            protect=texts(place, "protect"),
-        )
-        config = SubplanConfig.of(
-            setting.settings.plan,
-            {
-                "execution_mode": step.mode,
-                "fail_fast": step.fail_fast,
-                "timeout_per_subplan": step.timeout_per_subplan,
-                "on_conflict": step.on_conflict,
-                **{name: amount(place, name, whole=True) for name in ("max_parallel", "max_retries", "max_reopened")},
-            },
-        )
-        return plan_of_project(Path(setting.project), setting.settings, goal, texts(place, "paths"), attempt, config)
-    except BakeoffError as failure:
-        raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure
+_OF_GOALS = {"by", "paths", "attempts", "repair", "base", "may_edit", "protect", "mode", "max_parallel", *_CONFIG}
 
 
 async def _carry_out(place: Place) -> Record:
@@ -166,17 +128,21 @@ async def _carry_out(place: Place) -> Record:
     names = [f"{place.path}#plan:{number}" for number in range(1, begun.number + 1)]
     kept = run.history.decisions.get(names[-1])
     try:
-        plan = await in_thread(_plan, place) if kept is None else Plan.from_json(kept["plan"])
+        before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
+        if kept is None:
+            plan, split = await plan_of(place, begun.number, before)
+        else:
+            plan, split = Plan.from_json(kept["plan"]), kept.get("split")
         snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
         places = await workspaces(setting)
         async with places.using(plan.attempt.base, snapshot) as workspace:
-            before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
             version = digest("plan", plan.to_json(), workspace.snapshot.tree)
             asked = {
                 "plan": plan.to_json(),
                 "snapshot": {**asdict(workspace.snapshot), "left_out": []},
                 "prefix": begun.prefix(version, before),
                 "version": version,
+                **({} if split is None else {"split": split}),
             }
             asked = await run.decide(names[-1], lambda: asked)
             begun.key = place.key(asked["plan"], place.step.apply, {"tree": workspace.snapshot.tree})
