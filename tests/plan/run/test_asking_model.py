@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
+import anyio
+import jsonschema
 import pytest
 import yaml
 
+from bakeoff.engine.durable import DurableRun, durable
+from bakeoff.model.registry import model_for
+from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.run.asking import MOST_LISTED
+from bakeoff.plan.run.asking_model import Question, ask_model
+from bakeoff.plan.run.plan import PlanError
+from bakeoff.report.schemas import output_schema
+from bakeoff.settings import ModelSettings, Settings
 from plan.run.test_asking import subplans
-from scripted_model.script import Reply, Say, Status, in_order
+from scripted_model.script import Raw, Reply, Say, Stall, Status, in_order
 from scripted_model.server import ScriptedModel
 from steps.conftest import Flow, flow  # noqa: F401
 
@@ -58,6 +69,7 @@ def test_what_a_model_proposes_becomes_a_plan_and_what_it_took_is_said(plans, se
         assert wrong in second["messages"][2]["content"], wrong
     assert "at most 3 calls of m to split it; budget: none is set" in said.err
     assert "split by m: 2 calls, 36 tokens, 0.05 usd" in said.err
+    jsonschema.validate(said.json, output_schema("plan-run"))
     assert said.json["split"] == {"calls": 2, "tokens": 36, "usd": pytest.approx(0.05)}
     assert plans.lab.digest() == before
     assert plans.lab.calls == []
@@ -69,6 +81,38 @@ def test_a_model_that_says_nothing_usable_is_given_up_on_after_three_calls(plans
     assert said.status == 1
     assert "m proposed nothing usable in 3 tries; the last time:\n- there is no JSON object" in said.err
     assert len(server.seen) == 3
+    chunk = {"choices": [{"index": 0, "delta": {"content": '{"subpl'}, "finish_reason": "length"}]}
+    serve(Raw((f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(),)))
+    assert "in 3 tries; the last time (it was cut off at max_tokens):" in plans.lab("plan", "tidy up", *ARGS).err
+    serve(Say("I will not", refusal=True))
+    assert "m could not say how to split it: refusal" in plans.lab("plan", "tidy up", *ARGS).err
+
+
+def test_no_files_and_too_many_files_are_refused():
+    many = [SourceFile(f"{number}.py", 1) for number in range(MOST_LISTED + 1)]
+    for files, message in ((many, "there are 4001 files, and a model can be told of 4000"), ([], "there are no files")):
+        with pytest.raises(PlanError, match=message):
+            Question("m", "tidy up", files, {}, Settings())
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_cancelled_the_request_is_closed(serve, backend):
+    server = serve(Stall())
+    settings = Settings(models={"m": ModelSettings(base_url=f"{server.url}/v1")})
+    question = Question("m", "tidy up", [SourceFile("a.py", 1)], {}, settings)
+
+    async def main(run: DurableRun) -> None:
+        async with model_for("m", settings) as model:
+            await ask_model(question, model, run)
+
+    async def cancelled() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(durable, main)
+            await anyio.to_thread.run_sync(server.wait, lambda seen: len(seen) == 1)
+            tasks.cancel_scope.cancel()
+
+    anyio.run(cancelled, backend=backend)
+    assert server.seen[0].left.wait(10)
 
 
 @pytest.mark.parametrize(

@@ -170,28 +170,19 @@ class _Sampling:
     lanes: tuple[str, ...]
 
     async def carry_out(self, request: Request) -> SamplingResult:
-        """Have it.
-
-        Passes on SamplingError: the model turned the request away for good.
-
-        Raises:
-            PlanError: there is a ceiling, and nobody knows what a call may use.
-        """
-        try:
-            return await sample(
-                request,
-                [Requirement("what it proposes", self._usable)],
-                strategy=MultiTurnStrategy(loop_budget=TRIES, template=AGAIN),
-                model=self.model,
-                run=self.run,
-                name="split",
-                version=self.question.id,
-                prefix=self.path,
-                reserve=self._dearest(request),
-                lanes=self.lanes,
-            )
-        except ValueError as failure:
-            raise PlanError(f"{self.question.name} cannot be asked: {failure}") from failure
+        """Have it. Passes on SamplingError: the model turned the request away for good; PlanError of `_dearest`."""
+        return await sample(
+            request,
+            [Requirement("what it proposes", self._usable)],
+            strategy=MultiTurnStrategy(loop_budget=TRIES, template=AGAIN),
+            model=self.model,
+            run=self.run,
+            name="split",
+            version=self.question.id,
+            prefix=self.path,
+            reserve=self._dearest(request),
+            lanes=self.lanes,
+        )
 
     def _usable(self, answer: Any) -> tuple[bool, str]:
         _, wrong = judged(str(answer), self.question.files, self.question.settings.plan)
