@@ -47,7 +47,7 @@ class Reused:
 
 def _content(value: Any) -> Any:
     """What holds a value's content, where callers can exchange it: what is hashed by its content stays as it is."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in (list, bytearray, dict, set, deque):
         return value
     changeable = kind.__flags__ & HEAP and kind.__hash__ in (object.__hash__, None)
