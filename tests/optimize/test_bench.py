@@ -185,7 +185,7 @@ def test_killed_in_a_race_it_keeps_the_verdicts_that_there_are(works: Shop) -> N
     wrong, fast = works.beside("wrong.sh", "echo 41\n"), works.beside("fast.sh", FAST)
     words = ("work.sh", "--candidate", wrong, "--candidate", fast)
     with works.spawn("optimize", *BENCH, *words, stderr=None, stdout=None) as process:
-        place = "timed:1+2/1"
+        place = "timed:1+2@60/1"
         kept = decided(works, place)
         process.send_signal(signal.SIGKILL)
     assert kept["verdict"] == "output-differs"

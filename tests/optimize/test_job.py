@@ -91,6 +91,23 @@ def test_a_function_that_no_test_reaches_is_refused(shop: Shop) -> None:
     assert "no test reaches" in said
 
 
+def test_what_is_undecided_can_be_measured_for_longer(shop: Shop) -> None:
+    fast = shop.beside("fast.py", FAST)
+    found = shop.optimize("--candidate", fast, "--run-id", "r", "--seconds", "0.01", status=3)
+    assert [one["reason"] for one in found["candidates"]] == ["undecided"]
+    assert "measure longer with: bakeoff resume r -i seconds=0.03" in shop.said
+    for less in ((), ("-i", "seconds=0.01"), ("-i", "seconds=nan"), ("-i", "max_calls=3")):
+        shop("resume", "r", *less, status=1)
+    assert "-i seconds=N above 0.01 measures longer" in shop.said
+    found = json.loads(shop("resume", "r", "-i", "seconds=90", "--json"))
+    assert found["winner"] == fast
+    assert by_file(found, "fast.py")["reason"] == "faster"
+    assert shop.said.count("behaves the same (kept from before)") == 1
+    shop("resume", "r", "-i", "seconds=100", status=1)
+    assert "run r is completed; it cannot be resumed" in shop.said
+    assert "known = set(ys)" in shop("diff", "r")
+
+
 def test_killed_and_resumed_it_keeps_every_judgement(shop: Shop) -> None:
     names = [shop.beside(f"c{number}.py", FAST.replace("known", f"known_{number}") + f"\n\nX = {number}\n")
              for number in range(3)]  # fmt: skip

@@ -240,6 +240,10 @@ def _print_ending(
         if (missing := unverified(found)) is not None:
             out(f"! {missing}")
         out(f"run {run}: nothing was found that behaves the same and is faster")
+        if found.undecided:
+            seconds = 3 * found.options.seconds
+            out(f"  {counted(len(found.undecided), 'candidate')} behaved the same and could not be decided in the time")
+            out(f"  measure longer with: bakeoff resume {run} -i seconds={seconds:g}")
         return
     out(f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}")
     if (way := how_to_go_on(run, ending.status, JOB)) is not None:

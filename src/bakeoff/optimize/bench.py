@@ -96,7 +96,7 @@ class BenchJudge:
         field_ = "+".join(commits)
 
         def place(name: str) -> str:
-            return f"{self.prefix}timed:{field_}/{name}"
+            return f"{self.prefix}timed:{field_}@{self.timing.options.seconds:g}/{name}"
 
         known = self.run.history.decisions
         kept = {name: Speed.from_json(known[place(name)]) for name in commits if place(name) in known}

@@ -26,11 +26,11 @@ from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
 from bakeoff.optimize.every import Every, ranking
 from bakeoff.optimize.optimisation import Optimisation, target_of
-from bakeoff.optimize.options import CEILINGS, OptimizeOptions
+from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
-from bakeoff.optimize.standing import JOB
+from bakeoff.optimize.standing import JOB, standing
 from bakeoff.optimize.target import locate
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_refs
@@ -69,6 +69,8 @@ async def resume(
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run: no judgement, no race and no generation that has ended is made again.
 
+    With more seconds a completed run without a winner measures those again that were undecided.
+
     Raises:
         BakeoffError: the run cannot be resumed, or an input (a new ceiling) is wrong.
     """
@@ -77,17 +79,20 @@ async def resume(
     if history.meta.get("job") != JOB:
         raise BakeoffError(f"run {run_id} is no optimisation")
     status, _ = folder.standing(history)
-    if status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
-        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
+    before = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
+    options = before.with_inputs(inputs or {})
+    undecided = bool(standing(history, status).undecided)
+    longer = undecided and options.seconds > before.seconds
+    if status is RunStatus.CANCELLED or (status is RunStatus.COMPLETED and not longer):
+        more = f"; -i seconds=N above {before.seconds:g} measures longer" if undecided else ""
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{more}")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
-    options = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
-    options = options.with_inputs(inputs or {})
     job = _Job(store.project, options, load_settings(store.project), conditions)
 
     async def prepare(run: Run) -> None:
         if inputs:
-            await run.note("inputs", {name: getattr(options, name) for name in CEILINGS}).committed()
+            await run.note("inputs", {name: getattr(options, name) for name in CHANGEABLE}).committed()
 
     return folder, await job.run(folder, None, prepare)
 

@@ -142,6 +142,7 @@ class Optimisation:
                 prefix=self.prefix,
                 lanes=self.lanes,
                 most=judge.most if isinstance(judge, BenchJudge) else None,
+                seconds=options.seconds,
             )
             return await pipeline.find(), pipeline.spent
 
