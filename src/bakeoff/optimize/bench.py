@@ -90,7 +90,7 @@ class BenchJudge:
                 return Judgement(reason, detail, receipt, (Difference(reason, name, "", said),))
         return Judgement(None, "", receipt)
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         """Passes on TimingError: nothing can be measured here."""
         commits = {str(number): (await self._commit(candidate)).commit for number, candidate in candidates.items()}
         field_ = "+".join(commits)
@@ -104,7 +104,8 @@ class BenchJudge:
         async def told(name: str, speed: Speed) -> None:
             await self.run.decide(place(name), speed.to_json)
 
-        raced = await self.timing.race(commits, kept=kept, told=told)
+        timing = replace(self.timing, options=replace(self.timing.options, earlier=earlier))
+        raced = await timing.race(commits, kept=kept, told=told)
         return {int(name): speed for name, speed in raced.speeds.items()}
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:

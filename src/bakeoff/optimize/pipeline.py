@@ -47,8 +47,8 @@ class Judge(Protocol):
         """Whether it behaves as the original."""
         ...
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
-        """How fast they are, by number."""
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
+        """How fast they are, by number, after so many races in which this could not be decided."""
         ...
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
@@ -104,6 +104,7 @@ class Pipeline:
     _judging: int = 0
     _asking: int = 0
     _rounds: dict[str, int] = field(default_factory=dict)
+    _tries: dict[int, int] = field(default_factory=dict)
     _undecided: dict[int, Entrant] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _learning: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
@@ -314,7 +315,8 @@ class Pipeline:
         racing = {number: self.entrants[number] for number in decided}
 
         async def work(_: int) -> Outcome:
-            found = await self.judge.race({number: entrant.candidate for number, entrant in racing.items()})
+            candidates = {number: entrant.candidate for number, entrant in racing.items()}
+            found = await self.judge.race(candidates, max(self._tries.get(number, 0) for number in racing))
             speeds = {str(number): speed.to_json() for number, speed in found.items()}
             return Outcome(output={"speeds": speeds, "seconds": self.seconds})
 
@@ -324,8 +326,10 @@ class Pipeline:
             entrant = self.entrants[int(number)]
             entrant.speed = Speed.from_json(kept)
             self._undecided.pop(entrant.number, None)
-            if entrant.speed.verdict == UNDECIDED and record.output.get("seconds", self.seconds) < self.seconds:
-                self._undecided[entrant.number] = entrant
+            if entrant.speed.verdict == UNDECIDED:
+                self._tries[entrant.number] = self._tries.get(entrant.number, 0) + 1
+                if record.output.get("seconds", self.seconds) < self.seconds:
+                    self._undecided[entrant.number] = entrant
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
         before = self.champion
         measured_again = [entrant for entrant in winners if entrant.speed is not None and entrant.speed.remeasured]

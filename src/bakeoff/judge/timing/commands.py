@@ -14,7 +14,7 @@ from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.command_pairs import Pairs, failed
 from bakeoff.judge.timing.command_run import Ran, Runner, difference
-from bakeoff.judge.timing.evidence import DECIDE, REPORT, interval
+from bakeoff.judge.timing.evidence import REPORT, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.load import LoadWatch
 from bakeoff.judge.timing.parent import Place, TimingError, place
@@ -146,7 +146,7 @@ class _Commands:
         self.blocks.begin()
         await self.calibrate()
         for name, why in broken.items():
-            await self.settle(name, self.speed(why, self.pairs(DECIDE), False))
+            await self.settle(name, self.speed(why, self.pairs(self.options.alpha), False))
         names = [name for name in self.places if name and name not in broken]
         finalists, so_far = names, dict[str, Pairs]()
         if len(names) > 1:
@@ -157,7 +157,7 @@ class _Commands:
                 verdict = so_far[name].decide(self.floor) or (UNDECIDED, "")
                 speed = self.speed(verdict, so_far[name], False)
                 await self.settle(name, replace(speed, detail=f"not measured again, as {won} won"))
-            elif await self.final(name, DECIDE / 2**attempt):
+            elif await self.final(name, self.options.alpha / 2**attempt):
                 won = name
 
     async def first(self) -> None:
@@ -310,7 +310,7 @@ class _Commands:
     async def select(self, names: Sequence[str]) -> tuple[list[str], dict[str, Pairs]]:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         contest = Field(names, self.floor)
-        pairs = {name: self.pairs(DECIDE / len(names)) for name in names}
+        pairs = {name: self.pairs(self.options.alpha / len(names)) for name in names}
         # One round at least: who prints something else falls, however short the time.
         while not contest.settled and (
             time.monotonic() < self.blocks.until(SELECTION) or not any(map(len, contest.ratios.values()))

@@ -41,6 +41,7 @@ class Options:
         seed: of everything that is left to chance.
         fork_seconds: that one fork may take before it counts as hung.
         memory: measure peak memory of what is faster, too.
+        earlier: races of these that ended undecided: each halves what a decision may err, as it is one more chance.
     """
 
     min_speedup: float = 1.05
@@ -48,6 +49,12 @@ class Options:
     seed: int = 0
     fork_seconds: float = 30.0
     memory: bool = False
+    earlier: int = 0
+
+    @property
+    def alpha(self) -> float:
+        """How often a decision may be wrong."""
+        return DECIDE * 0.5**self.earlier
 
     def __post_init__(self) -> None:
         if not self.min_speedup > 0:
@@ -166,7 +173,7 @@ class _Race:
         for attempt, name in enumerate(finalists):
             if won is not None:
                 await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
-            elif await self.final(name, plan if alone else None, DECIDE / 2**attempt):
+            elif await self.final(name, plan if alone else None, self.options.alpha / 2**attempt):
                 won = name
 
     def calibrate(self) -> Plan:
@@ -182,7 +189,7 @@ class _Race:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         plan = self.bench.plan(self.known, *self.how)
         contest = Field(self.names, self.floor)
-        evidence = {name: Evidence(plan.weights, DECIDE / len(self.names)) for name in self.names}
+        evidence = {name: Evidence(plan.weights, self.options.alpha / len(self.names)) for name in self.names}
 
         def some() -> None:
             end = min(self.blocks.until(SELECTION), time.monotonic() + BLOCK)
