@@ -33,7 +33,7 @@ from bakeoff.optimize.sources.hiring import hire
 from bakeoff.optimize.standing import JOB, standing
 from bakeoff.optimize.target import locate
 from bakeoff.sampling.attempt.attempts import AGENTS
-from bakeoff.sampling.attempt.given import check_refs
+from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.snapshot import Snapshot
@@ -51,6 +51,8 @@ async def start(
     job.check()
     check_given(options.candidates)
     check_refs(store.project, options.refs)
+    if options.base is not None:
+        check_base(store.project, options.base)
     folder = store.create(run_id or store.new_id())
     meta = {
         "run_id": folder.id,
@@ -130,7 +132,7 @@ class _Job:
         """See that the target is there, where it can be seen without a snapshot.
 
         Raises:
-            BakeoffError: the path is not there.
+            BakeoffError: the path, or one of the tests' files, is not there.
 
         Passes on TargetError: the function is not.
         """
@@ -140,8 +142,15 @@ class _Job:
                 raise BakeoffError(f"--all {options.target}: the project has no such folder or file")
             return
         target = target_of(options)
+        if options.base is not None:
+            return
+        for name in options.tests:
+            if not (self.project / name.partition("::")[0]).exists():
+                raise BakeoffError(f"--tests {name}: the project has no such file or folder")
         path = self.project / target.path
-        if target.qualname and options.base is None and path.is_file():
+        if not target.is_project and not path.is_file():
+            raise BakeoffError(f"{target.path}: the project has no such file")
+        if target.qualname:
             locate(path.read_bytes(), target.qualname)
 
     def _slots(self) -> int:

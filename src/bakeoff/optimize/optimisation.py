@@ -204,7 +204,7 @@ class Optimisation:
         options = self.options
         sources: list[Source] = []
         if options.candidates or options.refs:
-            leave_out = None if options.bench is None else partial(self._protected, original)
+            leave_out = partial(self._protected, original)
             sources.append(Given(workspace, run.root.name, options.candidates, options.refs, leave_out))
         if options.rules and self.target.qualname:
             from bakeoff.optimize.sources.rules import RulesSource
