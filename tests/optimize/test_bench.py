@@ -287,6 +287,8 @@ async def test_of_references_that_are_not_faster_the_first_sound_one_wins(works:
         ({"target": "", "bench": "x", "candidates": ("b.c",)}, "b.c gives a whole file"),
         ({"target": "", "bench": "x", "models": ("m",)}, "a model gives a whole file"),
         ({"target": "a.c", "bench": "x", "models": ("local",)}, "writes functions only"),
+        ({"target": "a.c", "bench": "x", "refs": ("x",), "tests": ("t",)}, "--tests says which tests judge a function"),
+        ({"target": "a.py:f", "bench": "x", "checks": ("y",), "tests": ("t",)}, "give no --check"),
         ({"target": "lib", "every": True, "refs": ("x",)}, "leave --bench"),
         ({"target": "lib", "every": True, "top": 0}, "--top"),
     ],

@@ -103,6 +103,8 @@ def test_what_cannot_be_is_said_before_anything_is_begun(
     assert said in shop.said
     shop("optimize", "nombers.py:common", status=1)
     assert "nombers.py: the project has no such file" in shop.said
+    shop("optimize", "lib/numbers_.py:common", status=1)
+    assert "lib/numbers_.py: the project has no such file; did you mean numbers_.py?" in shop.said
     assert not list(shop.root.glob(".bakeoff/runs/*"))
 
 

@@ -36,6 +36,7 @@ from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
@@ -149,9 +150,16 @@ class _Job:
                 raise BakeoffError(f"--tests {name}: the project has no such file or folder")
         path = self.project / target.path
         if not target.is_project and not path.is_file():
-            raise BakeoffError(f"{target.path}: the project has no such file")
+            named = self._places(target.path.name)
+            hint = f"; did you mean {' or '.join(named)}?" if named else ""
+            raise BakeoffError(f"{target.path}: the project has no such file{hint}")
         if target.qualname:
             locate(path.read_bytes(), target.qualname)
+
+    def _places(self, name: str) -> list[str]:
+        """Where files of this name are that git knows, three at most."""
+        known = map(os.fsdecode, find_project(self.project).git().run("ls-files", "-z").split(b"\0"))
+        return [path for path in known if path.rpartition("/")[2] == name][:3]
 
     def _slots(self) -> int:
         """Whoever judges, races or works as an agent holds some; nobody waits for one while holding another."""

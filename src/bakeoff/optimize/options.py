@@ -126,6 +126,8 @@ class OptimizeOptions:
                 f"{whole[0] if whole else 'a model'} gives a whole file: name the one that it replaces, "
                 "as in bakeoff optimize src/main.c --bench ..."
             )
+        if self.tests and (self.checks or ":" not in self.target):
+            raise BakeoffError("--tests says which tests judge a function: name one, and give no --check")
         if "local" in self.models and ":" not in self.target:
             raise BakeoffError("--model local writes functions only: name one, as in pkg/mod.py:function")
         if self.memory or self.cold:
