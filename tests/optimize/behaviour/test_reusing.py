@@ -67,6 +67,14 @@ BY_SELF = """
 """
 
 
+BY_WHAT_IT_HOLDS = """
+        key = id(self.items), len(self.items)
+        if key not in _KEPT:
+            _KEPT[key] = list(dict.fromkeys(self.items))
+        return list(_KEPT[key])
+"""
+
+
 def changed(head: str, body: str, top: str) -> str:
     """The module with another body for one function."""
     start = ORIGINAL.index(head) + len(head)
@@ -79,6 +87,7 @@ def changed(head: str, body: str, top: str) -> str:
     ("target", "head", "body", "top"),
     [
         ("common", "def common(a, b):", BY_ID, "_KEPT = {}"),
+        ("Shelf.unique", "def unique(self):", BY_WHAT_IT_HOLDS, "_KEPT = {}"),
         ("Shelf.unique", "def unique(self):", BY_SELF, "import weakref\n_KEPT = weakref.WeakKeyDictionary()"),
     ],
 )
@@ -139,6 +148,20 @@ def test_an_object_is_given_the_next_calls_content(one: Any, other: Any) -> None
     (third,), _ = calls.filled((other,), {})
     assert third is one
     assert codec.encode(third) == wanted
+
+
+def test_what_an_instance_holds_is_the_same_object_too() -> None:
+    calls, one = reused(), Basket([1])
+    calls.filled((one,), {})
+    held, other = one.items, Basket([2, 3])
+    (found,), _ = calls.filled((other,), {})
+    assert found is one
+    assert found.items is held
+    assert (held, other.items) == ([2, 3], [2, 3])
+    knot: Any = Basket([4])
+    knot.items.append(knot)
+    (found,), _ = calls.filled((knot,), {})
+    assert found is knot  # it holds itself: another object would hold another
 
 
 @pytest.mark.parametrize(

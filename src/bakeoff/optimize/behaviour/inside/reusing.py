@@ -56,16 +56,25 @@ def _content(value: Any) -> Any:
     return object.__getattribute__(value, "__dict__") if kind.__dictoffset__ else None
 
 
-def _fill(kept: Any, value: Any) -> None:
-    """Give an object the content of another of its type."""
+def _fill(kept: Any, value: Any, deep: bool = True) -> None:
+    """Give an object the content of another of its type; what an instance holds is filled, too, one level deep."""
     old, new = _content(kept), _content(value)
     if old is None or new is None:
         return
     if type(old) in (list, bytearray):
         old[:] = new
         return
+    held = {name: _held(old.get(name), item) for name, item in new.items()} if deep and new is not value else new
     old.clear()
     if type(old) is deque:
-        old.extend(new)
+        old.extend(held)
     else:
-        old.update(new)
+        old.update(held)
+
+
+def _held(kept: Any, value: Any) -> Any:
+    """The object that an attribute was, with what it is now; as it is where that cannot be."""
+    if type(kept) is not type(value) or kept is value or _content(value) is None:
+        return value
+    _fill(kept, value, deep=False)
+    return kept
