@@ -22,6 +22,9 @@ MACHINERY = frozenset({"spawn", "slots", "space"})
 They are no verdicts: all stops, and a resumed run does again what they kept from being done.
 """
 
+STOPPING = frozenset({"auth", "not_found"}) | MACHINERY
+"""Kinds of failure that everybody else would meet, too, whatever is asked."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
