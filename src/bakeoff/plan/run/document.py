@@ -80,6 +80,16 @@ class _Reader:
             self.wrong(node, f"`{key}` must be a text or a list of texts")
         return tuple(self.text(one, key) for one in node.value)
 
+    def paths(self, node: Node, key: str) -> tuple[str, ...]:
+        """Paths from the top of the project, or globs."""
+        found = self.texts(node, key)
+        for path in found:
+            if ".." in path.split("/") or (path.startswith("/") and key != "writes"):
+                self.wrong(
+                    node, f"`{key}`: {path!r} must be a path from the top of the project, and not lead out of it"
+                )
+        return found
+
     def scalar(self, node: Node, key: str) -> Any:
         """A value of YAML's own kinds."""
         import yaml
@@ -245,7 +255,9 @@ class _Parts:
             self.read(found["subplans"][1], name)
             return
         values: dict[str, Any] = {
-            n: reader.texts(found[n][1], n) for n in lists if n in found and not _is_null(found[n][1])
+            n: (reader.texts if n == "after" else reader.paths)(found[n][1], n)
+            for n in lists
+            if n in found and not _is_null(found[n][1])
         }
         self.subplans.append(Subplan(name, **texts, **values, parent=parent))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -121,6 +122,15 @@ class PlanWork:
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         logs, grace = run.root / "logs", self.settings.grace
         ground = Ground(workspace, processes, logs, grace, policy, self.label, self.env)
-        found = await Rounds(self, run, leaves, merger, ground, repository, say).carry_out(workspace.snapshot.commit)
+        rounds = Rounds(self, run, leaves, merger, ground, repository, say)
+        if unknown := self._unknown(workspace):
+            rounds.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
+        found = await rounds.carry_out(workspace.snapshot.commit)
         found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
         return found
+
+    def _unknown(self, workspace: Workspace) -> list[str]:
+        """Files of subplans that are not there."""
+        entries = workspace.base.entries
+        named = dict.fromkeys(path.rstrip("/") for subplan in self.plan.subplans for path in subplan.files)
+        return [p for p in named if os.fsencode(p) not in entries.files and os.fsencode(p) not in entries.folders]
