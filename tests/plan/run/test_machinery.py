@@ -128,10 +128,13 @@ def test_a_slot_that_is_taken_away_is_no_verdict(plans, monkeypatch):
     goes_on(plans)
 
 
-def test_a_login_that_has_run_out_stops_the_plan_and_a_resumed_run_asks_again(plans):
+@pytest.mark.parametrize(
+    "said", ["Error: 401 Unauthorized, please log in", "error: 429 usage limit reached, try again in 5 h"]
+)
+def test_an_agent_that_can_answer_nobody_stops_the_plan_and_a_resumed_run_asks_again(plans, said):
     lab = plans.lab
     lab.settings()
-    out = f"[ -e {lab.place}/in ] || {{ echo 'Error: 401 Unauthorized, please log in' >&2; exit 1; }}"
+    out = f"[ -e {lab.place}/in ] || {{ echo '{said}' >&2; exit 1; }}"
     shown = plans.run(three(plans, out), status=1)
     assert "b" in shown["error"]
     assert states(shown)["c"] == "pending"

@@ -225,3 +225,22 @@ def test_files_that_are_not_there_are_said_before_anything_is_paid(plans):
     said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", "r")
     assert said.status == 0, said
     assert said.err.index("no such file, so to be made or a mistake: new.txt\n") < said.err.index("▶ a")
+
+
+def test_that_after_counts_for_nothing_is_said(plans):
+    plans.write(
+        [plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt", after=["a"])],
+        config={"execution_mode": "parallel"},
+    )
+    said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", "r")
+    assert said.status == 0, said
+    assert "in the mode parallel nobody waits: `after` counts for nothing of b\n" in said.err
+
+
+def test_one_whose_repair_cannot_be_paid_was_tried(plans):
+    plans.checks = "test ! -e bad"
+    parts = [plans.part("a", "echo > bad; echo $RANDOM$$ > a.txt"), plans.part("b", "echo > b.txt")]
+    shown = plans.run(parts, "--max-calls", "1", status=4, config={"max_parallel": 1}, repair=1)
+    said = {one["name"]: one["why"] for one in shown["subplans"]}
+    assert said["a"].startswith("not ended, though tried: the budget is spent")
+    assert said["b"].startswith("not begun: the budget is spent")

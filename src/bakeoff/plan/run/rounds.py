@@ -23,7 +23,7 @@ from bakeoff.plan.queue.verification import Verification
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
 from bakeoff.plan.run.findings import PlanFindings, State
 from bakeoff.plan.run.interfaces import interfaces
-from bakeoff.plan.run.leaves import Leaves, StoppedError
+from bakeoff.plan.run.leaves import PREFIX, Leaves, StoppedError
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.prompts import prompt_of
 from bakeoff.plan.run.starting import Starts
@@ -237,9 +237,14 @@ class _Round:
             elif status is Status.CANCELLED:
                 state.why, state.kind = "another failed, and the plan stops then", "cancelled"
             elif status is Status.PENDING:
-                state.why, state.kind = f"not begun: {self.found.unpaid or 'the plan stopped'}", "budget"
+                begun = "not ended, though tried" if self._was_tried(name) else "not begun"
+                state.why, state.kind = f"{begun}: {self.found.unpaid or 'the plan stopped'}", "budget"
         done = {name for name, status in scheduler.status.items() if status is Status.COMPLETED}
         return {name: change for name, change in self.made.items() if name in done}
+
+    def _was_tried(self, name: str) -> bool:
+        below = f"{self.rounds.of.prefix}{PREFIX}{name}:"
+        return any(path.startswith(below) for path in self.rounds.run.history.records)
 
     def _ending(self, name: str) -> str:
         status = self.scheduler.status[self.scheduler.blocked_by[name]]

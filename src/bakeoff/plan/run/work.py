@@ -125,6 +125,9 @@ class PlanWork:
         rounds = Rounds(self, run, leaves, merger, ground, repository, say)
         if unknown := self._unknown(workspace):
             rounds.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
+        waiting = [subplan.name for subplan in self.plan.subplans if subplan.after]
+        if waiting and self.plan.config.execution_mode == "parallel":
+            rounds.say(f"in the mode parallel nobody waits: `after` counts for nothing of {', '.join(waiting)}")
         found = await rounds.carry_out(workspace.snapshot.commit)
         found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
         return found
