@@ -21,6 +21,7 @@ from bakeoff.plan.run.leaves import Leaves
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.result import keep_result
 from bakeoff.plan.run.rounds import Rounds
+from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.settings import Settings
@@ -83,7 +84,7 @@ class PlanWork:
     def announcement(self) -> str:
         """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
         options, count = self.plan.attempt, len(self.plan.subplans)
-        calls = f"{count} subplans, at most {self.plan.most_calls} calls of {self.entry.name}"
+        calls = f"{counted(count, 'subplan')}, at most {counted(self.plan.most_calls, 'call')} of {self.entry.name}"
         budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
         over = ""
         if options.max_cost is not None and not self.entry.can_cap_cost:
