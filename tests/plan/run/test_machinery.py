@@ -13,6 +13,7 @@ from attempt.test_machinery import kill_supervisor
 from attempt.test_resume import until
 from bakeoff.engine.proctable import process_table
 from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 from plan.run.conftest import states
@@ -88,6 +89,36 @@ def test_that_no_slot_can_be_had_is_no_verdict(plans, monkeypatch):
         shown = plans.run(three(plans), status=1)
     assert "no slot can be made" in shown["error"]
     goes_on(plans)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (SlotError("no slot here"), "failed"),
+        (OSError(28, "No space left on device"), "failed"),
+        (OSError(5, "I/O"), None),
+    ],
+)
+def test_a_workspace_that_cannot_be_opened(plans, failure, status, monkeypatch):
+    using = Workspaces.using
+    used: list[int] = []
+
+    def closed(self: Workspaces, *args: object, **more: object) -> object:
+        used.append(1)
+        if len(used) == 4:  # the run's own, that of a, that of b
+            raise failure
+        return using(self, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Workspaces, "using", closed)
+        shown = plans.run(three(plans), status=3 if status is None else 1)
+    if status is None:  # nobody knows what it is: of this one alone, as far as can be told
+        assert states(shown) == {"a": "landed", "b": "landed", "c": "failed"}
+        return
+    assert shown["status"] == status
+    assert states(shown)["c"] == "pending"
+    goes_on(plans)
+    assert Counter(plans.parts) == {"a": 1, "b": 1, "c": 1}
 
 
 def holders() -> list[int]:
