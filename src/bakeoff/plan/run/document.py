@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
@@ -110,6 +111,12 @@ class _Reader:
             self.wrong(node, f"`{key}` must be a number from 0, not {node.value!r}")
         return float(value)
 
+    def money(self, node: Node, key: str) -> float:
+        value = self.amount(node, key)
+        if not value:
+            self.wrong(node, f"`{key}` must be more than 0")
+        return value
+
     def flag(self, node: Node, key: str) -> bool:
         value = self.scalar(node, key)
         if not isinstance(value, bool):
@@ -156,7 +163,8 @@ def _top(reader: _Reader) -> dict[str, Callable[[Node, str], Any]]:
     kinds: dict[str, Callable[[Node, str], Any]] = dict.fromkeys(texts, reader.text)
     kinds |= dict.fromkeys(("checks", "may_edit", "protect"), reader.texts)
     kinds |= dict.fromkeys(("attempts", "repair", "retries"), reader.whole)
-    kinds |= dict.fromkeys(("max_cost", "max_tokens", "max_calls", "timeout", "check_timeout"), reader.amount)
+    kinds |= dict.fromkeys(("max_tokens", "max_calls", "timeout", "check_timeout"), reader.amount)
+    kinds["max_cost"] = reader.money
     levels = reader.choice("full", "weak", "none")
     return kinds | {"sandbox": levels, "agent_sandbox": levels}
 
@@ -200,12 +208,18 @@ def _whole(reader: _Reader, root: Node) -> Plan:
         )
         plan.graph()
     except (PlanError, ScheduleError) as failure:
-        line = next((line for name, line in parts.lines.items() if repr(name) in str(failure)), None)
+        lines = {
+            name: key.start_mark.line + 1 for name, (key, _) in inner.items() if str(failure).startswith(f"{name} ")
+        }
+        lines |= {name: line for name, line in parts.lines.items() if repr(name) in str(failure)}
+        line = next(iter(lines.values()), None)
         at = "" if line is None else f", line {line}"
         raise PlanFileError(f"{reader.source}{at}: {failure}") from failure
     except BakeoffError as failure:  # options speak as of a command line
         asked, meant = "give a --check, as in --check 'pytest -q'", "give `checks`, as in checks: pytest -q"
-        said = str(failure).replace(asked, meant)
+        said = re.sub(
+            r"--([a-z][a-z-]*)", lambda option: f"`{option[1].replace('-', '_')}`", str(failure).replace(asked, meant)
+        )
         raise PlanFileError(f"{reader.source}: {said}") from failure
     return plan
 
