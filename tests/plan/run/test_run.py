@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+import pytest
+
 from plan.run.conftest import states
 
 
@@ -244,3 +246,13 @@ def test_one_whose_repair_cannot_be_paid_was_tried(plans):
     said = {one["name"]: one["why"] for one in shown["subplans"]}
     assert said["a"].startswith("not ended, though tried: the budget is spent")
     assert said["b"].startswith("not begun: the budget is spent")
+
+
+@pytest.mark.parametrize("given", ["max_calls=nan", "max_calls=inf", "max_calls=-1", "max_cost=0", "max_cost=much"])
+def test_a_run_goes_on_under_no_ceiling_that_is_none(plans, given):
+    plans.run([plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt")], "--max-calls", "1", status=4)
+    for again in (["resume", "r"], ["plan", "retry", "r", "a"]):
+        said = plans.lab(*again, "-i", given)
+        assert (said.status, said.out) == (1, ""), said
+        assert f"-i {given}: it must be a number" in said.err
+    assert len(plans.parts) == 1
