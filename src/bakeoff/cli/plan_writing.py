@@ -10,6 +10,7 @@ from bakeoff.cli.report import write_whole
 from bakeoff.cli.say import covered, print_json, tell
 from bakeoff.plan.run.document import write_text
 from bakeoff.plan.run.plan import Plan
+from bakeoff.report.words import counted
 
 USUAL = Path("plan.yml")
 
@@ -26,5 +27,5 @@ def write_plan(plan: Plan, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(file.absolute()), "subplans": len(plan.subplans), "most_calls": plan.most_calls})
         return
-    tell(f"{file}: {len(plan.subplans)} subplans, at most {plan.most_calls} calls of the agent")
+    tell(f"{file}: {counted(len(plan.subplans), 'subplan')}, at most {counted(plan.most_calls, 'call')} of the agent")
     tell(f"  carry it out with: bakeoff plan run {file}")

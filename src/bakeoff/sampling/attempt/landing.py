@@ -45,7 +45,8 @@ class Landed:
     @property
     def what(self) -> str:
         """Its name, for people."""
-        whose = "" if self.step is None else f" of step {self.step}"
+        kind = "subplan" if self.noun == "subplan" else "step"
+        whose = "" if self.step is None else f" of {kind} {self.step}"
         return f"the result{whose}" if self.attempt is None else f"{self.noun} {self.attempt}{whose}"
 
     @property
