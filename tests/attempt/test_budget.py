@@ -135,6 +135,8 @@ def test_a_call_that_the_model_turned_away_is_made_again_and_the_pause_is_kept(l
 def test_a_limit_for_hours_is_not_waited_for(lab):
     lab.agent("echo 'error: 429 usage limit reached, try again in 5 h' >&2; exit 1")
     said = lab.attempt()
-    assert said.status == 3, said
+    assert said.status == 1, said
     assert lab.calls == ["1"]
-    assert "try again in 5 h" in said.out
+    assert "try again in 5 h" in said.out + said.err
+    lab.agent(FIX)
+    assert lab("resume", "r").status == 0  # the next morning

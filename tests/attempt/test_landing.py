@@ -136,3 +136,9 @@ def test_results_that_somebody_deleted_are_said_to_be_gone(lab):
         assert "attempt 1 of run r is not in" in said.err
         assert "Traceback" not in said.err
     assert lab("show", "r").status == 0
+
+
+def test_a_name_with_a_line_end_is_one_line(lab):
+    lab.agent(FIX + "; printf x > \"$(printf 'new\\nline')\"")
+    assert r"A new\nline  +1 -0" in lab.attempt().out
+    assert r"A new\nline  +1 -0" in lab("diff", "r", "--stat").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 
@@ -35,6 +36,20 @@ def test_every_command_explains_itself(command: Command, name: str) -> None:
     assert result.out.startswith(f"Usage: bakeoff {name}")
     if name not in ("schema", "completion"):
         assert "--json" in result.out
+
+
+def test_a_ctrl_c_when_all_is_done_leaves_no_traceback(tmp_path) -> None:
+    code = (
+        "import atexit, os, signal, sys, time\nsys.argv = ['bakeoff', '--version']\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "atexit.register(lambda: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60)))\n"
+        "from bakeoff.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=50
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout.startswith("bakeoff, version")
 
 
 def test_commands_that_look_need_neither_pydantic_nor_rich(tmp_path) -> None:

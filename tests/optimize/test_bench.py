@@ -136,6 +136,27 @@ async def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works:
 
 
 @pytest.mark.anyio
+async def test_what_never_ends_is_ended_by_what_the_original_takes(
+    works: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.optimize.bench.LEAST", 2.0)
+    monkeypatch.setattr("bakeoff.optimize.bench.TIMES", 1)
+    # The first never passes its check, the second only hangs when it is timed.
+    names = (
+        works.beside("hangs.sh", "sleep 600\n"),
+        works.beside("late.sh", "test -n \"$IN_CHECK\" || sleep 600\necho 'sum 42'\n"),
+    )
+    found, _ = await carried_out(
+        works, "work.sh", candidates=names, level="none", checks=("IN_CHECK=1 sh work.sh | grep -q 42",)
+    )
+    assert [one.reason for one in found.entrants.values()] == ["check-failed", "timeout"]
+    assert "it did not end within" in found.entrants[1].detail
+    assert found.bench is not None
+    assert 0 < found.bench["checks"][0]["seconds"] < 60
+    assert found.bench["longest"] >= found.bench["seconds"]
+
+
+@pytest.mark.anyio
 async def test_a_whole_file_that_is_a_test_is_invalid(works: Shop) -> None:
     names = (works.beside("run.sh", "true\n"),)
     found, _ = await carried_out(works, "tests/run.sh", candidates=names, bench="true")
@@ -164,7 +185,7 @@ def test_killed_in_a_race_it_keeps_the_verdicts_that_there_are(works: Shop) -> N
     wrong, fast = works.beside("wrong.sh", "echo 41\n"), works.beside("fast.sh", FAST)
     words = ("work.sh", "--candidate", wrong, "--candidate", fast)
     with works.spawn("optimize", *BENCH, *words, stderr=None, stdout=None) as process:
-        place = "timed:1+2/1"
+        place = "timed:1+2@60/1"
         kept = decided(works, place)
         process.send_signal(signal.SIGKILL)
     assert kept["verdict"] == "output-differs"
@@ -266,6 +287,8 @@ async def test_of_references_that_are_not_faster_the_first_sound_one_wins(works:
         ({"target": "", "bench": "x", "candidates": ("b.c",)}, "b.c gives a whole file"),
         ({"target": "", "bench": "x", "models": ("m",)}, "a model gives a whole file"),
         ({"target": "a.c", "bench": "x", "models": ("local",)}, "writes functions only"),
+        ({"target": "a.c", "bench": "x", "refs": ("x",), "tests": ("t",)}, "--tests says which tests judge a function"),
+        ({"target": "a.py:f", "bench": "x", "checks": ("y",), "tests": ("t",)}, "give no --check"),
         ({"target": "lib", "every": True, "refs": ("x",)}, "leave --bench"),
         ({"target": "lib", "every": True, "top": 0}, "--top"),
     ],

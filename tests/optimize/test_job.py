@@ -84,11 +84,72 @@ def test_a_candidate_that_cannot_be_read_stops_before_anything_is_begun(shop: Sh
     assert not (shop.root / ".bakeoff" / "runs").exists() or not list((shop.root / ".bakeoff" / "runs").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "status"),
+    [
+        (("--patch", "nowhere/f.patch"), "--patch nowhere/f.patch: there is no folder nowhere", 1),
+        (("--markdown", "."), "--markdown .: it is a folder: name a file", 1),
+        (("--base", "nothing"), "'nothing' is no commit of", 1),
+        (("--tests", "nothing.py::test_it"), "--tests nothing.py::test_it: the project has no such file", 1),
+        (("--seconds", "nan"), "--seconds must be a number above 0, not nan", 1),
+        (("--seconds", "inf"), "--seconds must be a number above 0, not inf", 1),
+        (("--top", "3"), "--top goes with --all", 2),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_begun(
+    shop: Shop, asked: tuple[str, ...], said: str, status: int
+) -> None:
+    shop("optimize", "numbers_.py:common", "--candidate", shop.beside("fast.py", FAST), *asked, status=status)
+    assert said in shop.said
+    shop("optimize", "nombers.py:common", status=1)
+    assert "nombers.py: the project has no such file" in shop.said
+    shop("optimize", "lib/numbers_.py:common", status=1)
+    assert "lib/numbers_.py: the project has no such file; did you mean numbers_.py?" in shop.said
+    assert not list(shop.root.glob(".bakeoff/runs/*"))
+
+
+def test_a_patch_that_does_not_fit_is_a_candidate_that_fell(shop: Shop) -> None:
+    shop.git("checkout", "-qb", "try")
+    shop.write("numbers_.py", FAST)
+    shop.write("test_numbers.py", "def test_nothing():\n    pass\n")
+    shop.git("commit", "-qam", "faster, and tests")
+    shop.git("checkout", "-q", "-")
+    bad, empty = shop.beside("bad.patch", "no patch\n"), shop.beside("empty.patch", "")
+    found = shop.optimize("--candidate", bad, "--candidate", empty, "--ref", "HEAD", "--ref", "try", "--apply")
+    assert [one["reason"] for one in found["candidates"]] == ["invalid", "invalid", "invalid", "faster"]
+    assert "does not fit" in found["candidates"][0]["detail"]
+    assert "changes nothing" in found["candidates"][2]["detail"]
+    assert found["candidates"][3]["note"] == "judged without its changes of test_numbers.py"
+    assert "take it with" not in shop.said
+    assert (shop.root / "numbers_.py").read_text() == FAST
+    assert "test_nothing" not in (shop.root / "test_numbers.py").read_text()
+
+
 def test_a_function_that_no_test_reaches_is_refused(shop: Shop) -> None:
     shop.write("numbers_.py", SLOW + "\n\ndef other(x):\n    return x + 1\n")
     found = shop.beside("fast.py", FAST + "\n\ndef other(x):\n    return 1 + x\n")
     said = shop("optimize", "numbers_.py:other", "--no-rules", "--candidate", found, status=1)
     assert "no test reaches" in said
+    assert "once they are mended, start anew" in said
+
+
+def test_what_is_undecided_can_be_measured_for_longer(shop: Shop) -> None:
+    fast = shop.beside("fast.py", FAST)
+    found = shop.optimize("--candidate", fast, "--run-id", "r", "--seconds", "0.01", status=3)
+    assert [one["reason"] for one in found["candidates"]] == ["undecided"]
+    assert "measure longer with: bakeoff resume r -i seconds=0.03" in shop.said
+    for less in ((), ("-i", "seconds=0.01"), ("-i", "seconds=nan"), ("-i", "max_calls=3")):
+        shop("resume", "r", *less, status=1)
+    assert "-i seconds=N above 0.01 measures longer" in shop.said
+    found = json.loads(shop("resume", "r", "-i", "seconds=90", "--json"))
+    assert found["winner"] == fast
+    assert by_file(found, "fast.py")["reason"] == "faster"
+    # Another race is another chance: it may err half as often.
+    assert by_file(found, "fast.py")["receipt"]["speed"]["receipt"]["alpha"] == 0.01
+    assert shop.said.count("behaves the same (kept from before)") == 1
+    shop("resume", "r", "-i", "seconds=100", status=1)
+    assert "run r is completed; it cannot be resumed" in shop.said
+    assert "known = set(ys)" in shop("diff", "r")
 
 
 def test_killed_and_resumed_it_keeps_every_judgement(shop: Shop) -> None:

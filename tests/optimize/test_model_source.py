@@ -104,7 +104,7 @@ class ByValue:
             return Judgement("behaviour/return", "differs", {}, (seen,))
         return Judgement(None, "", {})
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         found = {}
         for number, one in candidates.items():
             speed = self.speeds[self.value(one)]

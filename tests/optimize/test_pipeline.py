@@ -103,7 +103,7 @@ class Scripted:
             return Judgement("behaviour/return", "2 instead of 1", {}, (Difference("behaviour/return", "t", "", "x"),))
         return Judgement(None, "", {})
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         names = {number: one.origin.partition("/")[2] for number, one in candidates.items()}
         self.log.append(f"race {' '.join(names.values())} at {anyio.current_time():g}")
         if "race" in self.dies_in:
@@ -141,7 +141,7 @@ def find(judge: Scripted, *sources: Fake, tests: int = 2, **more: Any) -> Pipeli
 
 def test_who_was_measured_again_wins_over_a_higher_figure_of_the_selection() -> None:
     class Selects(Scripted):
-        async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+        async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
             found = await super().race(candidates)
             return {number: replace(speed, remeasured=number == 1) for number, speed in found.items()}
 

@@ -69,7 +69,7 @@ class Tags(HTMLParser):
 
 def test_each_other_candidate_has_a_why(found: Standing) -> None:
     told = {entrant.number: why for entrant, why in fallen(found)}
-    assert told[2] == ["faster, too: 2.50x [1.50, ]"]
+    assert told[2] == ["faster, too: 2.50x [1.50, -]"]
     assert told[3] == ["undecided: the time is over"]
     assert told[4][0] == "behaviour/return: 2 instead of 1"
     assert "f(1)" in told[4][1]

@@ -135,7 +135,13 @@ def test_a_command_is_timed_in_place_of_a_function(shop: Shop) -> None:  # noqa:
           sandbox: none
           seconds: 60
           apply: true
-        - {{id: none, type: optimize, bench: "exit 5", refs: HEAD~0, sandbox: none, continue_on_error: true}}
+        - id: none
+          type: optimize
+          target: work.sh
+          bench: exit 5
+          candidates: "{wrong}"
+          sandbox: none
+          continue_on_error: true
     """,
     )
     shop.git("add", "-A")
@@ -148,5 +154,6 @@ def test_a_command_is_timed_in_place_of_a_function(shop: Shop) -> None:  # noqa:
     assert step(shop, "faster")["input"]["checks"] == ["sh work.sh | grep -q 4"]
     assert (shop.root / "work.sh").read_text() == "echo 42\n"
     assert step(shop, "none")["status"] == "failed"
+    assert "the command ends with status 5" in step(shop, "none")["error"]
     neither = shop.beside("neither.yml", HEAD + "  - {id: one, type: optimize}\n")
     assert "nothing to make faster" in shop("validate", neither, status=1) + shop.said

@@ -1,7 +1,9 @@
 """The command line: parse, call a job, show progress, choose an exit status."""
 
+import contextlib
 import gc
 import os
+import signal
 import sys
 
 
@@ -22,6 +24,11 @@ def main() -> None:
         sys.exit(130)
     finally:
         gc.freeze()
+        # All is done and said: a Ctrl-C that comes now, a second one mostly, ends what is left without a traceback.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _open_standard_streams() -> None:

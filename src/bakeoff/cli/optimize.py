@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
 
@@ -108,6 +109,8 @@ def command(
         misused("name a function, as in pkg/mod.py:function, or give --bench CMD or --all PATH")
     if dry_run and every is None:
         misused("--dry-run goes with --all")
+    if every is None and click.get_current_context().get_parameter_source("top") is not ParameterSource.DEFAULT:
+        misused("--top goes with --all")
     store = attempt_store(branch)
     named = _from_root(target if every is None else every, store.project)
     asked = OptimizeOptions(target=named, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
@@ -117,6 +120,7 @@ def command(
 
         show_ranking(store, asked, conditions, as_json=as_json)
     landing = Landing(and_apply, branch, patch, markdown)
+    landing.check()
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
 
 

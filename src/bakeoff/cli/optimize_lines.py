@@ -84,7 +84,9 @@ class OptimizeLines(Lines):
             for name, speed in output["speeds"].items():
                 number = record.path[: record.path.rindex("race:")] + name
                 found = speed["speedup"]
-                figure = "" if found is None else f": {found['estimate']:.2f}x, at least {found['low']:.2f}x"
+                figure = "" if found is None else f": {found['estimate']:.2f}x"
+                if found is not None:
+                    figure += f", at least {found['low']:.2f}x" if found["low"] else " so far"
                 self._stand(number, f"{speed['verdict']}{figure}")
                 self._say(f"· {self._name(number)} {speed['verdict']}{figure}")
         elif (match := _CANDIDATE.fullmatch(record.path)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -62,6 +63,22 @@ class Landing:
     patch: Path | None = None
     markdown: Path | None = None
 
+    def check(self) -> None:
+        """See that files can be written there, before anything is done.
+
+        Raises:
+            BakeoffError: one cannot.
+        """
+        for option, path in (("--patch", self.patch), ("--markdown", self.markdown)):
+            if path is None:
+                continue
+            if path.is_dir():
+                raise BakeoffError(f"{option} {path}: it is a folder: name a file")
+            if not path.parent.is_dir():
+                raise BakeoffError(f"{option} {path}: there is no folder {path.parent}")
+            if not os.access(path if path.exists() else path.parent, os.W_OK):
+                raise BakeoffError(f"{option} {path}: it cannot be written")
+
 
 def carry_out(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
@@ -79,14 +96,14 @@ def carry_out(
     if as_json:
         print_json(shown_run(folder, found, ending, landed), indent=2)
     say_all = say if as_json else _tell
-    _print_ending(store, folder, found, ending, say_all)
+    _print_ending(store, folder, found, ending, say_all, landed is not None)
     if landed is not None:
         say_all(landed.said)
-    if problem is not None:
-        fail(problem)
     if landing.markdown is not None:
         text = covered("".join(markdown(folder.id, found, winners_diff(store.project, folder.id, found))))
         write_whole(landing.markdown, text.encode("utf-8", "replace"))
+    if problem is not None:
+        fail(problem)
     sys.exit(exit_status(found, ending))
 
 
@@ -203,7 +220,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def _print_ending(
-    store: RunStore, folder: RunFolder, found: Standing, ending: Ending, out: Callable[[str], None]
+    store: RunStore, folder: RunFolder, found: Standing, ending: Ending, out: Callable[[str], None], landed: bool
 ) -> None:
     for line in (*table_lines(found), *explanation(found)):
         out(line)
@@ -211,20 +228,24 @@ def _print_ending(
     if found.usage:
         out(f"used: {cost(found)}")
     if found.chosen is not None:
-        _print_winner(store, run, found, found.chosen, out)
+        _print_winner(store, run, found, found.chosen, out, landed)
     elif found.options.every and found.winner is not None:
         cautious = [(one, cautions(one.standing, chosen)) for one in found.functions if (chosen := one.standing.chosen)]
         for one, said in cautious:
             for text in said:
                 out(f"  ! {one.ranked.target}: {text}")
         out(f"run {run}: {found.winner} of {counted(len(found.functions), 'function')} faster")
-        _print_diff(store, run, found, out)
+        _print_diff(store, run, found, out, landed)
     if found.winner is not None and ending.status is not RunStatus.BUDGET_SPENT:
         return
     if ending.status is RunStatus.COMPLETED:
         if (missing := unverified(found)) is not None:
             out(f"! {missing}")
         out(f"run {run}: nothing was found that behaves the same and is faster")
+        if found.undecided:
+            seconds = 3 * found.options.seconds
+            out(f"  {counted(len(found.undecided), 'candidate')} behaved the same and could not be decided in the time")
+            out(f"  measure longer with: bakeoff resume {run} -i seconds={seconds:g}")
         return
     out(f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}")
     if (way := how_to_go_on(run, ending.status, JOB)) is not None:
@@ -256,7 +277,9 @@ def _side(side: Side | None) -> list[str]:
     return [f"{side.line.hits:,}", f"{side.share:.0%}", text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"]
 
 
-def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None]) -> None:
+def _print_winner(
+    store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None], landed: bool
+) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
     out(f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}")
     names = tests_of(found)
@@ -270,16 +293,17 @@ def _print_winner(store: RunStore, run: str, found: Standing, winner: Entrant, o
         out(f"  ! {text}")
     for line in profile_lines(found):
         out(f"  {line}")
-    _print_diff(store, run, found, out)
+    _print_diff(store, run, found, out, landed)
 
 
-def _print_diff(store: RunStore, run: str, found: Standing, out: Callable[[str], None]) -> None:
+def _print_diff(store: RunStore, run: str, found: Standing, out: Callable[[str], None], landed: bool) -> None:
     text = winners_diff(store.project, run, found) or ""
     if text.count("\n") <= SHORT:
         out(text.rstrip("\n"))
     else:
         out(f"  see it with: bakeoff diff {run}")
-    out(f"  take it with: bakeoff apply {run}")
+    if not landed:
+        out(f"  take it with: bakeoff apply {run}")
 
 
 def _tell(text: str) -> None:

@@ -62,8 +62,9 @@ class PlanLines(Lines):
                 if (node := node_of(event.path)) is not None:
                     self._say(f"! {node[0]}: {event.error}; again in {duration(event.delay)}")
             case NodeStarted():
-                if (node := node_of(event.path)) is not None and event.type not in ("subplan", "try"):
-                    self.doing[node[0]] = event.type
+                # By its path, for a journal does not tell what type it is: try:1//attempt:1/generate.
+                if (node := node_of(event.path)) is not None and "/" in node[1]:
+                    self.doing[node[0]] = node[1].rpartition("/")[2].partition(":")[0]
             case NodeEnded():
                 self._ended(event)
 

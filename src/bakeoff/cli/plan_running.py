@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,8 +15,10 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing
+from bakeoff.plan.schedule.writes import matches
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
@@ -126,8 +128,21 @@ def result_lines(found: Standing) -> Iterator[str]:
             yield f"  {name} wrote outside of what it may: {one_line(', '.join(state.outside), 300)}"
         if state.tests_changed:
             yield f"  {name} changed tests, which is left out: {one_line(', '.join(state.tests_changed), 300)}"
-    for name, other, paths in found.findings.overlaps:
-        yield f"  {name} wrote what {other} may write: {one_line(', '.join(paths), 300)}"
+    yield from _overlap_lines(found.plan, found.findings.overlaps)
+
+
+def _overlap_lines(plan: Plan, overlaps: Sequence[tuple[str, str, list[str]]]) -> Iterator[str]:
+    declared = {subplan.name: subplan.declared for subplan in plan.subplans}
+    told: set[tuple[str, str, str]] = set()
+    for name, other, paths in overlaps:
+        theirs = [path for path in paths if matches(declared[other], path)]
+        if theirs:
+            yield f"  {name} wrote what {other} may write: {one_line(', '.join(theirs), 300)}"
+        # Two that both wrote outside of what they may are told of once.
+        both = [path for path in paths if path not in theirs and (other, name, path) not in told]
+        told.update((name, other, path) for path in both)
+        if both:
+            yield f"  {name} wrote what {other} wrote, too: {one_line(', '.join(both), 300)}"
 
 
 def _rows(found: Standing) -> Iterator[list[str]]:

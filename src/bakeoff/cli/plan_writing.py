@@ -11,6 +11,7 @@ from bakeoff.cli.report import write_whole
 from bakeoff.cli.say import covered, print_json, tell
 from bakeoff.plan.run.document import write_text
 from bakeoff.plan.run.plan import Plan
+from bakeoff.report.words import counted
 
 USUAL = Path("plan.yml")
 
@@ -37,5 +38,5 @@ def write_plan(
         said = {"file": str(file.absolute()), "subplans": len(plan.subplans), "most_calls": plan.most_calls}
         print_json({**said, **({"split": used} if used else {})})
         return
-    tell(f"{file}: {len(plan.subplans)} subplans, at most {plan.most_calls} calls of the agent")
+    tell(f"{file}: {counted(len(plan.subplans), 'subplan')}, at most {counted(plan.most_calls, 'call')} of the agent")
     tell(f"  carry it out with: bakeoff plan run {file}")

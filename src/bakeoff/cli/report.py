@@ -117,5 +117,5 @@ def write_whole(place: Path, page: bytes) -> int:
     except OSError as failure:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise BakeoffError(f"the report {place} cannot be written: {failure.strerror}") from failure
+        raise BakeoffError(f"{place} cannot be written: {failure.strerror}") from failure
     return len(page)

@@ -34,6 +34,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     from bakeoff.cli.merge_lines import MergeLines
     from bakeoff.cli.opening import open_run, project
     from bakeoff.cli.optimize_lines import OptimizeLines
+    from bakeoff.cli.plan_following import as_plan
     from bakeoff.cli.plan_lines import PlanLines
     from bakeoff.cli.showing import Showing
     from bakeoff.engine.events import Events
@@ -41,6 +42,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
 
     folder = open_run(run)
     events = Events()
+    tell: Callable[[Event], None] = print_event if as_json else events.emit
     showing: Showing | OptimizeLines | MergeLines | PlanLines
     job = overview(folder).job
     if job == "optimize" and not (quiet or as_json):
@@ -49,12 +51,13 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
         showing = MergeLines(events)
     elif job == "plan" and not (quiet or as_json):
         showing = PlanLines(events)
+        tell = as_plan(folder, tell)
     else:
         showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
 
     async def followed() -> None:
         async with showing.drawn():
-            await follow(folder, print_event if as_json else events.emit)
+            await follow(folder, tell)
 
     anyio.run(followed)
     found = ended(folder)

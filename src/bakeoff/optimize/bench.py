@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -28,6 +29,8 @@ from bakeoff.workspace.results import Result
 
 MOST_RACED = 8
 """Candidates in one race; a command takes long."""
+TIMES, LEAST = 10, 60.0
+"""A candidate's check or run may take so many times what it takes where nothing was changed, and so many seconds."""
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ class BenchJudge:
     Attributes:
         run: where that is a node, and where each verdict of a race is kept as soon as it is final.
         timing: the command that is timed.
-        checks: commands that judge behaviour.
+        checks: commands that judge behaviour; those without a timeout get one by what they take at first.
         write: makes a commit of a candidate.
         base: commit and tree of the snapshot.
         function: judges behaviour by the tests that reach the target, where there are no checks.
@@ -87,13 +90,13 @@ class BenchJudge:
                 return Judgement(reason, detail, receipt, (Difference(reason, name, "", said),))
         return Judgement(None, "", receipt)
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         """Passes on TimingError: nothing can be measured here."""
         commits = {str(number): (await self._commit(candidate)).commit for number, candidate in candidates.items()}
         field_ = "+".join(commits)
 
         def place(name: str) -> str:
-            return f"{self.prefix}timed:{field_}/{name}"
+            return f"{self.prefix}timed:{field_}@{self.timing.options.seconds:g}/{name}"
 
         known = self.run.history.decisions
         kept = {name: Speed.from_json(known[place(name)]) for name in commits if place(name) in known}
@@ -101,7 +104,8 @@ class BenchJudge:
         async def told(name: str, speed: Speed) -> None:
             await self.run.decide(place(name), speed.to_json)
 
-        raced = await self.timing.race(commits, kept=kept, told=told)
+        timing = replace(self.timing, options=replace(self.timing.options, earlier=earlier))
+        raced = await timing.race(commits, kept=kept, told=told)
         return {int(name): speed for name, speed in raced.speeds.items()}
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
@@ -117,11 +121,16 @@ class BenchJudge:
             self._made[candidate.id] = await self.write(candidate)
         return self._made[candidate.id]
 
-    async def _check(self, commit: str, tree: str) -> list[tuple[str, ValidationResult]]:
-        """The verdicts of the checks, up to the first that is not met."""
+    async def _check(
+        self, commit: str, tree: str, took: list[float] | None = None
+    ) -> list[tuple[str, ValidationResult]]:
+        """The verdicts of the checks, up to the first that is not met; `took` gets the seconds of each."""
         found = []
         for check in self.checks:
+            since = time.monotonic()
             verdict = await check.check(Subject({"tree": tree}, facts={"judged": commit}))
+            if took is not None:
+                took.append(time.monotonic() - since)
             found.append((check.command, verdict))
             if not verdict.result:
                 break
@@ -139,23 +148,40 @@ class BenchJudge:
             record = await self.run.leaf(f"{self.prefix}bench", "bench", self._base, lanes=None)
             if not record.final:
                 raise BenchError(record.error or "the command cannot be timed")
+            self._limit(record.output)
             self._tried = True
 
+    def _limit(self, base: Mapping[str, Any]) -> None:
+        """Let nothing of a candidate run on and on."""
+        for check, took in zip(self.checks, base["checks"], strict=True):
+            if check.seconds is None and "seconds" in took:
+                check.seconds = max(LEAST, TIMES * took["seconds"])
+        longest = self.timing.options.fork_seconds
+        if "longest" in base:
+            longest = min(longest, max(LEAST, TIMES * base["longest"]))
+        self.timing = replace(self.timing, options=replace(self.timing.options, fork_seconds=longest))
+
     async def _base(self, _: int) -> Outcome:
-        verdicts = await self._check(*self.base)
+        took: list[float] = []
+        verdicts = await self._check(*self.base, took)
         for name, verdict in verdicts:
             if not verdict.result:
                 said = verdict.reason or verdict.error or ""
                 raise BenchError(f"the check {name!r} is not met where nothing was changed: {said}")
+        since = time.monotonic()
         ran, protection = await self.timing.try_base()
         output: dict[str, Any] = {
             "command": self.timing.command,
             "seconds": round(ran.wall, 6),
+            # Of its runs with what they build: no run took longer.
+            "longest": round(time.monotonic() - since, 3),
             "output": "same" if self.timing.same_output else "any",
             "prints": bool(ran.head),
             "judged_by": self.judged_by,
             "verified": self.judged_by != NOTHING,
-            "checks": _shown(verdicts),
+            "checks": [
+                one | {"seconds": round(seconds, 3)} for one, seconds in zip(_shown(verdicts), took, strict=True)
+            ],
             "sandbox": protection,
         }
         return Outcome(output=output)

@@ -26,16 +26,17 @@ from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
 from bakeoff.optimize.every import Every, ranking
 from bakeoff.optimize.optimisation import Optimisation, target_of
-from bakeoff.optimize.options import CEILINGS, OptimizeOptions
+from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
-from bakeoff.optimize.standing import JOB
+from bakeoff.optimize.standing import JOB, standing
 from bakeoff.optimize.target import locate
 from bakeoff.sampling.attempt.attempts import AGENTS
-from bakeoff.sampling.attempt.given import check_refs
+from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
@@ -51,6 +52,8 @@ async def start(
     job.check()
     check_given(options.candidates)
     check_refs(store.project, options.refs)
+    if options.base is not None:
+        check_base(store.project, options.base)
     folder = store.create(run_id or store.new_id())
     meta = {
         "run_id": folder.id,
@@ -69,6 +72,8 @@ async def resume(
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run: no judgement, no race and no generation that has ended is made again.
 
+    With more seconds a completed run without a winner measures those again that were undecided.
+
     Raises:
         BakeoffError: the run cannot be resumed, or an input (a new ceiling) is wrong.
     """
@@ -77,17 +82,20 @@ async def resume(
     if history.meta.get("job") != JOB:
         raise BakeoffError(f"run {run_id} is no optimisation")
     status, _ = folder.standing(history)
-    if status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
-        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
+    before = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
+    options = before.with_inputs(inputs or {})
+    undecided = bool(standing(history, status).undecided)
+    longer = undecided and options.seconds > before.seconds
+    if status is RunStatus.CANCELLED or (status is RunStatus.COMPLETED and not longer):
+        more = f"; -i seconds=N above {before.seconds:g} measures longer" if undecided else ""
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{more}")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
-    options = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
-    options = options.with_inputs(inputs or {})
     job = _Job(store.project, options, load_settings(store.project), conditions)
 
     async def prepare(run: Run) -> None:
         if inputs:
-            await run.note("inputs", {name: getattr(options, name) for name in CEILINGS}).committed()
+            await run.note("inputs", {name: getattr(options, name) for name in CHANGEABLE}).committed()
 
     return folder, await job.run(folder, None, prepare)
 
@@ -125,7 +133,7 @@ class _Job:
         """See that the target is there, where it can be seen without a snapshot.
 
         Raises:
-            BakeoffError: the path is not there.
+            BakeoffError: the path, or one of the tests' files, is not there.
 
         Passes on TargetError: the function is not.
         """
@@ -135,9 +143,23 @@ class _Job:
                 raise BakeoffError(f"--all {options.target}: the project has no such folder or file")
             return
         target = target_of(options)
+        if options.base is not None:
+            return
+        for name in options.tests:
+            if not (self.project / name.partition("::")[0]).exists():
+                raise BakeoffError(f"--tests {name}: the project has no such file or folder")
         path = self.project / target.path
-        if target.qualname and options.base is None and path.is_file():
+        if not target.is_project and not path.is_file():
+            named = self._places(target.path.name)
+            hint = f"; did you mean {' or '.join(named)}?" if named else ""
+            raise BakeoffError(f"{target.path}: the project has no such file{hint}")
+        if target.qualname:
             locate(path.read_bytes(), target.qualname)
+
+    def _places(self, name: str) -> list[str]:
+        """Where files of this name are that git knows, three at most."""
+        known = map(os.fsdecode, find_project(self.project).git().run("ls-files", "-z").split(b"\0"))
+        return [path for path in known if path.rpartition("/")[2] == name][:3]
 
     def _slots(self) -> int:
         """Whoever judges, races or works as an agent holds some; nobody waits for one while holding another."""

@@ -71,7 +71,7 @@ class SlotJudge:
             slot.disposable = True
             return await self.checker.judge(slot, baseline, candidate)
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         """Passes on TimingError: nothing can be measured here."""
         baseline, options = await self.baseline(), self.options
         inputs = [Input(call.before, call.derived) for call in baseline.recorded]
@@ -95,7 +95,7 @@ class SlotJudge:
                 original,
                 {str(number): candidate.files for number, candidate in candidates.items()},
                 inputs,
-                Options(options.min_speedup, options.seconds, options.seed, memory=options.memory),
+                Options(options.min_speedup, options.seconds, options.seed, memory=options.memory, earlier=earlier),
                 lock=self.lock,
             )
         return {int(name): speed for name, speed in raced.speeds.items()}

@@ -142,6 +142,7 @@ class Optimisation:
                 prefix=self.prefix,
                 lanes=self.lanes,
                 most=judge.most if isinstance(judge, BenchJudge) else None,
+                seconds=options.seconds,
             )
             return await pipeline.find(), pipeline.spent
 
@@ -203,7 +204,7 @@ class Optimisation:
         options = self.options
         sources: list[Source] = []
         if options.candidates or options.refs:
-            leave_out = None if options.bench is None else partial(self._protected, original)
+            leave_out = partial(self._protected, original)
             sources.append(Given(workspace, run.root.name, options.candidates, options.refs, leave_out))
         if options.rules and self.target.qualname:
             from bakeoff.optimize.sources.rules import RulesSource

@@ -14,6 +14,8 @@ PATCHES = (".patch", ".diff")
 CHECKS, TESTS, NOTHING = "checks", "tests", "nothing"
 """What judges behaviour where a command is timed: commands, the tests that reach a function, or nobody."""
 CEILINGS = ("max_cost", "max_tokens", "max_calls")
+CHANGEABLE = (*CEILINGS, "seconds")
+"""What a run can be resumed with another value of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class OptimizeOptions:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.min_speedup) and self.min_speedup >= 1):
             raise BakeoffError(f"--min-speedup must be a number from 1, not {self.min_speedup}")
+        if not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise BakeoffError(f"--seconds must be a number above 0, not {self.seconds}")
         if not (self.rules or self.candidates or self.refs or self.models or self.agents):
             raise BakeoffError(
                 "there is nothing to try: give --candidate, --ref, --model or --agent, or leave --no-rules out"
@@ -122,6 +126,8 @@ class OptimizeOptions:
                 f"{whole[0] if whole else 'a model'} gives a whole file: name the one that it replaces, "
                 "as in bakeoff optimize src/main.c --bench ..."
             )
+        if self.tests and (self.checks or ":" not in self.target):
+            raise BakeoffError("--tests says which tests judge a function: name one, and give no --check")
         if "local" in self.models and ":" not in self.target:
             raise BakeoffError("--model local writes functions only: name one, as in pkg/mod.py:function")
         if self.memory or self.cold:
@@ -179,15 +185,15 @@ class OptimizeOptions:
         return cls(**{name: value for name, value in found.items() if name in names})
 
     def with_inputs(self, inputs: Mapping[str, str]) -> OptimizeOptions:
-        """The same with another budget, for a run that is resumed.
+        """The same with another budget or more time, for a run that is resumed.
 
         Raises:
             BakeoffError: something else was given, or no number.
         """
         changes: dict[str, Any] = {}
         for name, value in inputs.items():
-            if name not in CEILINGS:
-                raise BakeoffError(f"-i {name}: of an optimisation only {', '.join(CEILINGS)} can be changed")
+            if name not in CHANGEABLE:
+                raise BakeoffError(f"-i {name}: of an optimisation only {', '.join(CHANGEABLE)} can be changed")
             try:
                 changes[name] = float(value)
             except ValueError:

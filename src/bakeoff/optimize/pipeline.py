@@ -23,7 +23,7 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
-from bakeoff.judge.timing.speed import Speed
+from bakeoff.judge.timing.speed import UNDECIDED, Speed
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement, profile_of
@@ -47,8 +47,8 @@ class Judge(Protocol):
         """Whether it behaves as the original."""
         ...
 
-    async def race(self, candidates: Mapping[int, Candidate]) -> Mapping[int, Speed]:
-        """How fast they are, by number."""
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
+        """How fast they are, by number, after so many races in which this could not be decided."""
         ...
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
@@ -76,6 +76,7 @@ class Pipeline:
         prefix: what the paths of its nodes begin with.
         lanes: that all who judge hold besides their own.
         most: candidates in one race; None for any number.
+        seconds: that a race has now; who was undecided after fewer is raced again where nobody has won.
         spent: what was said when the budget had no room for what a source asked; None where it had.
     """
 
@@ -91,6 +92,7 @@ class Pipeline:
     prefix: str = ""
     lanes: tuple[str, ...] = ()
     most: int | None = None
+    seconds: float = 0.0
     entrants: dict[int, Entrant] = field(default_factory=dict)
     champion: Entrant | None = None
     spent: str | None = None
@@ -102,6 +104,8 @@ class Pipeline:
     _judging: int = 0
     _asking: int = 0
     _rounds: dict[str, int] = field(default_factory=dict)
+    _tries: dict[int, int] = field(default_factory=dict)
+    _undecided: dict[int, Entrant] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _learning: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     _learned: set[str] = field(default_factory=set)
@@ -265,7 +269,9 @@ class Pipeline:
             elif quiet and self._failures and self._may("repair", self.repairs):
                 await self._repair(group)
             elif quiet and not self._asking:
-                return
+                if self.champion is not None or not self._undecided:
+                    return
+                self._survivors, self._undecided = list(self._undecided.values()), {}
             else:
                 await self._wait()
 
@@ -309,13 +315,21 @@ class Pipeline:
         racing = {number: self.entrants[number] for number in decided}
 
         async def work(_: int) -> Outcome:
-            found = await self.judge.race({number: entrant.candidate for number, entrant in racing.items()})
-            return Outcome(output={"speeds": {str(number): speed.to_json() for number, speed in found.items()}})
+            candidates = {number: entrant.candidate for number, entrant in racing.items()}
+            found = await self.judge.race(candidates, max(self._tries.get(number, 0) for number in racing))
+            speeds = {str(number): speed.to_json() for number, speed in found.items()}
+            return Outcome(output={"speeds": speeds, "seconds": self.seconds})
 
         record = await self.run.leaf(name, "race", work, lanes=(BENCH, *self.lanes))
         _check(record)
         for number, kept in record.output["speeds"].items():
-            self.entrants[int(number)].speed = Speed.from_json(kept)
+            entrant = self.entrants[int(number)]
+            entrant.speed = Speed.from_json(kept)
+            self._undecided.pop(entrant.number, None)
+            if entrant.speed.verdict == UNDECIDED:
+                self._tries[entrant.number] = self._tries.get(entrant.number, 0) + 1
+                if record.output.get("seconds", self.seconds) < self.seconds:
+                    self._undecided[entrant.number] = entrant
         winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
         before = self.champion
         measured_again = [entrant for entrant in winners if entrant.speed is not None and entrant.speed.remeasured]

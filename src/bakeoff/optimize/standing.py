@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
-from bakeoff.judge.timing.speed import Speed
+from bakeoff.judge.timing.speed import UNDECIDED, Speed
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant, judgement_of, profile_of
 from bakeoff.optimize.options import OptimizeOptions
@@ -87,6 +87,13 @@ class Standing:
         """The winner."""
         return None if self.winner is None else self.entrants.get(self.winner)
 
+    @property
+    def undecided(self) -> list[Entrant]:
+        """Of a run for one function that has no winner: who may be found faster in more time."""
+        if self.winner is not None or self.options.every or self.status is not RunStatus.COMPLETED:
+            return []
+        return [entrant for entrant in self.entrants.values() if entrant.reason == UNDECIDED]
+
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         if self.options.every:
@@ -104,7 +111,7 @@ class Standing:
 
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
-    found = Standing(OptimizeOptions.from_json(history.meta["options"]), status)
+    found = Standing(OptimizeOptions.from_json({**history.meta["options"], **history.inputs}), status)
     found.usage = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:

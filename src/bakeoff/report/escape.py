@@ -25,6 +25,11 @@ def one_line(text: str, width: int = 200) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
+def path_text(path: str) -> str:
+    r"""A path as one visible line; line ends and tabs in it are written out, as in `\n`."""
+    return visible(path).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def markup(text: object) -> str:
     """Anything as text inside an HTML element or a quoted attribute."""
     safe = visible(str(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

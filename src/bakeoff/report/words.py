@@ -63,7 +63,8 @@ def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str 
         return None
     if job in ("attempt", "optimize", "merge", "plan"):
         higher = " -i max_cost=USD (or max_calls=N, max_tokens=N)" if status is RunStatus.BUDGET_SPENT else ""
-        return f"bakeoff resume {run_id}{higher}"
+        same = " (on the files as they were: once they are mended, start anew)"
+        return f"bakeoff resume {run_id}{higher}{same if (job, status) == ('optimize', RunStatus.FAILED) else ''}"
     if job not in (None, "workflow"):
         higher = ", with a higher budget" if status is RunStatus.BUDGET_SPENT else ""
         return f"the program that made it, called again for run {shlex.quote(run_id)}{higher}"

@@ -14,13 +14,10 @@ from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import CURRENT, Subject
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.model.protocol import ModelError
-from bakeoff.sampling.errors import MACHINERY, machinery, refused, unbilled
+from bakeoff.sampling.errors import STOPPING, machinery, refused, unbilled
 from bakeoff.sampling.options import Options, check_amounts
 from bakeoff.sampling.result import Attempt, AttemptError
 from bakeoff.sampling.usage import settled
-
-STOPPING = frozenset({"auth", "not_found"}) | MACHINERY
-"""Kinds of error by which a judge can judge nothing at all."""
 
 
 class Checks:
@@ -140,7 +137,7 @@ class _Check:
                     known = True
                 return refused(failure)
             if (broken := machinery(failure)) is not None:
-                return Outcome(Status.FAILED, {"aborted": True}, verdict.reason, broken)
+                return Outcome(Status.FAILED, {"aborted": True}, str(failure), broken)
             if self.asks:
                 used.add(verdict.usage)
                 known = True

@@ -22,6 +22,9 @@ MACHINERY = frozenset({"spawn", "slots", "space"})
 They are no verdicts: all stops, and a resumed run does again what they kept from being done.
 """
 
+STOPPING = frozenset({"auth", "not_found", "usage_limit"}) | MACHINERY
+"""Kinds of failure that everybody else would meet now, too, whatever is asked; another day it may be otherwise."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
@@ -47,7 +50,8 @@ def unbilled(failure: ModelError) -> bool:
 
 def refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
-    permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in MACHINERY
+    kinds = MACHINERY | {"usage_limit"}
+    permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in kinds
     return Outcome(
         Status.FAILED,
         {"aborted": True} if permanent else {},

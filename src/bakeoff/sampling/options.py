@@ -75,8 +75,11 @@ class Options:
             ValueError: nobody knows how much it may use.
         """
         found: dict[str, float] = {}
+        reserve = self.reserve or {}
+        if "calls" in reserve:  # one that is cut off reports nothing, and is known to have been made by this alone
+            found["calls"] = reserve["calls"]
         for kind in ceilings:
-            amount = (self.reserve or {}).get(kind)
+            amount = reserve.get(kind)
             if amount is None:
                 amount = {"calls": 1.0, "tokens": action.most_tokens(ticket)}.get(kind, math.inf)
             if amount == math.inf:

@@ -158,7 +158,7 @@ class Sampler:
         """Whether it was begun."""
         if isinstance(self.action, Ask):
             ticket.request = attempt.request = self.action.request_of(ticket)
-        amounts = self.options.amounts(self.action, ticket, self.ceilings) if self.ceilings else {}
+        amounts = self.options.amounts(self.action, ticket, self.ceilings)
         made: list[Generation] = []
         raised: list[BaseException] = []
         tried_again: list[ModelError] = []

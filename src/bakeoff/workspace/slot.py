@@ -117,6 +117,10 @@ class Slot:
         """Places that are not to be shown because a variable names a folder around them."""
         return [str(self.home), str(self.base.project.root)]
 
+    def is_there(self) -> bool:
+        """Whether its folder, and the process that holds its mounts, are still there."""
+        return self.home.is_dir() and (not self.holder or self.outside.is_dir())
+
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """A command to run in the slot, for the engine's processes; `more` as for `Command`."""
         return Command([*self.argv_prefix, *argv], self.cwd, {**self.env, **(env or {})}, **more)

@@ -40,6 +40,9 @@ LINKED = (".venv", "node_modules")
 """Folders that slots see where the project has them and git does not know them."""
 
 
+_GONE = "a slot was taken away while it was at work: its folder is gone, or the process that holds its mounts died"
+
+
 @dataclass(slots=True)
 class Workspace:
     """A snapshot of a project and the slots to work on it; made by `open_workspace`.
@@ -88,12 +91,24 @@ class Workspace:
         When the block is left in whatever way, work that `Slot.commit` did not keep is salvaged, and the slot reset.
 
         Passes on SlotError: none can be made. DiskError: the project's slots took too much.
+
+        Raises:
+            SlotError: it was taken away meanwhile, so that what happened in it says nothing.
+            OSError: raised inside, while it is there.
+            WorkspaceError: likewise.
         """
         await self.disk.check()
         with self.disk.opened():
             async with self.pool.lease() as slot:
                 with self.disk.watching(slot):
-                    yield slot
+                    try:
+                        yield slot
+                    except (OSError, WorkspaceError) as failure:
+                        if slot.is_there():
+                            raise
+                        raise SlotError(f"{_GONE}: {failure}") from failure
+                if not slot.is_there():
+                    raise SlotError(_GONE)
 
     def receipt(self) -> dict[str, Any]:
         """What attempts were given, for the record; JSON types only."""

@@ -194,5 +194,9 @@ def test_speeds_go_through_json() -> None:
     speed = Speed("faster", "", Interval(2.0, 1.5, None), cold=Interval(1.0, 0.0, 3.0), pairs=3, receipt={"parents": 5})
     assert Speed.from_json(json.loads(json.dumps(speed.to_json()))) == speed
     assert Interval.of_logarithms(math.nan, 0.0, 0.0) is None
+    assert str(Interval(2.0, 1.5, 3.0)) == "2.00x [1.50, 3.00]"
+    assert str(Interval(2.0, 1.5, None)) == "2.00x [1.50, -]"
+    assert str(Interval(2.0, 0.0, 3.0)) == "2.00x [-, 3.00]"
+    assert str(Interval(2.0, 0.0, None)) == "2.00x so far"
     assert Interval.of_logarithms(0.0, -math.inf, math.inf) == Interval(1.0, 0.0, None)
     assert json.dumps(Calibration(0.1, None, True, 0.0, 1, 1, {}, 0.1).to_json())

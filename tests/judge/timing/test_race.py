@@ -15,6 +15,7 @@ from bakeoff.engine.process import Command
 from bakeoff.judge.codec import encode
 from bakeoff.judge.timing.bench import Bench, Input
 from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, TimingError, place
 from bakeoff.judge.timing.race import Options, race
 from bakeoff.judge.timing.speed import Interval, Speed
@@ -305,3 +306,36 @@ async def test_it_works_in_a_full_sandbox(tmp_path: Path) -> None:
         )  # fmt: skip
     assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
     assert found.winner == "fast"
+
+
+async def test_waiting_for_others_takes_no_time_of_the_race(root: Path, tmp_path: Path) -> None:
+    lock = BenchLock(tmp_path / "bench")
+    (root / "mod.py").write_text(ORIGINAL)
+    found = []
+
+    async def measure() -> None:
+        code, files = Code("mod", "f", str(root)), {"one": {"mod.py": FAST.encode()}, "two": {"mod.py": SAME.encode()}}
+        original = {"mod.py": ORIGINAL.encode()}
+        options = Options(seconds=1.0)
+        found.append(await race(here(root), code, original, files, inputs(*SIZES), options, lock=lock))
+
+    async with anyio.create_task_group() as tasks:
+        async with lock.measuring():
+            tasks.start_soon(measure)
+            await anyio.sleep(1.2)  # another measures for longer than this race may
+    assert all(speed.pairs for speed in found[0].speeds.values())
+
+
+async def test_seconds_are_those_of_blocks(tmp_path: Path) -> None:
+    lock = BenchLock(tmp_path / "bench")
+    blocks = Blocks(lock, 10.0, lambda: None)
+    before, half = blocks.until(), blocks.until(0.5)
+    assert round(before - half, 6) == 5.0
+    async with anyio.create_task_group() as tasks:
+        async with lock.measuring():
+            tasks.start_soon(blocks.block, lambda: None)
+            await anyio.sleep(0.2)
+    assert blocks.until() - before >= 0.2
+    blocks.begin()
+    assert blocks.until() > before
+    assert round(blocks.until() - blocks.until(0.5), 6) == 5.0

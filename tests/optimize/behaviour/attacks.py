@@ -61,6 +61,11 @@ def forge():
 GOOD = {
     "comprehension": attack(),
     "its own helper": attack("def _square(x):\n    return x * x", "", "    return [_square(x) for x in xs]\n"),
+    "results kept by content": attack(
+        "KEPT = {}",
+        "key = tuple(xs)\nif key not in KEPT: KEPT[key] = [x * x for x in xs]",
+        "    return list(KEPT[key])\n",
+    ),
     "constant table in the module": attack("TABLE = [n * n for n in range(50)]"),
     "temporary file of its own": attack(
         "import tempfile, os",
@@ -98,6 +103,11 @@ BAD: dict[str, tuple[str, set[str]]] = {
             "return list(SEEN.get(tuple(xs), ()))",
         ),
         {"differs-on-derived-input"},
+    ),
+    "results kept by identity": (
+        attack("KEPT = {}", "key = id(xs), len(xs)\nif key not in KEPT: KEPT[key] = [x * x for x in xs]",
+               "    return list(KEPT[key])\n"),
+        {"cross-call-state", "flaky", "behaviour/return", "differs-on-derived-input"},
     ),
     "random": (attack("import random", "if random.random() < 0.5: return []"), {"flaky"}),
     "depends on its process": (attack("import os", "if os.getpid() % 32: return []"), {"flaky", "behaviour/return"}),

@@ -196,6 +196,18 @@ def test_more_prefixes_at_once(project):
     assert [(one["ref"], one["with"]) for one in said.json["culprits"]] == [("r4", "r2")]
 
 
+def test_the_reason_of_a_culprit_is_none_of_another_one(project):
+    check = (
+        "fails=0; for one in one two three; do [ ! -e bad-$one ] || { echo it is $one; fails=1; }; done; exit $fails"
+    )
+    culprits = {"r3": "one", "r4": "two", "r6": "three"}
+    refs = plain(project, 7, **{ref: {f"bad-{name}": "x\n"} for ref, name in culprits.items()})
+    said = project.merge(*refs, "--json", "--at-once", "3", "--tested", check=check)
+    assert said.status == 3, said
+    told = {one["ref"]: re.findall(r"it is (\w+)", one["reason"]) for one in said.json["culprits"]}
+    assert told == {ref: [name] for ref, name in culprits.items()}
+
+
 def test_what_ci_has_tested_is_not_tested_alone(project):
     refs = plain(project, 6, r4={"bad": "x\n"})
     said = project.merge(*refs, "--json", "--tested")

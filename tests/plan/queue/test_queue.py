@@ -146,6 +146,21 @@ def test_a_base_that_fails_by_itself_excuses_only_what_it_names(bench):
         anyio.run(found.queue(prefix="2/").land, changes)
 
 
+def test_one_red_run_of_the_base_without_names_is_not_believed(bench):
+    reds = iter([True])
+
+    def judge(command, files):
+        if set(files) == {"f"}:
+            return ValidationResult(not next(reds, False), "chance")
+        return ValidationResult("bad" not in files, "exit 1")
+
+    found = bench({"f": "x"}, judge)
+    base = found.tip.commit
+    changes = [Change(name, found.forge.commit({name: "x"}, base)) for name in ("a", "bad", "c")]
+    findings = anyio.run(found.queue().land, changes)
+    assert (findings.landed, [one.ref for one in findings.culprits]) == (["a", "c"], ["bad"])
+
+
 def test_checks_are_run_in_order_up_to_the_first_that_fails(bench):
     calls = []
 

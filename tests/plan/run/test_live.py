@@ -50,10 +50,14 @@ def test_a_live_plan_is_shown_and_followed(plans):  # noqa: F811
     assert (shown["status"], states(shown)) == ("running", {"a": "running", "b": "pending"})
     assert "running" in lab("show", "r").out
     assert "nothing of it landed" in lab("diff", "r").err
+    watching = lab.spawn("watch", "r")
     (lab.place / "go").touch()
-    followed = lab("watch", "r")
-    assert followed.status == 0
     assert process.wait(20) == 0
+    _, followed = watching.communicate(timeout=20)
+    assert watching.returncode == 0
+    said = [line.partition(" (")[0] for line in followed.splitlines()]
+    assert said[:6] == ["▶ run r", "▶ a", "✓ a completed", "▶ b", "✓ b completed",
+                        "· test run 1 of the merge, check 1: passed"]  # fmt: skip
     process.communicate()
     assert lab("runs").out.count("completed") == 1
 

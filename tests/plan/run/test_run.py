@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+import pytest
+
 from plan.run.conftest import states
 
 
@@ -146,6 +148,7 @@ def test_what_is_written_outside_is_reported_with_whose_it_is(plans):
     shown = plans.run(parts)
     assert [one["outside"] for one in shown["subplans"]] == [["b/new.txt", "c.txt"], []]
     assert shown["overlaps"] == [{"subplan": "a", "with": "b", "paths": ["b/new.txt"]}]
+    assert "a wrote what b may write: b/new.txt" in plans.lab("show", "r").out
     assert plans.prompt("a").startswith("part: a")
 
 
@@ -193,3 +196,63 @@ def test_tries_that_time_out_leave_nothing_behind(plans):
     (files, threads), (files_then, threads_then) = counts
     assert abs(files_then - files) <= 2
     assert abs(threads_then - threads) <= 2
+
+
+def test_calls_that_were_cut_off_are_counted(plans):
+    parts = [
+        plans.part("slow", "sleep 600"),
+        plans.part("well", "echo x > x.txt"),
+    ]
+    shown = plans.run(parts, config={"timeout_per_subplan": 1.5, "max_retries": 1}, status=3)
+    assert states(shown) == {"slow": "failed", "well": "landed"}
+    assert sorted(plans.parts) == ["slow", "slow", "well"]
+    assert {one["name"]: one["calls"] for one in shown["subplans"]} == {"slow": 2, "well": 1}
+    assert shown["usage"]["calls"] == 3
+
+
+def test_nobody_is_said_to_be_allowed_to_write_what_he_is_not(plans):
+    parts = [
+        plans.part(name, f"echo {name} > shared-{name}; echo x > both.txt", files=[f"{name}/x.txt"]) for name in "ab"
+    ]
+    plans.run(parts)
+    said = plans.lab("show", "r").out
+    assert "may write" not in said
+    assert said.count("both.txt") == 3
+    assert "a wrote what b wrote, too: both.txt" in said
+
+
+def test_files_that_are_not_there_are_said_before_anything_is_paid(plans):
+    parts = [plans.part("a", "echo 1 > new.txt", files=["new.txt", "a/x.txt", "b"])]
+    plans.write(parts)
+    said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", "r")
+    assert said.status == 0, said
+    assert said.err.index("no such file, so to be made or a mistake: new.txt\n") < said.err.index("▶ a")
+
+
+def test_that_after_counts_for_nothing_is_said(plans):
+    plans.write(
+        [plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt", after=["a"])],
+        config={"execution_mode": "parallel"},
+    )
+    said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", "r")
+    assert said.status == 0, said
+    assert "in the mode parallel nobody waits: `after` counts for nothing of b\n" in said.err
+
+
+def test_one_whose_repair_cannot_be_paid_was_tried(plans):
+    plans.checks = "test ! -e bad"
+    parts = [plans.part("a", "echo > bad; echo $RANDOM$$ > a.txt"), plans.part("b", "echo > b.txt")]
+    shown = plans.run(parts, "--max-calls", "1", status=4, config={"max_parallel": 1}, repair=1)
+    said = {one["name"]: one["why"] for one in shown["subplans"]}
+    assert said["a"].startswith("not ended, though tried: the budget is spent")
+    assert said["b"].startswith("not begun: the budget is spent")
+
+
+@pytest.mark.parametrize("given", ["max_calls=nan", "max_calls=inf", "max_calls=-1", "max_cost=0", "max_cost=much"])
+def test_a_run_goes_on_under_no_ceiling_that_is_none(plans, given):
+    plans.run([plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt")], "--max-calls", "1", status=4)
+    for again in (["resume", "r"], ["plan", "retry", "r", "a"]):
+        said = plans.lab(*again, "-i", given)
+        assert (said.status, said.out) == (1, ""), said
+        assert f"-i {given}: it must be a number" in said.err
+    assert len(plans.parts) == 1

@@ -41,6 +41,13 @@ def test_everything_that_is_printed_fits_its_schema(plans):
     assert said.status == 0, said
 
 
+def test_one_subplan_is_called_by_its_name_and_number(plans):
+    plans.write([plans.part("one", "echo > one.txt")])
+    said = plans.lab("plan", "run", str(plans.lab.place / "plan.yml"), "--run-id", "r")
+    assert "! 1 subplan, at most 1 call of fake" in said.err
+    assert "the result of subplan one applied: 1 file written" in plans.lab("apply", "r", "one").out
+
+
 def test_lines_say_what_goes_on(plans):
     parts = [plans.part("a", "echo > a.txt; echo > outside.txt", files=["a.txt"]), plans.part("bad", "exit 1")]
     plans.write(parts, {"max_parallel": 1})

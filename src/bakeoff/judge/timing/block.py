@@ -1,9 +1,11 @@
-"""One block of measuring: in a thread, alone on the machine."""
+"""Blocks of measuring: in a thread, alone on the machine. Waiting for the machine is no measuring."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import anyio
@@ -14,11 +16,45 @@ from bakeoff.judge.timing.bench_lock import BenchLock
 Result = TypeVar("Result")
 
 
-async def in_block(lock: BenchLock, work: Callable[[], Result], kill: Callable[[], None]) -> Result:
-    """What `work` gives, which blocks for some two seconds at most.
+@dataclass(slots=True)
+class Blocks:
+    """The blocks of one race, and the seconds it has for them.
 
-    Cancelled, `kill` is called, which must make `work` end, and this returns when it has.
+    Attributes:
+        lock: of this machine.
+        seconds: of measuring, from when it was made or `begin` was called.
+        kill: makes work under way end.
     """
+
+    lock: BenchLock
+    seconds: float
+    kill: Callable[[], None]
+    _since: float = field(default_factory=time.monotonic)
+    _waited: float = 0.0
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._since, self._waited = time.monotonic(), 0.0
+
+    def until(self, share: float = 1.0) -> float:
+        """When a share of the seconds is over, by `time.monotonic`: later with each wait for others on this machine."""
+        return self._since + share * self.seconds + self._waited
+
+    async def block(self, work: Callable[[], Result]) -> Result:
+        """What `work` gives, which blocks for some two seconds at most.
+
+        Cancelled, `kill` is called, which must make `work` end, and this returns when it has.
+        """
+        asked = time.monotonic()
+
+        def begun() -> Result:
+            self._waited += time.monotonic() - asked
+            return work()
+
+        return await _in_block(self.lock, begun, self.kill)
+
+
+async def _in_block(lock: BenchLock, work: Callable[[], Result], kill: Callable[[], None]) -> Result:
     begun, ended = threading.Event(), threading.Event()
 
     def body() -> Result:

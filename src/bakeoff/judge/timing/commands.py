@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from bakeoff.engine.process import Command
 from bakeoff.judge.timing.bench import PATIENT
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
-from bakeoff.judge.timing.block import in_block
+from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.command_pairs import Pairs, failed
 from bakeoff.judge.timing.command_run import Ran, Runner, difference
-from bakeoff.judge.timing.evidence import DECIDE, REPORT, interval
+from bakeoff.judge.timing.evidence import REPORT, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.load import LoadWatch
 from bakeoff.judge.timing.parent import Place, TimingError, place
-from bakeoff.judge.timing.race import SELECTION, Options, Raced, Result, Told
+from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 from bakeoff.judge.timing.statistics import MedianSequence, middle
 
@@ -98,8 +98,8 @@ async def try_command(
     running = _Commands(place(original), {}, options, terms, lock or BenchLock(), None, {})
     try:
         await running.first()
-        ran = await running.block(running.originals)
-        return await running.block(running.originals) if terms.same_output else ran
+        ran = await running.blocks.block(running.originals)
+        return await running.blocks.block(running.originals) if terms.same_output else ran
     finally:
         running.runner.close()
 
@@ -120,15 +120,14 @@ class _Commands:
         self.places = {"": original, **contenders}
         self.options = options
         self.terms = terms
-        self.lock = lock
         self.told = told
         self.speeds = speeds
         self.calibration: Calibration | None = None
         self.runner = Runner(options.fork_seconds)
+        self.blocks = Blocks(lock, options.seconds, self.runner.kill)
         self.watch = LoadWatch(None)
         self.chance = random.Random(options.seed)  # noqa: S311 - to be repeatable, not secret
         self.floor = math.log(options.min_speedup)
-        self.end = math.inf
         self.expected: Ran | None = None
         self.leaves = False
         self.start = Ran(0.0, 0.0, 0, 0)
@@ -141,25 +140,24 @@ class _Commands:
         await self.first()
         broken = {}
         for name in [name for name in self.places if name]:
-            ran = await self.block(lambda name=name: self.once(name))  # type: ignore[misc]
+            ran = await self.blocks.block(lambda name=name: self.once(name))  # type: ignore[misc]
             if (why := failed(ran, None, self.leaves)) is not None:
                 broken[name] = why
-        since = time.monotonic()
-        self.end = since + self.options.seconds
+        self.blocks.begin()
         await self.calibrate()
         for name, why in broken.items():
-            await self.settle(name, self.speed(why, self.pairs(DECIDE), False))
+            await self.settle(name, self.speed(why, self.pairs(self.options.alpha), False))
         names = [name for name in self.places if name and name not in broken]
         finalists, so_far = names, dict[str, Pairs]()
         if len(names) > 1:
-            finalists, so_far = await self.select(names, since + SELECTION * self.options.seconds)
+            finalists, so_far = await self.select(names)
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
                 verdict = so_far[name].decide(self.floor) or (UNDECIDED, "")
                 speed = self.speed(verdict, so_far[name], False)
                 await self.settle(name, replace(speed, detail=f"not measured again, as {won} won"))
-            elif await self.final(name, DECIDE / 2**attempt):
+            elif await self.final(name, self.options.alpha / 2**attempt):
                 won = name
 
     async def first(self) -> None:
@@ -168,7 +166,7 @@ class _Commands:
         Raises:
             TimingError: it fails.
         """
-        first = await self.block(lambda: self.once(""))
+        first = await self.blocks.block(lambda: self.once(""))
         if first.status != 0:
             how = "takes too long" if first.status is None else f"ends with status {first.status}"
             raise TimingError(f"the command {how} where nothing was changed: there is nothing to compare with")
@@ -177,8 +175,8 @@ class _Commands:
     async def final(self, name: str, alpha: float) -> bool:
         """Measure one contender apart from the selection; whether it is faster."""
         pairs = self.pairs(alpha)
-        while pairs.decide(self.floor) is None and (time.monotonic() < self.end or not len(pairs.wall)):
-            await self.block(lambda: self.some([name], {name: pairs}, None, self.end))
+        while pairs.decide(self.floor) is None and (time.monotonic() < self.blocks.until() or not len(pairs.wall)):
+            await self.blocks.block(lambda: self.some([name], {name: pairs}, None, 1.0))
         verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
         if verdict[0] == FASTER and name in self.terms.forget:
             verdict = await self.without_files(name, self.terms.forget[name]) or verdict
@@ -193,11 +191,11 @@ class _Commands:
         """
         usual, anew = [], []
         for _ in range(FORGOTTEN):
-            original, quick = await self.block(lambda: (self.originals(), self.counted(name)))
+            original, quick = await self.blocks.block(lambda: (self.originals(), self.counted(name)))
             left = forget()
             if not left:
                 return None
-            again = await self.block(lambda: self.counted(name))
+            again = await self.blocks.block(lambda: self.counted(name))
             usual.append(original.wall - quick.wall)
             anew.append(original.wall - again.wall)
         if middle(sorted(anew)) >= middle(sorted(usual)) / 2:
@@ -239,14 +237,14 @@ class _Commands:
 
     async def calibrate(self) -> None:
         """Measure the start of a command, and the original against itself."""
-        await self.block(self.starts)
+        await self.blocks.block(self.starts)
         ratio, loads, work = MedianSequence(REPORT), [], math.nan
         for _ in range(AGAINST_ITSELF):
-            one, two, load = await self.block(self.against_itself)
+            one, two, load = await self.blocks.block(self.against_itself)
             ratio.add(math.log(one.wall / two.wall))
             loads.append(load)
             work = one.wall
-            if time.monotonic() > self.end:
+            if time.monotonic() > self.blocks.until():
                 break
         load = sum(loads) / len(loads)
         self.usual = load if load >= 0.3 else 0.0
@@ -283,9 +281,9 @@ class _Commands:
             self.usual, self._row = max(self.usual, load.total, load.steal), 0
         return None
 
-    def some(self, names: Sequence[str], pairs: Mapping[str, Pairs], contest: Field | None, until: float) -> None:
-        """Rounds for a block's time, one at least."""
-        end = min(until, time.monotonic() + BLOCK)
+    def some(self, names: Sequence[str], pairs: Mapping[str, Pairs], contest: Field | None, share: float) -> None:
+        """Rounds for a block's time, one at least, and no longer than a share of the seconds."""
+        end = min(self.blocks.until(share), time.monotonic() + BLOCK)
         while True:
             alive = names if contest is None else list(contest.alive)
             runs = self.round(alive)
@@ -309,13 +307,15 @@ class _Commands:
         if contest is not None:
             contest.add(ratios)
 
-    async def select(self, names: Sequence[str], until: float) -> tuple[list[str], dict[str, Pairs]]:
+    async def select(self, names: Sequence[str]) -> tuple[list[str], dict[str, Pairs]]:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         contest = Field(names, self.floor)
-        pairs = {name: self.pairs(DECIDE / len(names)) for name in names}
+        pairs = {name: self.pairs(self.options.alpha / len(names)) for name in names}
         # One round at least: who prints something else falls, however short the time.
-        while not contest.settled and (time.monotonic() < until or not any(map(len, contest.ratios.values()))):
-            await self.block(lambda: self.some(names, pairs, contest, until))
+        while not contest.settled and (
+            time.monotonic() < self.blocks.until(SELECTION) or not any(map(len, contest.ratios.values()))
+        ):
+            await self.blocks.block(lambda: self.some(names, pairs, contest, SELECTION))
             for name in names:
                 if name in contest.out and name not in self.speeds:
                     await self.settle(name, self.selected(pairs[name], contest.out[name]))
@@ -349,7 +349,3 @@ class _Commands:
             memory=pairs.memory.median if self.options.memory and len(pairs.memory) else None, remeasured=remeasured,
             pairs=len(pairs.wall), receipt=receipt,
         )  # fmt: skip
-
-    async def block(self, work: Callable[[], Result]) -> Result:
-        """Measure for a moment. Cancelled, the process that runs is gone before this returns."""
-        return await in_block(self.lock, work, self.runner.kill)

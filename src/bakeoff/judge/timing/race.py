@@ -11,14 +11,14 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from bakeoff.judge.timing.bench import Bench, Input, Known, Plan
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
-from bakeoff.judge.timing.block import in_block
+from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
@@ -30,8 +30,6 @@ CALIBRATION = 0.1
 TRACED = 3
 """Forks that memory is measured in."""
 
-Result = TypeVar("Result")
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -39,10 +37,11 @@ class Options:
 
     Attributes:
         min_speedup: what the lower bound must be above.
-        seconds: for all of it; what is not decided then is undecided.
+        seconds: of measuring, waiting for others left out; what is not decided then is undecided.
         seed: of everything that is left to chance.
         fork_seconds: that one fork may take before it counts as hung.
         memory: measure peak memory of what is faster, too.
+        earlier: races of these that ended undecided: each halves what a decision may err, as it is one more chance.
     """
 
     min_speedup: float = 1.05
@@ -50,6 +49,12 @@ class Options:
     seed: int = 0
     fork_seconds: float = 30.0
     memory: bool = False
+    earlier: int = 0
+
+    @property
+    def alpha(self) -> float:
+        """How often a decision may be wrong."""
+        return DECIDE * 0.5**self.earlier
 
     def __post_init__(self) -> None:
         if not self.min_speedup > 0:
@@ -123,7 +128,8 @@ async def race(
             _check(name, contenders[name])
         files: list[Files] = [original, *(contenders[name] for name in left)]
         bench = Bench(place, code, files, options.seed, options.fork_seconds)
-        running = _Race(bench, left, inputs, options, lock or BenchLock(), told)
+        blocks = Blocks(lock or BenchLock(), options.seconds, bench.kill)
+        running = _Race(bench, left, inputs, options, blocks, told)
         try:
             await running.run()
         finally:
@@ -148,49 +154,45 @@ class _Race:
     names: list[str]
     inputs: Sequence[Input]
     options: Options
-    lock: BenchLock
+    blocks: Blocks
     told: Told | None
     speeds: dict[str, Speed] = field(default_factory=dict)
     calibration: Calibration | None = None
     known: list[Known] = field(default_factory=list)
     how: tuple[bool, bool] = (False, True)
-    end: float = 0.0
-
     floor: float = 0.0
     so_far: dict[str, Speed] = field(default_factory=dict)
 
     async def run(self) -> None:
         """All of it."""
-        since = time.monotonic()
-        self.end = since + self.options.seconds
         self.floor = math.log(self.options.min_speedup)
-        plan = await self.block(lambda: self.calibrate(since))
+        plan = await self.blocks.block(self.calibrate)
         alone = len(self.names) == 1
-        finalists = list(self.names) if alone else await self.select(since + SELECTION * self.options.seconds)
+        finalists = list(self.names) if alone else await self.select()
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
                 await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
-            elif await self.final(name, plan if alone else None, DECIDE / 2**attempt):
+            elif await self.final(name, plan if alone else None, self.options.alpha / 2**attempt):
                 won = name
 
-    def calibrate(self, since: float) -> Plan:
+    def calibrate(self) -> Plan:
         """Learn what the inputs are, and what noise there is."""
         bench = self.bench
         bench.renew()
         self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
         plan = bench.plan(self.known, *self.how)
-        self.calibration = bench.itself(plan, dropped, since + CALIBRATION * self.options.seconds)
+        self.calibration = bench.itself(plan, dropped, self.blocks.until(CALIBRATION))
         return plan
 
-    async def select(self, until: float) -> list[str]:
+    async def select(self) -> list[str]:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         plan = self.bench.plan(self.known, *self.how)
         contest = Field(self.names, self.floor)
-        evidence = {name: Evidence(plan.weights, DECIDE / len(self.names)) for name in self.names}
+        evidence = {name: Evidence(plan.weights, self.options.alpha / len(self.names)) for name in self.names}
 
         def some() -> None:
-            end = min(until, time.monotonic() + BLOCK)
+            end = min(self.blocks.until(SELECTION), time.monotonic() + BLOCK)
             while not contest.settled and time.monotonic() < end:
                 numbers = [self.number(name) for name in contest.alive]
                 for taken in self.bench.chunk(plan, [0, *numbers], end):
@@ -204,8 +206,8 @@ class _Race:
                             contest.drop(name, verdict[1])
                     contest.add(ratios)
 
-        while not contest.settled and time.monotonic() < until:
-            await self.block(some)
+        while not contest.settled and time.monotonic() < self.blocks.until(SELECTION):
+            await self.blocks.block(some)
             for name in list(contest.out):
                 if name not in self.speeds:
                     await self.settle(name, self.selected(name, evidence[name], contest))
@@ -245,20 +247,20 @@ class _Race:
             return self.finalise(name, fresh[0], evidence[0])
 
         done = False
-        while not done and (time.monotonic() < self.end or not evidence):
-            done = await self.block(some)
+        while not done and (time.monotonic() < self.blocks.until() or not evidence):
+            done = await self.blocks.block(some)
         found = evidence[0]
         verdict = found.decide(self.floor) or (UNDECIDED, self.why_undecided(found))
         speed = self.speed(verdict, found, remeasured=True)
         if self.options.memory and speed.verdict == FASTER:
-            speed = replace(speed, memory=await self.block(lambda: self.memory(name, fresh[0])))
+            speed = replace(speed, memory=await self.blocks.block(lambda: self.memory(name, fresh[0])))
         await self.settle(name, speed)
         return speed.verdict == FASTER
 
     def finalise(self, name: str, plan: Plan, evidence: Evidence) -> bool:
         """Rounds of one contender for a block's time; whether that decides it."""
         number = self.number(name)
-        end = min(self.end, time.monotonic() + BLOCK)
+        end = min(self.blocks.until(), time.monotonic() + BLOCK)
         while evidence.decide(self.floor) is None:
             for taken in self.bench.chunk(plan, [0, number], end):
                 evidence.add(taken.samples[0], taken.samples[number], taken.job)
@@ -313,7 +315,3 @@ class _Race:
             total=interval(evidence.total), cpu=math.exp(evidence.cpu.median) if len(evidence.cpu) else None,
             remeasured=remeasured, pairs=len(evidence.ratio), receipt=receipt,
         )  # fmt: skip
-
-    async def block(self, work: Callable[[], Result]) -> Result:
-        """Measure for a moment. Cancelled, the processes are killed, and the thread has ended."""
-        return await in_block(self.lock, work, self.bench.kill)

@@ -28,8 +28,10 @@ class Interval:
     high: float | None
 
     def __str__(self) -> str:
-        high = "" if self.high is None else f"{self.high:.2f}"
-        return f"{self.estimate:.2f}x [{self.low:.2f}, {high}]"
+        if self.low == 0 and self.high is None:
+            return f"{self.estimate:.2f}x so far"
+        low = "-" if self.low == 0 else f"{self.low:.2f}"
+        return f"{self.estimate:.2f}x [{low}, {'-' if self.high is None else f'{self.high:.2f}'}]"
 
     @classmethod
     def of_logarithms(cls, median: float, low: float, high: float) -> Interval | None:

@@ -57,6 +57,7 @@ class Baseline:
         protection: of the sandbox, for the receipt.
         dropped: how many recorded and derived calls are not used.
         root: the project's top, as evaluations of the original see it.
+        reusable: it does the same when arguments are objects of earlier calls with other contents.
     """
 
     target: Target
@@ -82,6 +83,7 @@ class Baseline:
     protection: Mapping[str, Any]
     dropped: dict[str, int] = field(default_factory=dict)
     root: str = ""
+    reusable: bool = False
 
     @property
     def unseen(self) -> list[str]:
@@ -112,6 +114,7 @@ class Baseline:
             "recorded": len(self.recorded) - derived,
             "derived": derived,
             "dropped": dict(self.dropped),
+            "arguments_reused": self.reusable,
             "environment": {name: self.facts.get(name) for name in ("python", "pytest", "executable")},
             "protection": dict(self.protection),
         }
@@ -132,6 +135,7 @@ def serve_job(module: str, qualname: str, sys_path: list[str], root: str, option
         "root": root,
         "unseen": unseen_of(module, qualname),
         "before": [],
+        "reuse": False,
         **limits_of(options),
     }
 

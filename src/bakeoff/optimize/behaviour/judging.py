@@ -35,6 +35,7 @@ RERUNS = 3
 """How often tests go on after one at which the candidate's process was lost."""
 SAID = 20
 ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
+ON_REUSED = "called with an object of an earlier call that was changed since"
 WHILE_IMPORTED = "while it is imported"
 
 
@@ -258,14 +259,28 @@ class Judging:
             if self.found.grave:
                 return
         self._compare_replays(runs, recorded, failed_before)
+        if self.baseline.reusable and not self.found.differences:
+            await self._with_earlier_objects(place, recorded)
 
-    async def _replayed(self, place: Place, recorded: Sequence[Recorded], seed: int) -> Replay:
+    async def _with_earlier_objects(self, place: Place, recorded: Sequence[Recorded]) -> None:
+        """The calls with arguments that are objects of earlier calls: are old answers given?"""
+        run = await self._replayed(place, recorded, SEEDS[0], reuse=True)
+        found, options = self.found, self.options
+        found.watch(run.watched, self.baseline, ON_REUSED)
+        for call, answer in zip(recorded, run.calls, strict=False):
+            one = of_call(call.expected, answer, ON_REUSED, options)
+            if one is not None:
+                found.differences.append(replace(one, reason=reasons.CROSS_CALL, detail=f"{one.reason}: {one.detail}"))
+        if len(run.calls) < len(recorded):
+            found.differences += self._stopped(run, recorded)
+
+    async def _replayed(self, place: Place, recorded: Sequence[Recorded], seed: int, *, reuse: bool = False) -> Replay:
         limit = self.options.time_limit
         calls = [
             (call.before, limit(call.expected.seconds) if not call.derived else max(2.0, 20 * call.expected.seconds))
             for call in recorded
         ]
-        serve = self.baseline.serve(self.options, place.root)
+        serve = {**self.baseline.serve(self.options, place.root), "reuse": reuse}
         async with self.stage.server(seed) as server:
             return await replay(server, place, serve, calls, files=self.files)
 

@@ -295,9 +295,21 @@ class Preparing:
                 break
             asked = kept
         baseline.dropped = counts
+        if baseline.recorded:
+            again = await self._answers(baseline, place, asked, SEEDS[0], reuse=True)
+            baseline.reusable = all(
+                index in again and same(one.expected, again[index], self.options)
+                for index, one in enumerate(baseline.recorded)
+            )
 
     async def _answers(
-        self, baseline: Baseline, place: Place, asked: Sequence[tuple[bytes, float, bool]], seed: int
+        self,
+        baseline: Baseline,
+        place: Place,
+        asked: Sequence[tuple[bytes, float, bool]],
+        seed: int,
+        *,
+        reuse: bool = False,
     ) -> dict[int, Call]:
         """What the original gives, by the place of the call; calls at which it is lost are left out.
 
@@ -306,7 +318,7 @@ class Preparing:
         """
         found: dict[int, Call] = {}
         start = unready = 0
-        serve = baseline.serve(self.options, place.root)
+        serve = {**baseline.serve(self.options, place.root), "reuse": reuse}
         for _ in range(ROUNDS * 3 + ROUNDS):
             if start >= len(asked):
                 break

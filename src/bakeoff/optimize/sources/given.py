@@ -25,7 +25,7 @@ class Given:
         run: the run's id.
         files: names of files, patches among them by their ending.
         refs: names of commits.
-        leave_out: those of some changed files that are left out of a patch or commit; None to take all.
+        leave_out: those of some changed files that are left out of a patch or commit.
     """
 
     name = "given"
@@ -37,7 +37,7 @@ class Given:
         run: str,
         files: Sequence[str],
         refs: Sequence[str],
-        leave_out: Callable[[Mapping[str, bytes | None]], Sequence[str]] | None = None,
+        leave_out: Callable[[Mapping[str, bytes | None]], Sequence[str]],
     ) -> None:
         self.workspace = workspace
         self.run = run
@@ -46,23 +46,24 @@ class Given:
         self.leave_out = leave_out
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """Each of them.
+        """Each of them; what does not fit the snapshot, or changes nothing, is invalid.
 
-        Raises:
-            BakeoffError: a file cannot be read, or does not fit the snapshot.
+        Passes on BakeoffError: a file cannot be read.
         """
         for number, name in enumerate((*self.files, *self.refs)):
             if name in self.files and not name.endswith(PATCHES):
                 yield Candidate(f"files/{name}", {str(context.target.path): await in_thread(_content, name)})
                 continue
+            origin = f"{'files' if name in self.files else 'refs'}/{name}"
             try:
                 changes = await in_thread(self._changes, name, number)
             except ApplyError as failure:
-                raise BakeoffError(str(failure)) from failure
+                yield Candidate(origin, {}, invalid=str(failure))
+                continue
             if not changes:
-                raise BakeoffError(f"{name} changes nothing")
-            origin = f"{'files' if name in self.files else 'refs'}/{name}"
-            left = [] if self.leave_out is None else await in_thread(self.leave_out, changes)
+                yield Candidate(origin, {}, invalid=f"{name} changes nothing")
+                continue
+            left = await in_thread(self.leave_out, changes)
             kept = {path: content for path, content in changes.items() if path not in left}
             said = f"judged without its changes of {', '.join(left)}" if left else ""
             if kept:

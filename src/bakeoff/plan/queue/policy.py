@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -68,12 +68,14 @@ class Blame:
         tests: what failed.
         partner: the change that it does not go together with; None where it fails without any.
         confirmed: whether the two were seen to fail without the others.
+        failing: what failed twice, with it as the last; no other culprit is in it.
     """
 
     item: int
     tests: tuple[str, ...]
     partner: int | None = None
     confirmed: bool = False
+    failing: Items = field(default=(), compare=False)
 
 
 @dataclass(slots=True)
@@ -147,7 +149,7 @@ class _Queue:
     def blame(self, failing: Items) -> Generator[Question, Any, Blame]:
         """Whom the last of `failing` does not go together with: the last change without which it passes."""
         *before, item = failing
-        told = Blame(item, self.tests[failing])
+        told = Blame(item, self.tests[failing], failing=failing)
 
         def among(length: int) -> Items:
             return (*before[:length], item)
@@ -162,7 +164,7 @@ class _Queue:
         pair = (partner, item)
         if not self.red[pair]:
             yield from self.ask([pair], Purpose.PARTNER)
-        return Blame(item, told.tests, partner, self.red[pair] > 0)
+        return replace(told, partner=partner, confirmed=self.red[pair] > 0)
 
     def search(self, good: int, bad: int, items: Any, purpose: Purpose) -> Generator[Question, Any, int | None]:
         """The first failing length; None where one of the merges that it takes cannot be made."""

@@ -341,7 +341,7 @@ class _Batch:
         found.culprits = list(self.culprits)
         for blame in outcome.blamed:
             other = None if blame.partner is None else names[blame.partner]
-            reason = next((said for items, said in self.said.items() if said and items[-1] == blame.item), "")
+            reason = self.said.get(blame.failing, "")
             sure = blame.confirmed or other is None
             found.culprits.append(Culprit(names[blame.item], other, blame.tests[0], blame.tests, reason, sure))
         found.culprits.sort(key=lambda culprit: names.index(culprit.ref))

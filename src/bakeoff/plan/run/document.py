@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
@@ -80,6 +81,16 @@ class _Reader:
             self.wrong(node, f"`{key}` must be a text or a list of texts")
         return tuple(self.text(one, key) for one in node.value)
 
+    def paths(self, node: Node, key: str) -> tuple[str, ...]:
+        """Paths from the top of the project, or globs."""
+        found = self.texts(node, key)
+        for path in found:
+            if ".." in path.split("/") or (path.startswith("/") and key != "writes"):
+                self.wrong(
+                    node, f"`{key}`: {path!r} must be a path from the top of the project, and not lead out of it"
+                )
+        return found
+
     def scalar(self, node: Node, key: str) -> Any:
         """A value of YAML's own kinds."""
         import yaml
@@ -99,6 +110,12 @@ class _Reader:
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
             self.wrong(node, f"`{key}` must be a number from 0, not {node.value!r}")
         return float(value)
+
+    def money(self, node: Node, key: str) -> float:
+        value = self.amount(node, key)
+        if not value:
+            self.wrong(node, f"`{key}` must be more than 0")
+        return value
 
     def flag(self, node: Node, key: str) -> bool:
         value = self.scalar(node, key)
@@ -146,7 +163,8 @@ def _top(reader: _Reader) -> dict[str, Callable[[Node, str], Any]]:
     kinds: dict[str, Callable[[Node, str], Any]] = dict.fromkeys(texts, reader.text)
     kinds |= dict.fromkeys(("checks", "may_edit", "protect"), reader.texts)
     kinds |= dict.fromkeys(("attempts", "repair", "retries"), reader.whole)
-    kinds |= dict.fromkeys(("max_cost", "max_tokens", "max_calls", "timeout", "check_timeout"), reader.amount)
+    kinds |= dict.fromkeys(("max_tokens", "max_calls", "timeout", "check_timeout"), reader.amount)
+    kinds["max_cost"] = reader.money
     levels = reader.choice("full", "weak", "none")
     return kinds | {"sandbox": levels, "agent_sandbox": levels}
 
@@ -190,12 +208,18 @@ def _whole(reader: _Reader, root: Node) -> Plan:
         )
         plan.graph()
     except (PlanError, ScheduleError) as failure:
-        line = next((line for name, line in parts.lines.items() if repr(name) in str(failure)), None)
+        lines = {
+            name: key.start_mark.line + 1 for name, (key, _) in inner.items() if str(failure).startswith(f"{name} ")
+        }
+        lines |= {name: line for name, line in parts.lines.items() if repr(name) in str(failure)}
+        line = next(iter(lines.values()), None)
         at = "" if line is None else f", line {line}"
         raise PlanFileError(f"{reader.source}{at}: {failure}") from failure
     except BakeoffError as failure:  # options speak as of a command line
         asked, meant = "give a --check, as in --check 'pytest -q'", "give `checks`, as in checks: pytest -q"
-        said = str(failure).replace(asked, meant)
+        said = re.sub(
+            r"--([a-z][a-z-]*)", lambda option: f"`{option[1].replace('-', '_')}`", str(failure).replace(asked, meant)
+        )
         raise PlanFileError(f"{reader.source}: {said}") from failure
     return plan
 
@@ -245,7 +269,9 @@ class _Parts:
             self.read(found["subplans"][1], name)
             return
         values: dict[str, Any] = {
-            n: reader.texts(found[n][1], n) for n in lists if n in found and not _is_null(found[n][1])
+            n: (reader.texts if n == "after" else reader.paths)(found[n][1], n)
+            for n in lists
+            if n in found and not _is_null(found[n][1])
         }
         self.subplans.append(Subplan(name, **texts, **values, parent=parent))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
@@ -16,6 +16,7 @@ from bakeoff.plan.run.prompts import version_of
 from bakeoff.plan.schedule.writes import outside
 from bakeoff.sampling.attempt.attempts import Attempts
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.errors import STOPPING, machinery
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
@@ -36,6 +37,10 @@ _NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base")
 def meaning_of(options: AttemptOptions) -> dict[str, Any]:
     """What the result of a subplan depends on besides its prompt and where it starts."""
     return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
+
+
+class StoppedError(BakeoffError):
+    """A subplan has no end, for a reason that says nothing of it and that others would meet, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ class Leaves:
         Its output names commit and tree of what it made, and what it wrote. What an earlier session made of the same
         is found again. It holds no place while its calls and checks wait for theirs.
 
-        Passes on BudgetSpentError: the budget allows no further call; the subplan has not ended then.
+        Passes on BudgetSpentError: the budget allows no further call. StoppedError: what it needs is not there. The
+        subplan has not ended then.
         """
         version = version_of(prompt, start.tree, meaning_of(self.plan.attempt), salt)
         path = f"{self.of.prefix}{PREFIX}{subplan.name}:{version}"
@@ -101,7 +107,10 @@ class Leaves:
 
         Raises:
             BudgetSpentError: the budget allows no further call.
+            StoppedError: no slot, process or room is to be had, or no call of the agent can succeed (its login).
+            OSError: whatever else the system refuses.
         """
+        stopped = f"subplan {subplan.name} could not be made"
         snapshot = self.snapshot
         if start.commit != snapshot.commit:
             snapshot = replace(snapshot, commit=start.commit, tree=start.tree, left_out=())
@@ -122,9 +131,17 @@ class Leaves:
         try:
             async with self.workspaces.using(snapshot=snapshot) as workspace:
                 result = await attempts.make(self.run, workspace, self.processes, resumed=True)
+        except OSError as failure:
+            if machinery(failure) is None:
+                raise
+            raise StoppedError(f"{stopped}: {failure}") from failure
         except WorkspaceError as failure:
+            if machinery(failure) is not None:
+                raise StoppedError(f"{stopped}: {failure}") from failure
             return Outcome(Status.FAILED, error=str(failure), kind=getattr(failure, "kind", "workspace"))
         except SamplingError as failure:
+            if failure.kind in STOPPING:
+                raise StoppedError(f"{stopped}: {failure}") from failure
             result = failure.result
         if result.reason is Reason.CAP and not result.success:
             errors = [attempt.error for attempt in result.attempts if attempt.error is not None]

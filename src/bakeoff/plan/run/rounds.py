@@ -23,7 +23,7 @@ from bakeoff.plan.queue.verification import Verification
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
 from bakeoff.plan.run.findings import PlanFindings, State
 from bakeoff.plan.run.interfaces import interfaces
-from bakeoff.plan.run.leaves import Leaves
+from bakeoff.plan.run.leaves import PREFIX, Leaves, StoppedError
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.prompts import prompt_of
 from bakeoff.plan.run.starting import Starts
@@ -72,7 +72,8 @@ class Rounds:
 
         Cancelled, what has ended stays on the run's record. Where the budget is spent, what is there is merged.
 
-        Passes on ScheduleError: a subplan waits for what there is not. BakeoffError: a check could not be run.
+        Passes on ScheduleError: a subplan waits for what there is not. BakeoffError: a check or a subplan could not be
+        run.
         """
         self.graph = self.plan.graph()
         self.found = PlanFindings(base, base, states={subplan.name: State() for subplan in self.plan.subplans})
@@ -195,10 +196,15 @@ class _Round:
         self.plan, self.found = rounds.plan, rounds.found
         self.starts = Starts(rounds.merger, rounds.say)
         self.made: dict[str, Change] = {}
+        self.stopped: StoppedError | None = None
         self.subplans = {subplan.name: subplan for subplan in self.plan.subplans}
 
     async def work(self, todo: Sequence[str]) -> dict[str, Change]:
-        """What those of `todo` made that ended well, by name."""
+        """What those of `todo` made that ended well, by name.
+
+        Passes on StoppedError: what one needed was not there. Nothing was begun after it, who was at work has ended,
+        and nothing is merged without it: a resumed run makes it then.
+        """
         config, run, graph = self.plan.config, self.rounds.run, self.rounds.graph
         inside = set(todo)
         tasks = [Task(name, tuple(graph.needs[name] & inside), graph.tasks[name].writes) for name in todo]
@@ -217,6 +223,8 @@ class _Round:
         )
         self.scheduler = scheduler
         await carry_out(scheduler, self._one, self._changed)
+        if self.stopped is not None:
+            raise self.stopped
         if scheduler.doomed and ended is None:
             left_out = {name: s.value for name, s in scheduler.status.items() if s is Status.CANCELLED}
             await run.decide(halt, lambda: left_out)
@@ -229,9 +237,14 @@ class _Round:
             elif status is Status.CANCELLED:
                 state.why, state.kind = "another failed, and the plan stops then", "cancelled"
             elif status is Status.PENDING:
-                state.why, state.kind = f"not begun: {self.found.unpaid or 'the plan stopped'}", "budget"
+                begun = "not ended, though tried" if self._was_tried(name) else "not begun"
+                state.why, state.kind = f"{begun}: {self.found.unpaid or 'the plan stopped'}", "budget"
         done = {name for name, status in scheduler.status.items() if status is Status.COMPLETED}
         return {name: change for name, change in self.made.items() if name in done}
+
+    def _was_tried(self, name: str) -> bool:
+        below = f"{self.rounds.of.prefix}{PREFIX}{name}:"
+        return any(path.startswith(below) for path in self.rounds.run.history.records)
 
     def _ending(self, name: str) -> str:
         status = self.scheduler.status[self.scheduler.blocked_by[name]]
@@ -251,6 +264,9 @@ class _Round:
             record = await self.rounds.leaves.make(subplan, prompt, start, self.rounds.of.amended.salts.get(name, 0))
         except BudgetSpentError as failure:
             self.found.unpaid = str(failure)
+            return Status.PENDING
+        except StoppedError as failure:
+            self.stopped = self.stopped or failure
             return Status.PENDING
         self._note(name, record)
         if record.status is Status.COMPLETED:

@@ -127,10 +127,12 @@ def _read_work(history: History, found: Standing) -> None:
             state.commit, state.start = record.output.get("commit"), record.output.get("start")
             state.tries = record.output.get("tries", 0)
         if below.endswith("/generate"):
-            worked.calls += record.attempts
             for kind, amount in (record.usage or {}).items():
                 if isinstance(amount, int | float):
                     worked.usage[kind] = worked.usage.get(kind, 0.0) + amount
+    for path, name, below in _nodes(history.starts):
+        if below.endswith("/generate"):  # also one that was cut off
+            found.worked.setdefault(name, Worked()).calls += history.starts[path].attempt
     for span in history.spans:
         match = _NODE.fullmatch(span.path)
         if match is not None and not match[3]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,7 @@ from bakeoff.plan.run.leaves import Leaves
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.result import keep_result
 from bakeoff.plan.run.rounds import Rounds
+from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.settings import Settings
@@ -82,7 +84,7 @@ class PlanWork:
     def announcement(self) -> str:
         """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
         options, count = self.plan.attempt, len(self.plan.subplans)
-        calls = f"{count} subplans, at most {self.plan.most_calls} calls of {self.entry.name}"
+        calls = f"{counted(count, 'subplan')}, at most {counted(self.plan.most_calls, 'call')} of {self.entry.name}"
         budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
         over = ""
         if options.max_cost is not None and not self.entry.can_cap_cost:
@@ -121,6 +123,18 @@ class PlanWork:
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         logs, grace = run.root / "logs", self.settings.grace
         ground = Ground(workspace, processes, logs, grace, policy, self.label, self.env)
-        found = await Rounds(self, run, leaves, merger, ground, repository, say).carry_out(workspace.snapshot.commit)
+        rounds = Rounds(self, run, leaves, merger, ground, repository, say)
+        if unknown := self._unknown(workspace):
+            rounds.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
+        waiting = [subplan.name for subplan in self.plan.subplans if subplan.after]
+        if waiting and self.plan.config.execution_mode == "parallel":
+            rounds.say(f"in the mode parallel nobody waits: `after` counts for nothing of {', '.join(waiting)}")
+        found = await rounds.carry_out(workspace.snapshot.commit)
         found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
         return found
+
+    def _unknown(self, workspace: Workspace) -> list[str]:
+        """Files of subplans that are not there."""
+        entries = workspace.base.entries
+        named = dict.fromkeys(path.rstrip("/") for subplan in self.plan.subplans for path in subplan.files)
+        return [p for p in named if os.fsencode(p) not in entries.files and os.fsencode(p) not in entries.folders]

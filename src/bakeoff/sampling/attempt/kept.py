@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.judge.protected import Protection
+from bakeoff.report.escape import path_text
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.repository import Repository, ref_name
 from bakeoff.workspace.restoring import restored
@@ -50,7 +51,7 @@ class Kept:
 
 
 def _shown(paths: tuple[str, ...]) -> list[str]:
-    return [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths]
+    return [path_text(os.fsencode(path).decode("utf-8", "backslashreplace")) for path in paths]
 
 
 async def keep(

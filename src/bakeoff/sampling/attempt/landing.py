@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.report.escape import path_text
 from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
 from bakeoff.workspace.applying import apply, branch, diff, open_project
@@ -44,7 +45,8 @@ class Landed:
     @property
     def what(self) -> str:
         """Its name, for people."""
-        whose = "" if self.step is None else f" of step {self.step}"
+        kind = "subplan" if self.noun == "subplan" else "step"
+        whose = "" if self.step is None else f" of {kind} {self.step}"
         return f"the result{whose}" if self.attempt is None else f"{self.noun} {self.attempt}{whose}"
 
     @property
@@ -148,7 +150,7 @@ def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
     lines = []
     for change in changed_by(project, work, with_tests):
         size = "binary" if change.added is None else f"+{change.added} -{change.deleted}"
-        lines.append(f"{change.status} {change.path}  {size}")
+        lines.append(f"{change.status} {path_text(change.path)}  {size}")
     return lines
 
 

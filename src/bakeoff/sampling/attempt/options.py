@@ -127,7 +127,11 @@ class AttemptOptions:
                     f"-i {name}: of an attempt run only max_cost, max_tokens and max_calls can be changed"
                 )
             try:
-                changes[name] = float(value)
+                amount = float(value)
             except ValueError:
                 raise BakeoffError(f"-i {name}={value}: it must be a number") from None
+            if not math.isfinite(amount) or amount < 0 or (name == "max_cost" and not amount):
+                least = "above 0" if name == "max_cost" else "from 0"
+                raise BakeoffError(f"-i {name}={value}: it must be a number {least}, or it is no ceiling")
+            changes[name] = amount
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from typing import Any
 from . import frames, writeback
 from .evidence import TAMPERING, Untouched, Witness
 from .importing import ProjectFinder, target_in
+from .reusing import Reused
 
 MESSAGE = 500
 
@@ -36,7 +37,8 @@ class Served:
     """The candidate, loaded.
 
     Args:
-        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`.
+        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`, `reuse` (calls get the objects of earlier
+            ones, with other contents).
         codec: the module.
     """
 
@@ -52,14 +54,20 @@ class Served:
         self.target = target_in(self.module, job["qualname"])
         self.qualname = job["qualname"]
         self.threads = threading.active_count()
+        self.reused = Reused(codec, self._as_it_is) if job["reuse"] else None
 
     def encode(self, value: Any) -> bytes:
         """As the codec does it."""
         return self.codec.encode(value, self.limits, unseen=self.unseen)  # type: ignore[no-any-return]
 
+    def _as_it_is(self, value: Any) -> bytes:
+        return self.codec.encode(value, self.limits, consume=False, unseen=self.unseen)  # type: ignore[no-any-return]
+
     def answer(self, call: bytes) -> tuple[dict[str, Any], list[bytes]]:
         """Make a call: what came of it, with the arguments as they are then."""
         args, kwargs = self.codec.decode(call, self.limits)
+        if self.reused is not None:
+            args, kwargs = self.reused.filled(args, kwargs)
         nodes = writeback.nodes((args, kwargs))
         places = [os.fstat(stream).st_size for stream in (1, 2)]
         started = time.monotonic()

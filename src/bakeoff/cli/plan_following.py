@@ -1,0 +1,38 @@
+"""A plan that another process carries out: what its journal says of nodes, as a plan says it of subplans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bakeoff.cli.merging import name_of
+from bakeoff.engine.events import Event, NodeEnded, NodeStarted, RunChanged
+from bakeoff.engine.record import RunStatus, Status
+from bakeoff.plan.queue.standing import Ran
+from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
+from bakeoff.plan.run.standing import node_of, standing
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunFolder
+
+
+def as_plan(folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event], None]:
+    """What hands events of a run's journal on to `tell`, with those that a plan adds to them in its own process."""
+
+    def told(event: Event) -> None:
+        tell(event)
+        match event:
+            case RunChanged() if event.status == RunStatus.RUNNING:
+                plan = standing(folder.history(), RunStatus.RUNNING).plan
+                needs = {name: tuple(sorted(others)) for name, others in plan.graph().needs.items()}
+                tell(PlanBegun(event.at, plan.tree(), needs))
+            case NodeStarted() if (node := node_of(event.path)) is not None and not node[1]:
+                tell(SubplanChanged(event.at, node[0], Status.RUNNING))
+            case NodeEnded(at, record) if (node := node_of(record.path)) is not None and not node[1]:
+                tell(SubplanChanged(at, node[0], record.status, record.error or ""))
+            case NodeEnded(at, record) if record.path.startswith("round:"):
+                ran = Ran.at(record.path.partition("/")[2], record)
+                if ran is not None and ran.verdict is not None:
+                    tell(PlanSaid(at, f"{name_of(ran)}: {'passed' if ran.verdict.result else 'failed'}"))
+
+    return told

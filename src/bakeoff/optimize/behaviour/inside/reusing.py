@@ -1,0 +1,80 @@
+"""Calls made with the objects of earlier calls: the caller changed its list, and hands it over once more.
+
+Whoever keeps results by the identity of an argument gives an old answer then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+HEAP = 1 << 9
+"""Flag of types that a class statement made."""
+
+
+class Reused:
+    """One object of each type for each argument, filled anew for each call.
+
+    Args:
+        codec: the module.
+        encode: bytes of a call, as the codec makes them without using up iterators.
+    """
+
+    def __init__(self, codec: Any, encode: Any) -> None:
+        self.codec = codec
+        self.encode = encode
+        self.kept: dict[tuple[int | str, type], Any] = {}
+
+    def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with earlier objects; as it is where that would be another call."""
+        try:
+            asked = self.encode((args, kwargs))
+            same = (
+                tuple(self._earlier(place, value) for place, value in enumerate(args)),
+                {name: self._earlier(name, value) for name, value in kwargs.items()},
+            )
+            return same if self.encode(same) == asked else (args, kwargs)
+        except (self.codec.Incomparable, RecursionError):
+            return args, kwargs
+
+    def _earlier(self, place: int | str, value: Any) -> Any:
+        kind = type(value)
+        kept = self.kept.setdefault((place, kind), value)
+        if kept is not value:
+            _fill(kept, value)
+        return kept if _content(kept) is not None else value
+
+
+def _content(value: Any) -> Any:
+    """What holds a value's content, where callers can exchange it: what is hashed by its content stays as it is."""
+    kind: Any = type(value)
+    if kind in (list, bytearray, dict, set, deque):
+        return value
+    changeable = kind.__flags__ & HEAP and kind.__hash__ in (object.__hash__, None)
+    if not changeable or kind.__setattr__ is not object.__setattr__ or isinstance(value, type):
+        return None
+    return object.__getattribute__(value, "__dict__") if kind.__dictoffset__ else None
+
+
+def _fill(kept: Any, value: Any, deep: bool = True) -> None:
+    """Give an object the content of another of its type; what an instance holds is filled, too, one level deep."""
+    old, new = _content(kept), _content(value)
+    if old is None or new is None:
+        return
+    if type(old) in (list, bytearray):
+        old[:] = new
+        return
+    held = {name: _held(old.get(name), item) for name, item in new.items()} if deep and new is not value else new
+    old.clear()
+    if type(old) is deque:
+        old.extend(held)
+    else:
+        old.update(held)
+
+
+def _held(kept: Any, value: Any) -> Any:
+    """The object that an attribute was, with what it is now; as it is where that cannot be."""
+    if type(kept) is not type(value) or kept is value or _content(value) is None:
+        return value
+    _fill(kept, value, deep=False)
+    return kept
