@@ -12,6 +12,7 @@ from bakeoff.judge.runners import names_pytest, read_junit, read_output
 GO_NONE = "?   \texample.org/m\t[no test files]\n"
 GO_FILTERED = "testing: warning: no tests to run\nPASS\nok  \texample.org/m\t0.002s [no tests to run]\n"
 GO_BAD = "--- FAIL: TestAdd (0.00s)\n    add_test.go:5: no\nFAIL\nFAIL\texample.org/m\t0.002s\n"
+GO_UNBUILT = "# example.org/n\nn/n.go:3:1: syntax error\nFAIL\texample.org/n [build failed]\n"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,8 @@ GO_BAD = "--- FAIL: TestAdd (0.00s)\n    add_test.go:5: no\nFAIL\nFAIL\texample.
         ("go test ./...", GO_NONE, "go test", 0, ()),
         ("go test -run X ./...", GO_FILTERED, "go test", 0, ()),
         ("go test ./...", GO_BAD, "go test", None, ("TestAdd",)),
+        ("go test ./...", GO_UNBUILT, "go test", 0, ("example.org/n",)),
+        ("go test ./...", GO_UNBUILT + GO_BAD, "go test", None, ("example.org/n", "TestAdd")),
         ("npm test", "Tests:       1 failed, 2 passed, 3 total\n  \x1b[31m● adds\x1b[0m\n", "jest", 3, ("adds",)),
         ("npx jest", "No tests found, exiting with code 0\n", "jest", 0, ()),
         ("npx vitest run", " Test Files  1 passed (1)\n      Tests  1 failed | 2 passed (3)\n", "vitest", 3, ()),

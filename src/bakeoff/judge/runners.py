@@ -96,7 +96,9 @@ _RUNNERS = (
         skipped=r"(?m)^(?:OK|FAILED) \(.*\bskipped=(\d+)", counted=True,
     ),
     _Runner(
-        "go test", r"\bgo\s+test\b", r"(?!)", r"(?m)^\s*--- FAIL: (\S+)",
+        "go test", r"\bgo\s+test\b", r"(?!)",
+        # A package that is not built has no test that failed; without its name another's red test would stand for it.
+        r"(?m)^(?:\s*--- FAIL: |FAIL\s+(?=\S+ \[(?:build|setup) failed\]))(\S+)",
         none=r"\[no test files\]|\[no tests to run\]|no packages to test",
     ),
     _Runner(
@@ -135,7 +137,7 @@ def read_output(command: str, output: str) -> Tests | None:
             continue
         failing = tuple(dict.fromkeys(name.strip() for name in re.findall(runner.failing, text)))
         if runner.name == "go test":
-            some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)", text) or failing
+            some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)|^\s*--- FAIL: ", text)
             return Tests(runner.name, None if some else 0, len(failing), 0, failing[:MOST_NAMES])
         skipped = sum(_numbers(runner.skipped, text))
         ran = max(0, sum(counts) - skipped) if runner.counted else sum(counts)
