@@ -20,7 +20,7 @@ def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Sett
     for step in all_steps(workflow.steps):
         for key in step.model_keys:
             name = _name(step, key, inputs)
-            if key == step.model_keys[0] and getattr(step, key) is None and step.action is None:
+            if key == step.model_keys[0] and getattr(step, key) is None and getattr(step, "action", "") is None:
                 name = workflow.model or settings.model
                 if not name:
                     advice = "give the step or the workflow a `model`, or set it in the settings"

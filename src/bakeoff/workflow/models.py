@@ -228,7 +228,7 @@ class StepModel(Strict):
     model_keys: ClassVar[tuple[str, ...]] = ()
     """The fields that name models which bakeoff asks itself.
 
-    Where the first of them and `action` are left out, the workflow's own is asked.
+    Of a type with an `action`: where that and the first of them are left out, the workflow's own is asked.
     """
 
     _position: tuple[int, int] = PrivateAttr((0, 0))

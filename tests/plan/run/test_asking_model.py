@@ -228,3 +228,11 @@ def test_what_a_step_asks_wrongly_is_said(plans, flow, serve, fields, message): 
     assert said.status == 1, said
     assert message in said.err
     assert server.seen == []
+
+
+def test_a_splitter_that_is_unknown_is_said_before_anything_is_done(flow, serve):  # noqa: F811
+    serve(Say(GOOD))
+    said = flow("steps:\n  - {id: first, type: shell, run: exit 1}\n" + STEP.partition("steps:\n")[2], "-i", "who=n")
+    assert said.status == 1, said
+    assert "no model is called 'n'" in said.err
+    assert "at most 3 calls" not in said.err

@@ -38,6 +38,7 @@ class PlanModel(StepModel):
     """Splits a goal into subplans, has agents work on them side by side, and merges and verifies what they make."""
 
     agent_key: ClassVar[str | None] = "agent"
+    model_keys: ClassVar[tuple[str, ...]] = ("splitter",)
 
     goal: Text | None = Field(None, description="What is to be done.")
     by: Literal["directories", "model"] = Field(
