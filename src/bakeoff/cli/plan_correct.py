@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from bakeoff.cli.attempt import BRANCH
-from bakeoff.cli.completing import RUN
+from bakeoff.cli.plan_options import change_options
 
 
 @click.command("correct")
-@click.argument("run", type=RUN)
-@click.argument("subplan")
+@change_options
 @click.argument("prompt")
-@click.option(
-    "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="Another max_cost, max_tokens, max_calls."
-)
-@click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
-@BRANCH
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
-def command(
-    run: str,
-    subplan: str,
-    prompt: str,
-    pairs: tuple[str, ...],
-    and_apply: bool,
-    branch: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def command(run: str, subplan: str, prompt: str, **how: Any) -> None:
     """Tell SUBPLAN of RUN something else, and run again what depends on what it makes; all else is kept.
 
     PROMPT takes the place of all that the subplan was told; it is a text, @FILE, or - for standard input.
@@ -39,12 +23,4 @@ def command(
     from bakeoff.cli.plan_changing import change_run
     from bakeoff.plan.run.changes import CORRECT, Change
 
-    change_run(
-        run,
-        Change(CORRECT, subplan, text_given(prompt)),
-        pairs,
-        apply=and_apply,
-        branch=branch,
-        as_json=as_json,
-        quiet=quiet,
-    )
+    change_run(run, Change(CORRECT, subplan, text_given(prompt)), **how)
