@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bakeoff.judge.timing.field import Field
+from bakeoff.judge.timing.field import Field, alike
 from bakeoff.judge.timing.statistics import MedianSequence, middle, rank
 
 Noise = Callable[[random.Random], float]
@@ -129,6 +129,19 @@ def test_twins_are_not_told_apart_for_ever() -> None:
     field, _ = contest([math.log(1.3), math.log(1.3)], chance, rounds=2000)
     assert field.settled
     assert field.leader in ("0", "1")
+
+
+def test_the_faster_all_are_the_less_it_matters_who_is_fastest() -> None:
+    assert alike(0.0) == alike(math.log(1.5)) == pytest.approx(math.log(1.02))
+    assert alike(math.log(5)) == pytest.approx(math.log(1.05))
+    assert alike(math.log(50)) == alike(math.log(1e30)) == pytest.approx(math.log(1.1))
+    needed = []
+    for fast in (1.5, 50.0):
+        samples = 0
+        for seed in range(20):
+            samples += contest([math.log(fast), math.log(fast * 1.02)], random.Random(seed), rounds=2000)[1]
+        needed.append(samples)
+    assert needed[1] < needed[0] / 2
 
 
 def test_a_race_of_nobody_is_over() -> None:

@@ -10,8 +10,10 @@ from bakeoff.judge.timing.statistics import MedianSequence
 PRUNE = 0.05
 """How often any contender may be dropped wrongly, over the whole race."""
 TOO_SLOW = "not fast enough"
-ALIKE = math.log(1.02)
+ALIKE = 1.02
 """Rivals closer than this are not worth telling apart."""
+OF_ORIGINAL, MOST_ALIKE = 0.01, 1.1
+"""Nor those whose times differ by less than this share of the original's, unless the one is this much faster."""
 
 
 class Field:
@@ -82,11 +84,18 @@ class Field:
             return True
         if leader is None or self.ratios[leader].low(self.single) <= self.floor:
             return False
-        return all(self._no_better(name, leader) for name in self.alive if name != leader)
+        enough = alike(self.ratios[leader].median)
+        return all(self._no_better(name, leader, enough) for name in self.alive if name != leader)
 
-    def _no_better(self, name: str, leader: str) -> bool:
+    def _no_better(self, name: str, leader: str, enough: float) -> bool:
         known = self.rivals.get((name, leader))
         if known is not None:
-            return known.high(self.paired) < ALIKE
+            return known.high(self.paired) < enough
         known = self.rivals.get((leader, name))
-        return known is not None and known.low(self.paired) > -ALIKE
+        return known is not None and known.low(self.paired) > -enough
+
+
+def alike(speedup: float) -> float:
+    """By how much a rival may be faster than a leader of this speed-up without being worth the wait; both logarithms."""
+    gain = 1 + OF_ORIGINAL * math.exp(min(speedup, 50.0))
+    return math.log(min(MOST_ALIKE, max(ALIKE, gain)))
