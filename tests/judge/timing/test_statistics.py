@@ -135,13 +135,16 @@ def test_the_faster_all_are_the_less_it_matters_who_is_fastest() -> None:
     assert alike(0.0) == alike(math.log(1.5)) == pytest.approx(math.log(1.02))
     assert alike(math.log(5)) == pytest.approx(math.log(1.05))
     assert alike(math.log(50)) == alike(math.log(1e30)) == pytest.approx(math.log(1.1))
-    needed = []
+    needed = {}
     for fast in (1.5, 50.0):
-        samples = 0
-        for seed in range(20):
-            samples += contest([math.log(fast), math.log(fast * 1.02)], random.Random(seed), rounds=2000)[1]
-        needed.append(samples)
-    assert needed[1] < needed[0] / 2
+        chance, needed[fast] = random.Random(11), 0
+        for _ in range(10):
+            field = Field(["one", "other"], math.log(1.05))
+            while not field.settled:
+                noise = {name: 5 * (heavy_tailed(chance) - heavy_tailed(chance)) for name in ("one", "other")}
+                field.add({name: math.log(fast) + noise[name] for name in ("one", "other")})
+                needed[fast] += 1
+    assert needed[50.0] < needed[1.5] / 2
 
 
 def test_a_race_of_nobody_is_over() -> None:

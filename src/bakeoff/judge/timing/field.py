@@ -96,6 +96,6 @@ class Field:
 
 
 def alike(speedup: float) -> float:
-    """By how much a rival may be faster than a leader of this speed-up without being worth the wait; both logarithms."""
+    """How much faster than a leader of this speed-up a rival may be without being worth the wait; both logarithms."""
     gain = 1 + OF_ORIGINAL * math.exp(min(speedup, 50.0))
     return math.log(min(MOST_ALIKE, max(ALIKE, gain)))
