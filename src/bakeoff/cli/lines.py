@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from bakeoff.engine.session import Ending
-    from bakeoff.engine.store import RunFolder
+Result = TypeVar("Result")
 
 EVERY = 0.125
 """Seconds between two drawings."""
@@ -37,12 +37,10 @@ class Display(Protocol):
         """Keep it up to date while the context is open."""
 
 
-def run_session(
-    session: Callable[[], Awaitable[tuple[RunFolder, Ending]]], display: Display | None
-) -> tuple[RunFolder, Ending]:
+def run_session(session: Callable[[], Awaitable[Result]], display: Display | None) -> Result:
     """Run a session under a display; a failure that is no fault of ours is said, and ends the program."""
 
-    async def shown() -> tuple[RunFolder, Ending]:
+    async def shown() -> Result:
         if display is None:
             return await session()
         async with display.drawn():
@@ -57,7 +55,7 @@ def run_session(
         fail(failure)
 
 
-class Lines:
+class Lines(ABC):
     """Says what happens, and draws what goes on.
 
     Args:
@@ -71,13 +69,13 @@ class Lines:
         self._live: Live | None = None
         events.subscribe(self)
 
+    @abstractmethod
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _now(self, room: int) -> Text:
         """What goes on now, in at most `room` lines."""
-        raise NotImplementedError
 
     def _say(self, text: str) -> None:
         line = one_line(self.mask(text), 400)

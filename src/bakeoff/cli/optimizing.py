@@ -15,7 +15,7 @@ from bakeoff.cli.opening import fail
 from bakeoff.cli.optimize_lines import OptimizeLines
 from bakeoff.cli.report import write_whole
 from bakeoff.cli.say import covered, print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -109,15 +109,7 @@ def carry_out(
 
 def show_ranking(store: RunStore, options: OptimizeOptions, conditions: Conditions, *, as_json: bool) -> NoReturn:
     """Print which functions a run for all would take, in which order, and leave."""
-    import anyio
-
-    try:
-        ranked = anyio.run(dry_run, store, options, conditions)
-    except Exception as raised:
-        failure = the_failure(raised)
-        if failure is None:
-            raise
-        fail(failure)
+    ranked = run_session(lambda: dry_run(store, options, conditions), None)
     if as_json:
         shown = [one.to_json() | {"taken": number <= options.top} for number, one in enumerate(ranked, 1)]
         print_json({"target": options.target, "functions": shown}, indent=2)
