@@ -142,6 +142,11 @@ class Subject:
             return text
         return text if text.isalnum() else f"({text})"
 
+    def edited(self, block: Sequence[ast.stmt], changed: Mapping[int, str]) -> list[tuple[Sequence[ast.stmt], str]]:
+        """Those statements of a block in which something is replaced, as `statements` does, with their new text."""
+        touched = [each for each in block if any(id(node) in changed for node in ast.walk(each))]
+        return [([each], self.statements([each], changed)) for each in touched]
+
     def statements(self, nodes: Sequence[ast.stmt], changed: Mapping[int, str] | None = None) -> str:
         """The text of statements that follow each other, with expressions and statements in them replaced by id.
 

@@ -29,12 +29,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 continue
             line, counter = subject.imported("collections", "Counter")
             changed[id(value)] = f"{counter}({subject.code(source)})"
-            replaced = [
-                ([each], subject.statements([each], changed))
-                for each in block
-                if any(id(node) in changed for node in ast.walk(each))
-            ]
-            yield rewrite(*replaced, imports=[line], assumes=["hashable"])
+            yield rewrite(*subject.edited(block, changed), imports=[line], assumes=["hashable"])
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None:

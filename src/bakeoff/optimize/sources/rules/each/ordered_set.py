@@ -27,12 +27,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 continue
             line, maker = subject.imported("collections", "OrderedDict")
             changed[id(value)] = f"{maker}.fromkeys({source})" if source else f"{maker}()"
-            replaced = [
-                ([each], subject.statements([each], changed))
-                for each in block
-                if any(id(node) in changed for node in ast.walk(each))
-            ]
-            yield rewrite(*replaced, imports=[line], assumes=["hashable", "distinct"])
+            yield rewrite(*subject.edited(block, changed), imports=[line], assumes=["hashable", "distinct"])
 
 
 def _source(subject: Subject, value: ast.expr) -> str | None:

@@ -31,12 +31,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 if isinstance(value, ast.Call) and ast.unparse(value.func) == "list" and len(value.args) == 1:
                     text = subject.code(value.args[0])
                 changed[id(value)] = f"{deque}()" if text in ("[]", "list()") else f"{deque}({text})"
-                replaced = [
-                    ([each], subject.statements([each], changed))
-                    for each in block
-                    if any(id(node) in changed for node in ast.walk(each))
-                ]
-                yield rewrite(*replaced, imports=[line])
+                yield rewrite(*subject.edited(block, changed), imports=[line])
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None:
