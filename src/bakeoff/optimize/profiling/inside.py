@@ -114,7 +114,9 @@ def main(path: str) -> None:
         answer = {"lines": profile(job)}
     except BaseException as failure:
         answer = {"error": f"{type(failure).__name__}: {failure}"}
-    os.write(out, json.dumps(answer).encode())
+    data = json.dumps(answer).encode()
+    while data:
+        data = data[os.write(out, data) :]
     os._exit(0)
 
 
