@@ -140,6 +140,30 @@ async def test_cancelled_at_any_step_nothing_is_lost(steps: int) -> None:
     assert maker.alive == set()
 
 
+async def test_one_that_is_free_is_leased_without_waiting() -> None:
+    maker, warnings = Numbers(lambda what, number: (what, number) == ("make", 2)), []
+    pool = SlotPool(3, maker, warnings.append)
+    with anyio.fail_after(20):
+        async with pool.lease() as first, pool.lease_free() as failing, pool.lease_free() as other:
+            assert (first, failing, other) == (1, None, 3)
+            assert "2 left" in warnings[0]
+            async with pool.lease_free() as none:
+                assert none is None
+        async with pool.lease_free() as again:
+            assert again in (1, 3)
+    await all_places_are_there(pool, 2)
+
+
+async def test_a_free_one_is_not_taken_from_who_waits_for_it() -> None:
+    pool = SlotPool(1, Numbers(), print)
+    async with anyio.create_task_group() as tasks:
+        async with pool.lease():
+            tasks.start_soon(all_places_are_there, pool, 1)
+            await anyio.wait_all_tasks_blocked()
+            async with pool.lease_free() as none:
+                assert none is None
+
+
 async def test_cancelled_while_one_is_made_it_is_there_for_the_next() -> None:
     maker = Numbers()
     maker.gate.clear()

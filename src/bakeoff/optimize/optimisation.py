@@ -190,9 +190,11 @@ class Optimisation:
         found: list[Baseline] = []
 
         async def work(_: int) -> Outcome:
-            async with workspace.lease() as slot, lock.working():
-                slot.disposable = True
-                found.append(await checker.prepare(slot, self.target))
+            async with workspace.lease() as slot, workspace.lease_free() as other, lock.working():
+                slots = [slot] if other is None else [slot, other]
+                for each in slots:
+                    each.disposable = True
+                found.append(await checker.prepare(slots, self.target))
             return Outcome(output=found[0].receipt())
 
         before = f"{self.prefix}baseline:"

@@ -86,6 +86,23 @@ class SlotPool(Generic[Item]):
             with anyio.CancelScope(shield=True):
                 await self._give_back(item)
 
+    @asynccontextmanager
+    async def lease_free(self) -> AsyncIterator[Item | None]:
+        """The same where an item is free or can be made; else None, without waiting for others to give theirs back.
+
+        Passes on SlotError: this was the last that could have been made.
+        """
+        item = None
+        if self._free > 0 and not self._waiting:
+            self._free -= 1
+            item = await self._get()
+        try:
+            yield item
+        finally:
+            if item is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._give_back(item)
+
     async def close(self) -> None:
         """End all that are not leased; one that cannot be ended does not keep the others."""
         with anyio.CancelScope(shield=True):
@@ -96,19 +113,26 @@ class SlotPool(Generic[Item]):
         again = False
         while True:
             await self._permit(front=again)
-            if self._idle:
-                return self._idle.pop()
-            made: list[Item] = []
-            try:
-                await in_thread(_into, made, self._maker.make)
-                return made.pop()
-            except (WorkspaceError, OSError) as failure:
-                self._shrink(failure)
-                again = True
-            except BaseException:
-                self._idle += made  # cancelled when it was just ready: the next one has it
-                self._release()
-                raise
+            item = await self._get()
+            if item is not None:
+                return item
+            again = True
+
+    async def _get(self) -> Item | None:
+        """An item for who has a permit; None, and no permit, where none could be made."""
+        if self._idle:
+            return self._idle.pop()
+        made: list[Item] = []
+        try:
+            await in_thread(_into, made, self._maker.make)
+            return made.pop()
+        except (WorkspaceError, OSError) as failure:
+            self._shrink(failure)
+            return None
+        except BaseException:
+            self._idle += made  # cancelled when it was just ready: the next one has it
+            self._release()
+            raise
 
     async def _permit(self, *, front: bool) -> None:
         if self.size == 0:

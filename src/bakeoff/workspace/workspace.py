@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -90,25 +90,42 @@ class Workspace:
 
         When the block is left in whatever way, work that `Slot.commit` did not keep is salvaged, and the slot reset.
 
-        Passes on SlotError: none can be made. DiskError: the project's slots took too much.
-
-        Raises:
-            SlotError: it was taken away meanwhile, so that what happened in it says nothing.
-            OSError: raised inside, while it is there.
-            WorkspaceError: likewise.
+        Passes on SlotError: none can be made, or it was taken away meanwhile, so that what happened in it says nothing.
+        DiskError: the project's slots took too much.
         """
         await self.disk.check()
         with self.disk.opened():
             async with self.pool.lease() as slot:
-                with self.disk.watching(slot):
-                    try:
-                        yield slot
-                    except (OSError, WorkspaceError) as failure:
-                        if slot.is_there():
-                            raise
-                        raise SlotError(f"{_GONE}: {failure}") from failure
-                if not slot.is_there():
-                    raise SlotError(_GONE)
+                with self._held(slot):
+                    yield slot
+
+    @asynccontextmanager
+    async def lease_free(self) -> AsyncIterator[Slot | None]:
+        """The same where one is free or can be made; else None, without waiting."""
+        await self.disk.check()
+        with self.disk.opened():
+            async with self.pool.lease_free() as slot:
+                with nullcontext() if slot is None else self._held(slot):
+                    yield slot
+
+    @contextmanager
+    def _held(self, slot: Slot) -> Iterator[None]:
+        """What was raised inside says nothing where the slot is gone.
+
+        Raises:
+            SlotError: it was taken away.
+            OSError: raised inside, while it is there.
+            WorkspaceError: likewise.
+        """
+        with self.disk.watching(slot):
+            try:
+                yield
+            except (OSError, WorkspaceError) as failure:
+                if slot.is_there():
+                    raise
+                raise SlotError(f"{_GONE}: {failure}") from failure
+        if not slot.is_there():
+            raise SlotError(_GONE)
 
     def receipt(self) -> dict[str, Any]:
         """What attempts were given, for the record; JSON types only."""

@@ -65,9 +65,11 @@ async def judges(
     async with open_workspace(root, settings, "run", slots=slots) as workspace, open_behaviour(chosen) as behaviour:
 
         async def judge_of(target: str) -> Judge:
-            async with workspace.lease() as slot:
-                slot.disposable = True
-                return Judge(workspace, behaviour, await behaviour.prepare(slot, parse_target(target)))
+            async with workspace.lease() as slot, workspace.lease_free() as other:
+                both = [slot] if other is None else [slot, other]
+                for each in both:
+                    each.disposable = True
+                return Judge(workspace, behaviour, await behaviour.prepare(both, parse_target(target)))
 
         yield judge_of
 

@@ -30,11 +30,12 @@ class Behaviour:
         self.options = options
         self._stage = Stage(options)
 
-    async def prepare(self, slot: Slot, target: Target) -> Baseline:
+    async def prepare(self, slots: Sequence[Slot], target: Target) -> Baseline:
         """Find the tests that reach `target`, and what the original does in them.
 
         Args:
-            slot: as the snapshot has it; it stays so where changes end with each evaluation.
+            slots: one, or two to ask it side by side, each as the snapshot has it; they stay so where changes end
+                with each evaluation.
             target: the function.
 
         Cancelled, all processes are ended.
@@ -43,7 +44,7 @@ class Behaviour:
         run, or what it does is not the same from run to run. Passes on SandboxError: the machine cannot give the
         protection that was asked for.
         """
-        return await Preparing(self._stage, slot, target).run()
+        return await Preparing(self._stage, slots, target).run()
 
     async def judge(self, slot: Slot, baseline: Baseline, candidate: Candidate) -> Judgement:
         """Whether `candidate` behaves as the original.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
 from bakeoff.optimize.behaviour.compare import DIGEST, same
 from bakeoff.optimize.behaviour.deriving import derive
@@ -27,6 +29,7 @@ ROUNDS = 4
 SEEDS = (0, 1)
 FORMAT = 1
 """Of what is kept of a discovery."""
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,22 @@ class Discovery:
     count: int
 
 
-class Preparing:
-    """The way to one baseline."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where the original runs in one slot: its tests' process, and its own."""
 
-    def __init__(self, stage: Stage, slot: Slot, target: Target) -> None:
+    tests: Place
+    own: Place
+
+
+class Preparing:
+    """The way to one baseline: in the first slot, and side by side in the second where there is one."""
+
+    def __init__(self, stage: Stage, slots: Sequence[Slot], target: Target) -> None:
         self.stage = stage
-        self.slot = slot
+        self.slot = slots[0]
+        self.slots = slots
+        self.grounds: list[Ground] = []
         self.target = target
         self.options: BehaviourOptions = stage.options
         self.source = b""
@@ -77,13 +90,31 @@ class Preparing:
         locate(self.source, self.target.qualname, str(self.target.path))
         self.doctests = b">>>" in self.source
         await self.stage.ready(self.slot)
-        place = await self.stage.place(self.slot)
-        candidate_place = await self.stage.place(self.slot, 2 << 30)
-        found = await self._discovered(place)
+        self.grounds = [await self._ground(slot) for slot in self.slots]
+        if not self.grounds[0].tests.apart:
+            del self.grounds[1:]  # the paths that the original sees would not be the same
+        found = await self._discovered(self.grounds[0].tests)
         if not found.reached:
             raise BehaviourError(self._nothing(found))
         await self.stage.warm(found.preload)
-        return await self._compared(found, place, candidate_place)
+        return await self._compared(found)
+
+    async def _ground(self, slot: Slot) -> Ground:
+        return Ground(await self.stage.place(slot), await self.stage.place(slot, 2 << 30))
+
+    async def _twice(self, ask: Callable[[int, Ground], Awaitable[Found]]) -> tuple[Found, Found]:
+        """Ask with both seeds: at the same time in two slots, one after the other in one."""
+        if len(self.grounds) == 1:
+            return await ask(SEEDS[0], self.grounds[0]), await ask(SEEDS[1], self.grounds[0])
+        found: dict[int, Found] = {}
+
+        async def one(seed: int, ground: Ground) -> None:
+            found[seed] = await ask(seed, ground)
+
+        async with work_group() as group:
+            for seed, ground in zip(SEEDS, self.grounds, strict=True):
+                group.start(one, seed, ground)
+        return found[SEEDS[0]], found[SEEDS[1]]
 
     def _nothing(self, found: Discovery) -> str:
         failing = f"; {len(found.set_aside)} that call it do not pass" if found.set_aside else ""
@@ -147,8 +178,8 @@ class Preparing:
 
     # What they see
 
-    async def _compared(self, found: Discovery, place: Place, candidate_place: Place) -> Baseline:
-        module = found.module
+    async def _compared(self, found: Discovery) -> Baseline:
+        module, place = found.module, self.grounds[0].tests
         set_aside = dict(found.set_aside)
         async with self.stage.server(SEEDS[1]) as server:
             job = self._job(place, "record", wanted=found.reached, module=module)
@@ -157,7 +188,7 @@ class Preparing:
         for name in found.reached.keys() - stable.keys():
             set_aside[name] = "it passed once and failed once: flaky"
         in_process: dict[str, str] = {}
-        runs = await self._proxied(module, found, stable, in_process, place, candidate_place)
+        runs = await self._twice(partial(self._proxied, found, stable, in_process))
         tests = {name: seconds for name, seconds in stable.items() if name not in in_process}
         expected, unrepeatable = {}, set()
         for name in tests:
@@ -190,7 +221,7 @@ class Preparing:
             root=place.root,
         )
         try:
-            await self._record(baseline, candidate_place)
+            await self._record(baseline)
         except BehaviourError:
             if tests:
                 raise  # else the module cannot be imported without its tests: they alone judge
@@ -206,50 +237,41 @@ class Preparing:
         return baseline
 
     async def _proxied(
-        self,
-        module: str,
-        found: Discovery,
-        stable: Mapping[str, float],
-        in_process: dict[str, str],
-        place: Place,
-        candidate_place: Place,
-    ) -> list[TestRun]:
-        """Run the original in another process than its tests, twice; what goes wrong there is noted in `in_process`."""
-        serve = serve_job(module, self.target.qualname, found.sys_path, place.root, self.options)
-        runs: list[TestRun] = []
-        for seed in SEEDS:
-            for _ in range(ROUNDS):
-                wanted = {name: seconds for name, seconds in stable.items() if name not in in_process}
-                if not wanted:
-                    return [TestRun(), TestRun()]
-                async with self.stage.server(seed) as server:
-                    run = await run_tests(
-                        server,
-                        place,
-                        self._job(place, "proxy", wanted=wanted, module=module, fit=True),
-                        serve=serve,
-                        candidate_place=candidate_place,
-                    )
-                self._notice(run)
-                if run.unready is not None and run.candidate is not None and run.candidate.status is None:
-                    continue  # it was not even begun
-                if run.unready is not None:
-                    in_process |= dict.fromkeys(wanted, f"its module cannot be imported by itself: {run.unready[1]}")
-                elif run.lost is not None and run.lost[1] in wanted:
-                    in_process[run.lost[1]] = f"the function does not answer in another process ({run.lost[0]})"
-                elif run.end is None:
-                    culprit = run.late if run.late in wanted else None
-                    in_process |= dict.fromkeys([culprit] if culprit else wanted, "it does not end out of process")
-                else:
-                    break
+        self, found: Discovery, stable: Mapping[str, float], in_process: dict[str, str], seed: int, ground: Ground
+    ) -> TestRun:
+        """Run the original in another process than its tests; what goes wrong there is noted in `in_process`."""
+        serve = serve_job(found.module, self.target.qualname, found.sys_path, ground.tests.root, self.options)
+        for _ in range(ROUNDS):
+            wanted = {name: seconds for name, seconds in stable.items() if name not in in_process}
+            if not wanted:
+                return TestRun()
+            async with self.stage.server(seed) as server:
+                run = await run_tests(
+                    server,
+                    ground.tests,
+                    self._job(ground.tests, "proxy", wanted=wanted, module=found.module, fit=True),
+                    serve=serve,
+                    candidate_place=ground.own,
+                )
+            self._notice(run)
+            if run.unready is not None and run.candidate is not None and run.candidate.status is None:
+                continue  # it was not even begun
+            if run.unready is not None:
+                in_process |= dict.fromkeys(wanted, f"its module cannot be imported by itself: {run.unready[1]}")
+            elif run.lost is not None and run.lost[1] in wanted:
+                in_process[run.lost[1]] = f"the function does not answer in another process ({run.lost[0]})"
+            elif run.end is None:
+                culprit = run.late if run.late in wanted else None
+                in_process |= dict.fromkeys([culprit] if culprit else wanted, "it does not end out of process")
             else:
-                in_process |= dict.fromkeys(wanted, "the function does not answer in another process")
-            runs.append(run)
-            for name in wanted:
-                why = _unfit(run, name)
-                if why is not None:
-                    in_process.setdefault(name, why)
-        return runs
+                break
+        else:
+            in_process |= dict.fromkeys(wanted, "the function does not answer in another process")
+        for name in wanted:
+            why = _unfit(run, name)
+            if why is not None:
+                in_process.setdefault(name, why)
+        return run
 
     def _notice(self, run: TestRun | Replay) -> None:
         watched = run.candidate if isinstance(run, TestRun) else run.watched
@@ -261,7 +283,7 @@ class Preparing:
 
     # Which calls are made once more
 
-    async def _record(self, baseline: Baseline, place: Place) -> None:
+    async def _record(self, baseline: Baseline) -> None:
         """Choose calls, derive others, and find out what the original gives when they are made by themselves."""
         chosen = _chosen(baseline, self.options.recorded)
         limit = self.options.time_limit
@@ -277,7 +299,7 @@ class Preparing:
         raised |= {call.type for calls in baseline.here.values() for call in calls if call.kind == "raise"}
         counts = {"recorded": 0, "derived": 0}
         for _ in range(ROUNDS):
-            runs = [await self._answers(baseline, place, asked, seed) for seed in SEEDS]
+            runs = await self._twice(partial(self._answers, baseline, asked))
             kept, recorded = [], []
             for index, (before, seconds, derived) in enumerate(asked):
                 one, other = (run.get(index) for run in runs)
@@ -296,7 +318,7 @@ class Preparing:
             asked = kept
         baseline.dropped = counts
         if baseline.recorded:
-            again = await self._answers(baseline, place, asked, SEEDS[0], reuse=True)
+            again = await self._answers(baseline, asked, SEEDS[0], self.grounds[0], reuse=True)
             baseline.reusable = all(
                 index in again and same(one.expected, again[index], self.options)
                 for index, one in enumerate(baseline.recorded)
@@ -305,9 +327,9 @@ class Preparing:
     async def _answers(
         self,
         baseline: Baseline,
-        place: Place,
         asked: Sequence[tuple[bytes, float, bool]],
         seed: int,
+        ground: Ground,
         *,
         reuse: bool = False,
     ) -> dict[int, Call]:
@@ -318,13 +340,13 @@ class Preparing:
         """
         found: dict[int, Call] = {}
         start = unready = 0
-        serve = {**baseline.serve(self.options, place.root), "reuse": reuse}
+        serve = {**baseline.serve(self.options, ground.own.root), "reuse": reuse}
         for _ in range(ROUNDS * 3 + ROUNDS):
             if start >= len(asked):
                 break
             calls = [(before, seconds) for before, seconds, _ in asked[start:]]
             async with self.stage.server(seed) as server:
-                answers = await replay(server, place, serve, calls)
+                answers = await replay(server, ground.own, serve, calls)
             self._notice(answers)
             found |= {start + index: call for index, call in enumerate(answers.calls)}
             if answers.unready is None:
