@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -336,6 +337,10 @@ async def test_seconds_are_those_of_blocks(tmp_path: Path) -> None:
             tasks.start_soon(blocks.block, lambda: None)
             await anyio.sleep(0.2)
     assert blocks.until() - before >= 0.2
+    until, since = blocks.until(), time.monotonic()
+    with blocks.starting():
+        await anyio.sleep(0.01)
+    assert 0.01 <= blocks.until() - until <= time.monotonic() - since
     blocks.begin()
     assert blocks.until() > before
     assert round(blocks.until() - blocks.until(0.5), 6) == 5.0

@@ -1,10 +1,11 @@
-"""Blocks of measuring: in a thread, alone on the machine. Waiting for the machine is no measuring."""
+"""Blocks of measuring: in a thread, alone on the machine. Waiting for the machine and starting is no measuring."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -30,15 +31,24 @@ class Blocks:
     seconds: float
     kill: Callable[[], None]
     _since: float = field(default_factory=time.monotonic)
-    _waited: float = 0.0
+    _apart: float = 0.0
 
     def begin(self) -> None:
         """Count from now on."""
-        self._since, self._waited = time.monotonic(), 0.0
+        self._since, self._apart = time.monotonic(), 0.0
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """What is done inside is counted apart."""
+        since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._apart += time.monotonic() - since
 
     def until(self, share: float = 1.0) -> float:
-        """When a share of the seconds is over, by `time.monotonic`: later with each wait for others on this machine."""
-        return self._since + share * self.seconds + self._waited
+        """When a share of the seconds is over, by `time.monotonic`; later with each wait for others, and start."""
+        return self._since + share * self.seconds + self._apart
 
     async def block(self, work: Callable[[], Result]) -> Result:
         """What `work` gives, which blocks for some two seconds at most.
@@ -48,7 +58,7 @@ class Blocks:
         asked = time.monotonic()
 
         def begun() -> Result:
-            self._waited += time.monotonic() - asked
+            self._apart += time.monotonic() - asked
             return work()
 
         return await _in_block(self.lock, begun, self.kill)

@@ -37,7 +37,7 @@ class Options:
 
     Attributes:
         min_speedup: what the lower bound must be above.
-        seconds: of measuring, waiting for others left out; what is not decided then is undecided.
+        seconds: of measuring, starting and waiting for others left out; what is not decided then is undecided.
         seed: of everything that is left to chance.
         fork_seconds: that one fork may take before it counts as hung.
         memory: measure peak memory of what is faster, too.
@@ -179,8 +179,9 @@ class _Race:
     def calibrate(self) -> Plan:
         """Learn what the inputs are, and what noise there is."""
         bench = self.bench
-        bench.renew()
-        self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
+        with self.blocks.starting():
+            bench.renew()
+            self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
         plan = bench.plan(self.known, *self.how)
         self.calibration = bench.itself(plan, dropped, self.blocks.until(CALIBRATION))
         return plan
@@ -240,7 +241,8 @@ class _Race:
 
         def some() -> bool:
             if not fresh:
-                self.bench.renew()
+                with self.blocks.starting():
+                    self.bench.renew()
                 fresh.append(self.bench.plan(self.known, *self.how))
             if not evidence:
                 evidence.append(Evidence(fresh[0].weights, alpha))
