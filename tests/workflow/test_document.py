@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         load_document(tmp_path / "none.yml")
     path = tmp_path / "flow.yml"
     path.write_bytes(b"a: 1\nb: x\xff\n")
-    with pytest.raises(InvalidWorkflowError, match=r"line 2, column 5: error: the file is not UTF-8"):
+    with pytest.raises(InvalidWorkflowError, match=r"line 2, column 5: the file is not UTF-8"):
         load_document(path)
     monkeypatch.setattr("bakeoff.workflow.document.MAX_BYTES", 4)
     with pytest.raises(InvalidWorkflowError, match="larger than 4 bytes"):
@@ -166,4 +166,5 @@ def test_words_for_paths_and_suggestions() -> None:
     assert show_path(("steps", 3, "cases", True, 0, "run")) == "steps[3].cases.True[0].run"
     assert suggestion("max_concurency", ["max_concurrency", "items"]) == "; did you mean `max_concurrency`?"
     assert suggestion("zzz", ["items"]) == ""
-    assert Problem("error", "no").render("f.yml") == "f.yml: error: no"
+    assert Problem("error", "no").render("f.yml") == "f.yml: no"
+    assert Problem("warning", "no", 2, 3).render("f.yml") == "f.yml: line 2, column 3: warning: no"

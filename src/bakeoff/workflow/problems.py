@@ -33,9 +33,10 @@ class Problem:
     path: str = ""
 
     def render(self, name: str) -> str:
-        """One line for a person, for the file called `name`."""
+        """One line for a person, for the file called `name`; what is no error says so."""
         where = f"{name}: line {self.line}, column {self.column}" if self.line else name
-        return f"{where}: {self.severity}: {self.path + ': ' if self.path else ''}{self.message}"
+        what = "" if self.severity == "error" else f"{self.severity}: "
+        return f"{where}: {what}{self.path + ': ' if self.path else ''}{self.message}"
 
 
 class InvalidWorkflowError(BakeoffError):
