@@ -229,3 +229,40 @@ def test_killed_no_agent_goes_on_and_none_that_had_ended_is_asked_again(shop: Sh
     assert sorted((shop.home / "calls").read_text().split()) == ["1", "2", "2"]
     assert [one["verdict"] for one in found["candidates"]] == ["ACCEPT", "SKIP"]
     assert found["usage"]["calls"] == 3
+
+
+BENCH = ("--bench", "sh work.sh", "--seconds", "60", "--sandbox", "none", "--check", "sh work.sh | grep -q 42")
+
+
+def test_an_agent_makes_a_command_of_no_known_language_faster(shop: Shop) -> None:
+    shop.write("work.sh", "sleep 0.06\necho sum 42\n")
+    agent(shop, '[ "$BAKEOFF_ATTEMPT" = 1 ] && echo "echo sum 42" > work.sh || echo "echo 41" > work.sh')
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "work")
+    found = shop.optimize(*BENCH, "--agent", "fake", "--agent-samples", "2", "--refinements", "1", "--run-id", "r")
+    assert found["winner"] == "agent/fake/propose/1", found
+    reasons = {one["origin"]: one["reason"] for one in found["candidates"]}
+    assert reasons["agent/fake/propose/2"] == "check-failed"
+    asked = (shop.home / "asked").read_text()
+    assert "sh work.sh" in asked
+    assert found["usage"]["calls"] == asked.count("\n---\n")
+    shop("apply", "r")
+    assert (shop.root / "work.sh").read_text() == "echo sum 42\n"
+
+
+def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
+    slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.06)\n    found", 1)
+    assert slow.count("sleep") == 1
+    shop.write("numbers_.py", slow)
+    with ScriptedModel(in_order(fenced(WRONG), fenced(FAST)), tools=False) as server:
+        priced(shop, server)
+        shop.git("add", "-A")
+        shop.git("commit", "-qm", "slow")
+        command = "python -c 'import numbers_; print(numbers_.common([1, 2], [2]))'"
+        found = shop.optimize(
+            "--bench", command, "--model", "mine", "--samples", "2", "--repairs", "0", "--refinements", "0"
+        )
+    assert found["winner"].startswith("model/mine/"), found
+    assert sorted(one["verdict"] for one in found["candidates"]) == ["ACCEPT", "REJECT"]
+    assert found["bench"]["verified"] is True
+    assert found["usage"]["calls"] == 2
