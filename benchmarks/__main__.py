@@ -29,6 +29,7 @@ ROWS = (
     "stubs",
     "codex",
     "codec",
+    "behaviour",
     "timing",
     "rules",
     "slow_functions",
