@@ -1,12 +1,14 @@
-"""A model endpoint with a rate limit: `python -m benchmarks.limited_server RATE BURST LATENCY RETRY_AFTER`.
+"""A model endpoint with a rate limit: `python -m benchmarks.limited_server RATE BURST LATENCY RETRY_AFTER [AT LATER]`.
 
-It prints its port. A request whose model is `hold` is answered never; it tells when the client of such a one left.
+LATER is the rate from AT seconds after its first request on. It prints its port. A request whose model is `hold` is
+answered never; it tells when the client of such a one left.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 import time
 from dataclasses import dataclass, field
@@ -22,6 +24,9 @@ class Limited:
     burst: float
     latency: float
     retry_after: float
+    change: float = math.inf
+    later: float = 0.0
+    first: float | None = None
     left: float = 0.0
     at: float = 0.0
     answered: int = 0
@@ -31,6 +36,9 @@ class Limited:
 
     def admits(self) -> bool:
         now = time.monotonic()
+        self.first = self.first or now
+        if now - self.first >= self.change:
+            self.rate = self.later
         self.left = min(self.burst, self.left + (now - self.at) * self.rate)
         self.at = now
         if self.left < 1:

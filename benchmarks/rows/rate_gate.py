@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
+import math
 import mmap
 import os
 import subprocess
@@ -26,24 +27,60 @@ HELD = 8
 
 def measure(bench: Bench) -> Iterator[Measure]:
     requests = 120 if bench.quick else 320
-    best = (requests - BURST) / RATE + LATENCY
-    with _server() as url:
-        (found,) = _clients(bench, url, "one", [requests])
+    change = 4.0 if bench.quick else 10.0
+    yield from _alone(bench, "", "a burst of 10", requests, BURST, 1.15, 0.10)
+    yield from _alone(bench, "-unbursty", "no burst", requests, 1, 1.4, 0.10)
+    yield from _alone(bench, "-dropping", "10/s at first, then 3/s", requests, BURST, 1.15, 0.12, (change, 3.0))
+    yield from _alone(bench, "-declared", "its limit declared", requests, BURST, 1.1, 0.02, declared=True)
+    yield from _two(bench, requests)
+    yield from _costs(bench)
+
+
+def _alone(
+    bench: Bench,
+    key: str,
+    what: str,
+    requests: int,
+    burst: float,
+    longest: float,
+    most_refused: float,
+    drop: tuple[float, float] | None = None,
+    *,
+    declared: bool = False,
+) -> Iterator[Measure]:
+    """One process against one kind of limit: how long it takes, and how much is refused on the way."""
+    with _server(burst, *(drop or ())) as url:
+        (found,) = _clients(bench, url, "declared" if declared else "one", [requests])
         stats = _stats(url)
+    at, later = drop or (math.inf, RATE)
+    left = requests - burst
+    best = LATENCY + (left / RATE if left <= RATE * at else at + (left - RATE * at) / later)
+    refused = stats["rejected"] / (stats["rejected"] + stats["answered"])
+    said = f"{requests} requests, {AT_ONCE} at once, to an endpoint of {RATE:g}/s, Retry-After {RETRY_AFTER:g}, {what}"
     yield Measure(
-        "rate-gate",
-        f"{requests} requests, {AT_ONCE} at once, to an endpoint of {RATE:g}/s that says Retry-After {RETRY_AFTER:g}",
+        f"rate-gate{key}",
+        said,
         found["end"] / best,
         "x best",
-        1.15,
+        longest,
         found["end"] / best,
         "an endpoint that never has to say 429",
-        notes=(
-            _rejections(stats),
-            f"{found['end']:.1f} s against {best:.1f} s; CPU {found['cpu'] / requests * 1e3:.1f} ms each",
-        ),
+        notes=(f"{found['end']:.1f} s against {best:.1f} s; CPU {found['cpu'] / requests * 1e3:.1f} ms each",),
     )
-    with _server() as url:
+    yield Measure(
+        f"rate-gate{key}-refused",
+        "the same: share answered 429",
+        refused,
+        "of all",
+        most_refused,
+        1 + refused,
+        "none, counted as 1",
+        notes=(_rejections(stats),),
+    )
+
+
+def _two(bench: Bench, requests: int) -> Iterator[Measure]:
+    with _server(BURST) as url:
         both = _clients(bench, url, "two", [requests] * 2)
         stats = _stats(url)
     ends = sorted(found["end"] for found in both)
@@ -61,6 +98,9 @@ def measure(bench: Bench) -> Iterator[Measure]:
             _rejections(stats),
         ),
     )
+
+
+def _costs(bench: Bench) -> Iterator[Measure]:
     (found,) = _clients(bench, "", "cost", [5000 if bench.quick else 20_000])
     yield Measure(
         "rate-acquire",
@@ -73,7 +113,7 @@ def measure(bench: Bench) -> Iterator[Measure]:
         tolerance=0.3,
         notes=(f"minima of {found['times']} turns; with leaving it {found['both'] * 1e6:.1f} us",),
     )
-    with _server() as url:
+    with _server(BURST) as url:
         (found,) = _clients(bench, url, "cancel", [5 if bench.quick else 20])
     seen = median(found["seen"])
     yield Measure(
@@ -97,8 +137,9 @@ def _rejections(stats: dict[str, Any]) -> str:
 
 
 @contextmanager
-def _server() -> Iterator[str]:
-    argv = [sys.executable, "-m", "benchmarks.limited_server", *map(str, (RATE, BURST, LATENCY, RETRY_AFTER))]
+def _server(burst: float, *change: float) -> Iterator[str]:
+    numbers = (RATE, burst, LATENCY, RETRY_AFTER, *change)
+    argv = [sys.executable, "-m", "benchmarks.limited_server", *map(str, numbers)]
     with subprocess.Popen(argv, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -126,14 +167,16 @@ def _clients(bench: Bench, url: str, what: str, amounts: list[int]) -> list[dict
     return [json.loads(output) for output in outputs]
 
 
-async def _ask(url: str, requests: int, at_once: int) -> dict[str, Any]:
+async def _ask(url: str, requests: int, at_once: int, declared: bool) -> dict[str, Any]:
     from bakeoff.model.client import Endpoint, HttpModel
     from bakeoff.model.protocol import Message, Request
+    from bakeoff.model.rate.controller import Limits
 
     request = Request(messages=(Message("user", "hello"),), max_tokens=5)
     left = requests
     answers: list[float] = []
-    async with HttpModel(Endpoint("limited", url, "limited", use_proxies=False)) as model:
+    limits = Limits(requests_per_minute=60 * RATE) if declared else Limits()
+    async with HttpModel(Endpoint("limited", url, "limited", use_proxies=False, limits=limits)) as model:
 
         async def worker() -> None:
             nonlocal left
@@ -217,7 +260,7 @@ def _program(what: str, url: str, amount: int) -> dict[str, Any]:
         case "cancel":
             return asyncio.run(_cancel(url, amount))
         case _:
-            return asyncio.run(_ask(url, amount, AT_ONCE if what == "one" else AT_ONCE // 2))
+            return asyncio.run(_ask(url, amount, AT_ONCE // 2 if what == "two" else AT_ONCE, what == "declared"))
 
 
 if __name__ == "__main__":
