@@ -14,7 +14,7 @@ import pytest
 
 from bakeoff.engine.process import Command
 from bakeoff.judge.codec import encode
-from bakeoff.judge.timing.bench import Bench, Input
+from bakeoff.judge.timing.bench import Bench, Input, Known
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, TimingError, place
@@ -177,6 +177,22 @@ def f(xs):
         {"fast": slow.replace("range(20)", "range(1)")}, original=slow, given=inputs(*range(9000, 9006))
     )
     assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+
+
+@pytest.mark.parametrize(("nanoseconds", "count"), [(1e4, 16), (1e6, 16), (2e6, 10), (1e7, 6), (7e7, 3), (2e8, 2)])
+async def test_of_inputs_that_take_long_a_few_are_enough(root: Path, nanoseconds: float, count: int) -> None:
+    known = [Known(b"%d" % place, place % 2 == 1, b"", nanoseconds) for place in range(40)]
+    plan = Bench(here(root), Code("mod", "function", str(root)), [{}], 1).plan(known, False, True)
+    assert len(plan.inputs) == count
+    assert len(plan.weights.fresh) in (count // 2, count - count // 2)
+    assert len({one.call for one in plan.inputs}) == count
+
+
+async def test_of_a_few_inputs_the_heaviest_go_first_where_all_take_too_long(root: Path) -> None:
+    sizes = [50e6, 60e6, 230e6, 70e6, 80e6, 90e6]
+    known = [Known(b"%d" % place, place % 2 == 1, b"", size) for place, size in enumerate(sizes)]
+    plan = Bench(here(root), Code("mod", "function", str(root)), [{}], 1).plan(known, False, True)
+    assert sorted(one.nanoseconds for one in plan.inputs) == [50e6, 60e6, 70e6, 80e6]
 
 
 async def test_what_takes_long_is_not_repeated(raced: Callable[..., Any]) -> None:

@@ -31,8 +31,10 @@ SLIGHT = 0.25
 """Share of the mean time that such an input takes at most."""
 MOST_INPUTS = 16
 """Inputs of one fork."""
+FEW_INPUTS, ENOUGH_WORK = 6, 20e6
+"""Inputs that do where they take more nanoseconds than that: more rounds tell more than longer ones."""
 WORK = 250e6
-"""Nanoseconds that one call on each input may take together, unless one input alone takes more."""
+"""Nanoseconds that one call on each input may take together, unless one of each kind takes more."""
 SINGLE = 5e6
 """Nanoseconds from which calls are not repeated: the first one is warm enough."""
 REPEATS, MOST_REPEATS = 2, 64
@@ -313,9 +315,7 @@ class Bench:
         half = max(MOST_INPUTS // 2, MOST_INPUTS - len(fresh))
         if fresh:
             half = min(half, len(fresh))
-        chosen = [*fresh[: max(MOST_INPUTS // 2, MOST_INPUTS - len(seen))], *seen[:half]]
-        while len(chosen) > 1 and sum(each.nanoseconds for each in chosen) > WORK:
-            chosen.remove(max(chosen, key=lambda each: each.nanoseconds))
+        chosen = _few(fresh[: max(MOST_INPUTS // 2, MOST_INPUTS - len(seen))], seen[:half])
         work = sum(each.nanoseconds for each in chosen)
         calls = [max(1, min(MOST_CALLS, round(BATCH / each.nanoseconds))) for each in chosen]
         weights = Weights(
@@ -349,6 +349,21 @@ class Bench:
             ratio.spread, interval(ratio), idle, load, len(plan.inputs), len(plan.weights.fresh), dict(dropped),
             plan.weights.work / 1e9,
         )  # fmt: skip
+
+
+def _few(fresh: list[Known], seen: list[Known]) -> list[Known]:
+    """Of both as many as are enough; of each one at least, as none else shows what the other is good for."""
+    work = sum(each.nanoseconds for each in (*fresh, *seen))
+    while work > ENOUGH_WORK and (more := fresh if len(fresh) >= len(seen) else seen)[1:]:
+        if len(fresh) + len(seen) > FEW_INPUTS:
+            out = more[-1]  # any: they were shuffled
+        elif work > WORK:
+            out = max(more, key=lambda each: each.nanoseconds)
+        else:
+            break
+        more.remove(out)
+        work -= out.nanoseconds
+    return [*fresh, *seen]
 
 
 def _lazy(message: bytes) -> bool:
