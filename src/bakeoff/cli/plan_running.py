@@ -20,7 +20,7 @@ from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing
 from bakeoff.plan.schedule.writes import matches
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on
+from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Work, title_of
 
@@ -109,6 +109,11 @@ def work_of(run: str, found: Standing, name: str | None = None) -> Work:
 
 def result_lines(found: Standing) -> Iterator[str]:
     """A table of the subplans, then why something did not land."""
+    if found.split is not None:
+        yield f"split by {one_line(found.split['name'])}: {known_amounts(found.split)}"
+    if not found.plan.subplans:
+        yield "it is not split yet"
+        return
     rows = [[one_line(cell, 90) for cell in row] for row in _rows(found)]
     yield from table(rows, ["subplan", "standing", "time", "used", "why"])
     if found.findings is None:

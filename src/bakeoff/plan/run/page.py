@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.run.standing import Standing
 from bakeoff.report.escape import markup, one_line
-from bakeoff.report.words import amounts, counted, duration
+from bakeoff.report.words import amounts, counted, duration, known_amounts
 
 WIDTH, LEFT, ROW = 900, 220, 18
 
@@ -34,6 +34,8 @@ def _head(found: Standing) -> Iterator[str]:
     findings = found.findings
     facts = [("goal", found.plan.goal), ("mode", found.plan.config.execution_mode)]
     facts.append(("at once", f"at most {found.plan.config.max_parallel}"))
+    if found.split is not None:
+        facts.append(("split by", f"{found.split['name']}: {known_amounts(found.split)}"))
     if findings is not None:
         facts.append(("landed", f"{len(findings.landed)} of {len(findings.wanted)}"))
     if found.speedup is not None:

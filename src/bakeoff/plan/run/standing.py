@@ -16,6 +16,9 @@ from bakeoff.plan.run.plan import Plan
 
 JOB = "plan"
 
+DECIDED = "split"
+"""The decision that holds the plan that an agent or a model proposed, and what asking took."""
+
 _NODE = re.compile(rf"{PREFIX}([^:/]+):([0-9a-f]+)(?:/(.*))?")
 
 
@@ -53,6 +56,7 @@ class Standing:
         worked: what each did; one that did nothing is missing.
         findings: what came of it; None while nothing did.
         base: the commit that it started from; None before that is settled.
+        split: who split it, and what that took: `by`, `name`, `calls`, `tokens`, `usd`; None where nobody did.
     """
 
     plan: Plan
@@ -62,6 +66,7 @@ class Standing:
     worked: dict[str, Worked]
     findings: PlanFindings | None = None
     base: str | None = None
+    split: Mapping[str, Any] | None = None
 
     @property
     def whole(self) -> bool:
@@ -105,10 +110,10 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     changes = changes_of(history)
-    now = amended(Plan.from_json(history.meta["plan"]), changes)
+    now = amended(kept_plan(history), changes)
     snapshot = history.decisions.get("snapshot") or {}
     states = {subplan.name: State() for subplan in now.plan.subplans}
-    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"))
+    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"), split=split_facts(history))
     for name in now.skipped:
         states[name] = State(Status.SKIPPED, why="it was to be left out")
     _read_work(history, found)
@@ -116,6 +121,17 @@ def standing(history: History, status: RunStatus) -> Standing:
         found.findings = PlanFindings.from_json(history.ending["plan"])
         found.states = found.findings.states
     return found
+
+
+def kept_plan(history: History) -> Plan:
+    """The plan of a run as it was begun, or as it was proposed then; without subplans before that."""
+    return Plan.from_json(history.decisions.get(DECIDED, history.meta)["plan"])
+
+
+def split_facts(history: History) -> dict[str, Any] | None:
+    """Who split the plan, and what that took; None where nobody did, or has not yet."""
+    kept = history.decisions.get(DECIDED)
+    return None if kept is None else {name: value for name, value in kept.items() if name != "plan"}
 
 
 def _read_work(history: History, found: Standing) -> None:

@@ -40,7 +40,7 @@ Somebody has tried already, and that work is in the work tree. It does not meet 
 {failures}
 Change it so that it meets all of them."""
 
-_QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
+QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps the files that Python caches out of a project that does not ignore them."""
 
 
@@ -148,17 +148,12 @@ class AgentMaker:
         made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
-        usage = _usage(result, self.all_tokens)
-        facts = _facts(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
+        usage = usage_of(result, self.all_tokens)
+        facts = facts_of(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
             facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
         if not result.ok:
-            said = f"; its work is kept as {made.ref}" if made.changed else ""
-            kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
-            pause = result.retry_after
-            if pause is not None and pause > LONGEST_PAUSE:
-                kind, pause = "usage_limit", None
-            raise AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
+            raise failed(result, usage, facts, f"; its work is kept as {made.ref}" if made.changed else "")
         if not kept.changed:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
@@ -192,19 +187,14 @@ class AgentMaker:
     async def _call(
         self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
     ) -> AgentResult:
-        name = f"{self.label}attempt-{ticket.id}"
-        log = str(self.logs / name)
-        number = 1
-        while os.path.exists(f"{log}.out"):
-            number += 1
-            log = str(self.logs / f"{name}.{number}")
+        log = free_log(self.logs, f"{self.label}attempt-{ticket.id}")
         return await run_agent(
             entry,
             AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
             InSandbox(box, self.processes),
             cwd=box.slot.path,
             log=log,
-            env={**_QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
+            env={**QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
             temp=str(box.slot.temp),
@@ -220,7 +210,28 @@ def _is_lost(result: AgentResult) -> bool:
     return not result.ok and not result.usage and not result.turns and result.kind in ("agent", "output", None)
 
 
-def _usage(result: AgentResult, all_tokens: int | None) -> Usage | None:
+def free_log(logs: Path, name: str) -> str:
+    """Where the transcript of a call goes: a name that no earlier call has taken."""
+    log, number = str(logs / name), 1
+    while os.path.exists(f"{log}.out"):
+        number += 1
+        log = str(logs / f"{name}.{number}")
+    return log
+
+
+def failed(
+    result: AgentResult, usage: Usage | None, facts: Mapping[str, Any] | None = None, said: str = ""
+) -> AttemptFailure:
+    """What an agent's failure is to a sampling; `said` is put after its message."""
+    kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
+    pause = result.retry_after
+    if pause is not None and pause > LONGEST_PAUSE:
+        kind, pause = "usage_limit", None
+    return AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
+
+
+def usage_of(result: AgentResult, all_tokens: int | None) -> Usage | None:
+    """What a call used; `all_tokens` where it does not say how many tokens, None where nobody counts."""
     known = result.usage or {}
     tokens = known.get("input_tokens"), known.get("output_tokens")
     if not result.dispatched and result.exit_code == 1 and not result.argv:
@@ -232,7 +243,8 @@ def _usage(result: AgentResult, all_tokens: int | None) -> Usage | None:
     return Usage(*tokens, known.get("cached_input_tokens"), result.usd)
 
 
-def _facts(result: AgentResult) -> dict[str, Any]:
+def facts_of(result: AgentResult) -> dict[str, Any]:
+    """What is kept of a call."""
     text = result.text.excerpt if isinstance(result.text, Stored) else result.text
     found = {
         "agent": result.agent,
