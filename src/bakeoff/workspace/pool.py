@@ -72,19 +72,24 @@ class SlotPool(Generic[Item]):
         return len(self._idle)
 
     @asynccontextmanager
-    async def lease(self) -> AsyncIterator[Item]:
+    async def lease(self, make: Callable[[], Item] | None = None) -> AsyncIterator[Item]:
         """Wait for an item and hold it while inside; it is cleaned before this returns, also when cancelled.
 
-        Cancelled while waiting, nothing is held.
+        With `make` it is one of another sort, which is made so, and ended instead of cleaned. Cancelled while waiting,
+        nothing is held.
 
         Passes on SlotError: none can be made.
         """
-        item = await self._take()
+        item = await self._take(make)
         try:
             yield item
         finally:
             with anyio.CancelScope(shield=True):
-                await self._give_back(item)
+                if make is None:
+                    await self._give_back(item)
+                else:
+                    await self._discard(item)
+                    self._release()
 
     async def close(self) -> None:
         """End all that are not leased; one that cannot be ended does not keep the others."""
@@ -92,21 +97,26 @@ class SlotPool(Generic[Item]):
             while self._idle:
                 await self._discard(self._idle.pop())
 
-    async def _take(self) -> Item:
+    async def _take(self, make: Callable[[], Item] | None) -> Item:
         again = False
         while True:
             await self._permit(front=again)
-            if self._idle:
+            if self._idle and make is None:
                 return self._idle.pop()
             made: list[Item] = []
             try:
-                await in_thread(_into, made, self._maker.make)
+                await in_thread(_into, made, make or self._maker.make)
                 return made.pop()
             except (WorkspaceError, OSError) as failure:
                 self._shrink(failure)
                 again = True
             except BaseException:
-                self._idle += made  # cancelled when it was just ready: the next one has it
+                if make is None:
+                    self._idle += made  # cancelled when it was just ready: the next one has it
+                else:
+                    with anyio.CancelScope(shield=True):
+                        for item in made:
+                            await self._discard(item)
                 self._release()
                 raise
 

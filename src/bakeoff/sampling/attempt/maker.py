@@ -19,6 +19,7 @@ from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import machinery
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.running import InSandbox
@@ -39,6 +40,12 @@ AFRESH = """{task}
 Somebody has tried already, and that work is in the work tree. It does not meet these requirements:
 {failures}
 Change it so that it meets all of them."""
+
+PARTIAL = """Your work tree has only the folders of the project that this is about. The other files are there all the
+same, and stay as they are: `git ls-files` names them, `git show HEAD:PATH` prints one, and
+`git sparse-checkout add FOLDER` puts a folder into your work tree.
+Only files that you had at the start can be deleted."""
+"""What an agent is told besides, whose slot has a part of the files only."""
 
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps the files that Python caches out of a project that does not ignore them."""
@@ -88,6 +95,7 @@ class AgentMaker:
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
+        cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
         env: further variables for it.
         made: names of results that were made.
@@ -107,6 +115,7 @@ class AgentMaker:
     all_tokens: int | None = None
     resumed: bool = False
     level: str = "weak"
+    cone: Cone | None = None
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
@@ -122,7 +131,7 @@ class AgentMaker:
             OSError: whatever else the system refuses.
         """
         try:
-            async with self.workspace.lease() as slot:
+            async with self.workspace.lease(self.cone) as slot:
                 return await self._work(slot, attempt)
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
@@ -188,9 +197,16 @@ class AgentMaker:
         self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
     ) -> AgentResult:
         log = free_log(self.logs, f"{self.label}attempt-{ticket.id}")
+        if box.slot.partial:
+            prompt = f"{prompt}\n\n{PARTIAL}"
         return await run_agent(
             entry,
-            AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
+            AgentRequest(
+                prompt,
+                model=self.model,
+                session=session,
+                max_usd=self.max_usd,
+            ),
             InSandbox(box, self.processes),
             cwd=box.slot.path,
             log=log,
