@@ -134,8 +134,36 @@ def split_facts(history: History) -> dict[str, Any] | None:
     return None if kept is None else {name: value for name, value in kept.items() if name != "plan"}
 
 
-def _read_work(history: History, found: Standing) -> None:
-    for path, name, below in _nodes(history.records):
+def step_standing(history: History, status: RunStatus, step: str) -> Standing | None:
+    """How the plan of a workflow's step stands; None where it has begun none.
+
+    Args:
+        history: of the workflow's run.
+        status: of that.
+        step: the step's path.
+    """
+    asked, number = None, 1
+    while (kept := history.decisions.get(step_name(step, number))) is not None:
+        asked, number = kept, number + 1
+    if asked is None:
+        return None
+    plan, record = Plan.from_json(asked["plan"]), history.records.get(step)
+    states = {subplan.name: State() for subplan in plan.subplans}
+    ended = record is not None and record.attempts == number - 1
+    found = Standing(plan, [], RunStatus.COMPLETED if ended else status, states, {}, base=asked["snapshot"]["commit"])
+    _read_work(history, found, f"{asked['prefix']}/")
+    for one in record.output.get("subplans", ()) if record is not None and ended else ():
+        states[one["name"]] = State.from_json({key: value for key, value in one.items() if key != "name"})
+    return found
+
+
+def step_name(step: str, number: int) -> str:
+    """What the decision is called by which the step at a path begins for the nth time."""
+    return f"{step}#plan:{number}"
+
+
+def _read_work(history: History, found: Standing, prefix: str = "") -> None:
+    for path, name, below in _nodes(history.records, prefix):
         record, worked = history.records[path], found.worked.setdefault(name, Worked())
         if not below and name in found.states:
             state = found.states[name]
@@ -146,31 +174,33 @@ def _read_work(history: History, found: Standing) -> None:
             for kind, amount in (record.usage or {}).items():
                 if isinstance(amount, int | float):
                     worked.usage[kind] = worked.usage.get(kind, 0.0) + amount
-    for path, name, below in _nodes(history.starts):
+    for path, name, below in _nodes(history.starts, prefix):
         if below.endswith("/generate"):  # also one that was cut off
             found.worked.setdefault(name, Worked()).calls += history.starts[path].attempt
     for span in history.spans:
-        match = _NODE.fullmatch(span.path)
-        if match is not None and not match[3]:
-            worked = found.worked.setdefault(match[1], Worked())
-            worked.spans.append((span.at, span.ended_at))
+        node = node_of(span.path, prefix)
+        if node is not None and not node[1]:
+            found.worked.setdefault(node[0], Worked()).spans.append((span.at, span.ended_at))
     if found.status is RunStatus.RUNNING:
-        for _, name, below in _nodes(history.open):
+        for _, name, below in _nodes(history.open, prefix):
             if name in found.states and found.states[name].status is Status.PENDING:
                 found.states[name].status = Status.RUNNING
             if below.endswith("/generate") or "/check:" in below:
                 found.worked.setdefault(name, Worked()).doing.append(below)
 
 
-def node_of(path: str) -> tuple[str, str] | None:
-    """The subplan that the node at `path` belongs to, and what it is below that; None for others."""
-    match = _NODE.fullmatch(path)
+def node_of(path: str, prefix: str = "") -> tuple[str, str] | None:
+    """The subplan that the node at `path` belongs to, and what it is below that; None for others.
+
+    With a `prefix` those that stand below that are meant.
+    """
+    match = _NODE.fullmatch(path, len(prefix)) if path.startswith(prefix) else None
     return None if match is None else (match[1], match[3] or "")
 
 
-def _nodes(paths: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _nodes(paths: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """The nodes that belong to subplans: path, name, and what is below."""
     for path in paths:
-        match = _NODE.fullmatch(path)
-        if match is not None:
-            yield path, match[1], match[3] or ""
+        node = node_of(path, prefix)
+        if node is not None:
+            yield path, *node

@@ -12,6 +12,7 @@ from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.standing import step_name
 from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.landing import Work, title_of
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
@@ -122,7 +123,7 @@ async def _carry_out(place: Place) -> Record:
         BudgetSpentError: the run's budget is spent.
     """
     run, begun, setting = place.run, Beginning.of(place), place.setting
-    names = [f"{place.path}#plan:{number}" for number in range(1, begun.number + 1)]
+    names = [step_name(place.path, number) for number in range(1, begun.number + 1)]
     kept = run.history.decisions.get(names[-1])
     try:
         before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
