@@ -28,7 +28,7 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     Args:
         run: the run's id.
         where: of a run of attempts the number of one, or nothing for the winner; of a workflow's run the step, unless
-            only one has made anything, and then the same; of a plan, also of one that is a step, one of its subplans, or
+            only one has made anything, and then the same; of a plan, also of a step that is one, its subplan, or
             nothing for the result.
 
     Raises:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.plan.run.changes import Change, amended, changes_of
@@ -31,17 +32,25 @@ class Worked:
         usage: of all its calls.
         calls: how many there were.
         doing: what goes on now, as paths below it.
+        now: when this was read, where it is at work.
     """
 
     spans: list[tuple[float, float | None]] = field(default_factory=list)
     usage: dict[str, float] = field(default_factory=dict)
     calls: int = 0
     doing: list[str] = field(default_factory=list)
+    now: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it was at work."""
-        return sum((end if end is not None else begun) - begun for begun, end in self.spans)
+        """How long it was at work, or is already."""
+        return sum(end - begun for begun, end in self.ended_spans)
+
+    @property
+    def ended_spans(self) -> list[tuple[float, float]]:
+        """The same as `spans`; what goes on ends now, and what was cut off ended when nobody knows: as it began."""
+        rest = self.now or 0.0
+        return [(begun, max(begun, rest) if end is None else end) for begun, end in self.spans]
 
 
 @dataclass(slots=True)
@@ -81,8 +90,7 @@ class Standing:
     @property
     def elapsed(self) -> float:
         """Seconds in which any subplan was at work."""
-        known = [span for worked in self.worked.values() for span in worked.spans]
-        spans = sorted((begun, end) for begun, end in known if end is not None)
+        spans = sorted(span for worked in self.worked.values() for span in worked.ended_spans)
         total, reached = 0.0, float("-inf")
         for begun, end in spans:
             total += max(0.0, end - max(begun, reached))
@@ -182,6 +190,9 @@ def _read_work(history: History, found: Standing, prefix: str = "") -> None:
         if node is not None and not node[1]:
             found.worked.setdefault(node[0], Worked()).spans.append((span.at, span.ended_at))
     if found.status is RunStatus.RUNNING:
+        now = SystemClock().wall()
+        for worked in found.worked.values():
+            worked.now = now
         for _, name, below in _nodes(history.open, prefix):
             if name in found.states and found.states[name].status is Status.PENDING:
                 found.states[name].status = Status.RUNNING
