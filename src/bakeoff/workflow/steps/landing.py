@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.sampling.attempt.landing import Work, land, landed_before, title_of
+from bakeoff.sampling.attempt.landing import Work, land, title_of
 from bakeoff.sampling.attempt.standing import Asked
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.values import as_text, plain
@@ -48,8 +48,7 @@ async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, 
 
     async def leaf(_: int) -> Outcome:
         try:
-            before = await in_thread(landed_before, project, work, name, with_tests)
-            landed = await in_thread(land, project, work, name, with_tests) if before is None else before
+            landed = await in_thread(land, project, work, name, with_tests)
         except WorkspaceError as failure:
             return Outcome(Status.FAILED, error=str(failure), kind="conflict")
         return Outcome(output=landed.to_json())
