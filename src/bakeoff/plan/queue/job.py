@@ -25,7 +25,7 @@ from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.sampling.attempt.session import Conditions, in_session, resumable
+from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.blocking import in_thread
@@ -47,17 +47,8 @@ async def start(
     job = _Job(store.project, options.settled(settings), settings, conditions)
     find_commits(find_project(store.project), options.base, options.refs)
     await job.check_sandbox()
-    folder = store.create(run_id or store.new_id())
-    folder.logs.mkdir()
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": f"merge {' '.join(options.refs)}"[:100],
-        "project": str(store.project),
-        "options": job.options.to_json(),
-        "created_at": SystemClock().wall(),
-    }
+    title = f"merge {' '.join(options.refs)}"
+    folder, meta = new_run(store, run_id, JOB, title, options=job.options.to_json())
     return folder, await job.run(folder, meta)
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.record import RunStatus
@@ -34,6 +33,7 @@ from bakeoff.sampling.attempt.session import (
     Conditions,
     check_protection,
     in_session,
+    new_run,
     note_inputs,
     resumable,
     settle_snapshot,
@@ -62,18 +62,8 @@ async def start(
         check_base(store.project, plan.attempt.base)
     if split is not None:
         job.question = await in_thread(split.question, store.project, settings, plan.goal)
-    folder = store.create(run_id or store.new_id())
-    folder.logs.mkdir()
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": plan.goal.strip().splitlines()[0][:100],
-        "project": str(store.project),
-        "plan": plan.to_json(),
-        "created_at": SystemClock().wall(),
-        **({} if split is None else {"split": split.to_json()}),
-    }
+    kept = {"plan": plan.to_json(), **({} if split is None else {"split": split.to_json()})}
+    folder, meta = new_run(store, run_id, JOB, plan.goal.strip().splitlines()[0], **kept)
     return folder, await job.run(folder, meta)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
-from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.record import RunStatus
@@ -30,6 +29,7 @@ from bakeoff.sampling.attempt.session import (
 from bakeoff.sampling.attempt.session import (
     check_protection,
     in_session,
+    new_run,
     note_inputs,
     resumable,
     settle_snapshot,
@@ -63,17 +63,8 @@ async def start(
     await job.check_sandbox()
     if options.base is not None:
         check_base(store.project, options.base)
-    folder = store.create(run_id or store.new_id())
-    folder.logs.mkdir()
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": options.task.strip().splitlines()[0][:100],
-        "project": str(store.project),
-        "options": options.to_json(),
-        "created_at": SystemClock().wall(),
-    }
+    title = options.task.strip().splitlines()[0]
+    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json())
     return folder, await job.run(folder, meta)
 
 

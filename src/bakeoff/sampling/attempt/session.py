@@ -53,6 +53,24 @@ class Conditions:
         self.events.emit(Warned(SystemClock().wall(), text))
 
 
+def new_run(store: RunStore, run_id: str | None, job: str, title: str, **kept: Any) -> tuple[RunFolder, dict[str, Any]]:
+    """The folder of a new run, and what it keeps of itself: `kept` besides what all do.
+
+    Passes on BakeoffError: the run id is taken, or none.
+    """
+    folder = store.create(run_id or store.new_id())
+    folder.logs.mkdir()
+    meta = {
+        "run_id": folder.id,
+        "job": job,
+        "workflow_id": None,
+        "name": title[:100],
+        "project": str(store.project),
+        "created_at": SystemClock().wall(),
+    }
+    return folder, {**meta, **kept}
+
+
 def resumable(store: RunStore, run_id: str, job: str, noun: str, *, ended: bool = False) -> tuple[RunFolder, History]:
     """The run, and its history, if a session of `job` may go on with it.
 
