@@ -120,7 +120,7 @@ def result_lines(found: Standing) -> Iterator[str]:
     if found.split is not None:
         yield f"split by {one_line(found.split['name'])}: {known_amounts(found.split)}"
     if not found.plan.subplans:
-        yield "it is not split yet"
+        yield f"{one_line(found.splitter or 'nobody')} has not split it yet"
         return
     rows = [[one_line(cell, 90) for cell in row] for row in _rows(found)]
     yield from table(rows, ["subplan", "standing", "time", "used", "why"])

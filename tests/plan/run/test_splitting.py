@@ -102,7 +102,7 @@ def test_a_run_that_is_killed_asks_again_only_where_it_has_no_answer(plans, mome
     process.communicate()
     shown = plans.lab("show", "r")
     assert shown.status == 0
-    assert ("it is not split yet" in shown.out) == (moment != "after it")
+    assert ("fake has not split it yet" in shown.out) == (moment != "after it")
     assert plans.lab("show", "r", "--json").json["subplans"] == [] or moment == "after it"
     go.touch()
     said = plans.lab("resume", "r", "--json")

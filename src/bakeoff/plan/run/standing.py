@@ -66,6 +66,7 @@ class Standing:
         findings: what came of it; None while nothing did.
         base: the commit that it started from; None before that is settled.
         split: who split it, and what that took: `by`, `name`, `calls`, `tokens`, `usd`; None where nobody did.
+        splitter: who is to split it.
     """
 
     plan: Plan
@@ -76,6 +77,7 @@ class Standing:
     findings: PlanFindings | None = None
     base: str | None = None
     split: Mapping[str, Any] | None = None
+    splitter: str | None = None
 
     @property
     def whole(self) -> bool:
@@ -122,6 +124,7 @@ def standing(history: History, status: RunStatus) -> Standing:
     snapshot = history.decisions.get("snapshot") or {}
     states = {subplan.name: State() for subplan in now.plan.subplans}
     found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"), split=split_facts(history))
+    found.splitter = (history.meta.get("split") or {}).get("name")
     for name in now.skipped:
         states[name] = State(Status.SKIPPED, why="it was to be left out")
     _read_work(history, found)
