@@ -9,6 +9,8 @@ import jsonschema
 import pytest
 
 from bakeoff.report.schemas import output_schema
+from bakeoff.workspace.errors import GitError, SlotError
+from bakeoff.workspace.workspace import Workspace
 from plan.run.conftest import states
 from plan.run.test_asking import subplans
 from plan.run.test_asking_model import Serve, serve  # noqa: F401
@@ -198,3 +200,36 @@ def test_the_budget_of_a_workflow_holds_for_the_agent_that_splits(plans, flow): 
     said = flow(STEP + "budget: {calls: 1}\n")
     assert said.status == 4, said
     assert splits(plans) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (SlotError("no slot can be made"), "slots: no slot can be made"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (GitError("the index is odd"), "fake could not say how to split it: workspace: the index is odd"),
+    ],
+)
+def test_a_slot_that_cannot_be_had_fails_the_run_and_a_resumed_one_goes_on(plans, monkeypatch, failure, message):
+    splitter(plans, GOOD)
+    with monkeypatch.context() as patched:
+        patched.setattr(Workspace, "lease", lambda *_: (_ for _ in ()).throw(failure))
+        said = plans.lab(*ARGS)
+    assert said.status == 1, said
+    assert message in said.json["error"]
+    assert splits(plans) == 0
+    said = plans.lab("resume", "r", "--json")
+    assert said.status == 0, said
+    assert splits(plans) == 1
+
+
+def test_a_dry_run_counts_too(plans):
+    splitter(plans, "no", GOOD)
+    args = [arg for arg in ARGS if arg not in ("--run-id", "r", "--json")]
+    said = plans.lab(*args, "--dry-run", "-o", "-", "--max-calls", "1")
+    assert said.status == 4, said
+    assert "fake was not asked to the end" in said.err
+    said = plans.lab(*args, "--dry-run", "-o", "-", "--max-calls", "1")
+    assert said.status == 0, said
+    assert "max_calls: 1" in said.out
+    assert not plans.lab.run.root.exists()

@@ -127,7 +127,7 @@ class SplittingAgent:
             slot.disposable = True
             agent, box = await boxed(self.entry, slot, options.agent_sandbox or settings.agent_sandbox)
             try:
-                return await run_agent(
+                result = await run_agent(
                     agent,
                     request,
                     InSandbox(box, self.processes),
@@ -140,3 +140,4 @@ class SplittingAgent:
                 )
             finally:
                 await slot.end_processes()
+        return result
