@@ -8,6 +8,10 @@ import signal
 import jsonschema
 import pytest
 
+from bakeoff.cli.plan_following import as_plan
+from bakeoff.engine.events import Event, NodeStarted, RunChanged
+from bakeoff.engine.record import RunStatus
+from bakeoff.plan.run.events import PlanBegun
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.workspace import Workspace
@@ -233,3 +237,24 @@ def test_a_dry_run_counts_too(plans):
     assert said.status == 0, said
     assert "max_calls: 1" in said.out
     assert not plans.lab.run.root.exists()
+
+
+def test_who_follows_hears_of_the_subplans_when_there_are_some(plans):
+    go = plans.lab.place / "go"
+    splitter(plans, GOOD)
+    script = plans.lab.place / "fake.sh"
+    script.write_text(
+        script.read_text().replace("echo spoiled", f"until test -e {go}; do sleep 0.02; done; echo spoiled")
+    )
+    told: list[Event] = []
+    with plans.lab.spawn(*ARGS) as process:
+        until(lambda: splits(plans) == 1)
+        tell = as_plan(plans.lab.run, told.append)
+        tell(RunChanged(1.0, "r", RunStatus.RUNNING))
+        go.touch()
+        process.communicate()
+    started = next(path for path in plans.lab.run.history().starts if path.startswith("subplan:hub:"))
+    for at in (2.0, 3.0):
+        tell(NodeStarted(at, started.partition("/")[0], "subplan"))
+    begun = [event.tree for event in told if isinstance(event, PlanBegun)]
+    assert begun == [(), ((0, "parts", True), (0, "hub", True))]

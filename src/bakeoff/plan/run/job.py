@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance, memory_available
@@ -17,13 +17,10 @@ from bakeoff.engine.sharing import sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
-from bakeoff.plan.run.asking import Question
 from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.events import PlanSaid
-from bakeoff.plan.run.making import plan_of_hierarchy
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.splitting import DECIDED, Split, Splitting, split_lines
-from bakeoff.plan.run.standing import JOB, kept_plan, split_facts
+from bakeoff.plan.run.standing import DECIDED, JOB, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, check_agent
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
@@ -43,6 +40,10 @@ from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bakeoff.plan.run.asking import Question
+    from bakeoff.plan.run.splitting import Split, Splitting
 
 
 async def start(
@@ -77,7 +78,11 @@ async def resume(
     folder, history = resumable(store, run_id, JOB, "not a run of a plan", ended=change is not None)
     settings = load_settings(store.project)
     plan, facts = kept_plan(history), split_facts(history)
-    split = Split.from_json(history.meta["split"]) if "split" in history.meta and facts is None else None
+    split = None
+    if "split" in history.meta and facts is None:
+        from bakeoff.plan.run.splitting import Split
+
+        split = Split.from_json(history.meta["split"])
     options = AttemptOptions.from_json({**plan.attempt.to_json(), **history.inputs}).with_inputs(inputs)
     plan = replace(plan, attempt=options.settled(settings))
     if change is not None:
@@ -121,6 +126,8 @@ class _Job:
         if split is None:
             self.work = self._work(plan, spent)
         else:
+            from bakeoff.plan.run.splitting import Splitting  # only plans that are split here wait for its imports
+
             self.splitting = Splitting.of(split, plan.attempt, settings, str(project))
             check_agent(plan.attempt, settings, str(project))
         self.lanes = self._lanes()
@@ -189,6 +196,9 @@ class _Job:
         self, splitting: Splitting, run: Run, workspace: Workspace, spawner: Spawner
     ) -> tuple[Plan, float]:
         """The plan with the subplans that are proposed, on record before any is begun; and what that cost, in USD."""
+        from bakeoff.plan.run.making import plan_of_hierarchy
+        from bakeoff.plan.run.splitting import split_lines
+
         plan = self.plan
         self.conditions.warn(splitting.split.announcement(plan.attempt.ceilings))
         question = self.question

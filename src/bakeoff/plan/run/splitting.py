@@ -22,7 +22,6 @@ from bakeoff.plan.run.asking_agent import SplittingAgent
 from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
 from bakeoff.plan.run.making import files_of
 from bakeoff.plan.run.plan import Plan, PlanError
-from bakeoff.plan.run.standing import DECIDED as DECIDED
 from bakeoff.plan.run.work import check_agent
 from bakeoff.report.words import counted, known_amounts
 from bakeoff.sampling.attempt.attempts import agent_reserve
