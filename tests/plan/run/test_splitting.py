@@ -175,6 +175,14 @@ def test_what_a_model_proposes_is_carried_out_in_the_same_run(plans, serve):  # 
     assert plans.lab("plan", "retry", "r", "hub").status == 0
     assert len(server.seen) == 2
     assert "no model is called 'n'" in plans.lab(*by_model[:-1], "n").err
+    # Who cannot do the work is known before the model is asked.
+    plans.lab("clean", "r")
+    splitter(plans, GOOD)
+    serve(Say(GOOD))
+    said = plans.lab(*by_model, "--max-cost", "5")
+    assert said.status == 1
+    assert "fake does not report what it costs" in said.err
+    assert not plans.lab.run.root.exists()
 
 
 STEP = """

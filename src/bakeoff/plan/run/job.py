@@ -21,7 +21,7 @@ from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.events import PlanSaid
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.standing import DECIDED, JOB, kept_plan, split_facts
-from bakeoff.plan.run.work import PlanWork, check_agent
+from bakeoff.plan.run.work import PlanWork, agent_of
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.job import AGENT_MEMORY
@@ -128,8 +128,8 @@ class _Job:
         else:
             from bakeoff.plan.run.splitting import Splitting  # only plans that are split here wait for its imports
 
+            agent_of(plan.attempt, settings, str(project), 1)  # who is to work afterwards is there, too
             self.splitting = Splitting.of(split, plan.attempt, settings, str(project))
-            check_agent(plan.attempt, settings, str(project))
         self.lanes = self._lanes()
 
     def _work(self, plan: Plan, spent: float) -> PlanWork:

@@ -22,9 +22,8 @@ from bakeoff.plan.run.asking_agent import SplittingAgent
 from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
 from bakeoff.plan.run.making import files_of
 from bakeoff.plan.run.plan import Plan, PlanError
-from bakeoff.plan.run.work import check_agent
+from bakeoff.plan.run.work import agent_of
 from bakeoff.report.words import counted, known_amounts
-from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
@@ -117,9 +116,7 @@ class Splitting:
             if (why := missing(split.name, settings)) is not None:
                 raise UnknownModelError(why)
             return cls(split, options, settings)
-        entry = check_agent(options, settings, project)
-        model = options.model or settings.model
-        reserve = agent_reserve(entry, model, settings.max_usd, options.max_cost, options.max_tokens, TRIES)
+        entry, reserve = agent_of(options, settings, project, TRIES)
         return cls(split, options, settings, entry, reserve)
 
     async def ask(

@@ -33,11 +33,19 @@ from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.workspace import Workspace
 
 
-def check_agent(options: AttemptOptions, settings: Settings, project: str) -> Entry:
-    """The agent that is asked for. Passes on BakeoffError: it is unknown or not there."""
+def agent_of(
+    options: AttemptOptions, settings: Settings, project: str, calls: int, spent: float = 0.0
+) -> tuple[Entry, dict[str, float]]:
+    """The agent that is asked for, and what one of `calls` may use of what the ceilings leave after `spent` USD.
+
+    Passes on BakeoffError: it is unknown, not there, or cannot work under the budget.
+    """
     entry = find_entry(options.agent, settings)
     find_executable(entry, project, entry.env)
-    return entry
+    model, left = options.model or settings.model, options.max_cost
+    if left is not None:
+        left = max(0.0, left - spent)
+    return entry, agent_reserve(entry, model, settings.max_usd, left, options.max_tokens, calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +92,7 @@ class PlanWork:
         now = amended(plan, changes)
         now.plan.graph()  # says what is wrong before anything is begun
         options = now.plan.attempt
-        entry = check_agent(options, settings, project)
-        share = len(plan.subplans) * options.attempts
-        model = options.model or settings.model
-        left = None if options.max_cost is None else max(0.0, options.max_cost - spent)
-        reserve = agent_reserve(entry, model, settings.max_usd, left, options.max_tokens, share)
+        entry, reserve = agent_of(options, settings, project, len(plan.subplans) * options.attempts, spent)
         return cls(now, settings, entry, reserve, replace(TURNED_AWAY, attempts=1 + options.retries), len(changes))
 
     @property

@@ -18,6 +18,7 @@ from bakeoff.plan.run.document import read_file
 from bakeoff.plan.run.making import plan_of_hierarchy, plan_of_project
 from bakeoff.plan.run.plan import Plan, SubplanConfig
 from bakeoff.plan.run.splitting import AGENT, MODEL, Split, Splitting, split_lines
+from bakeoff.plan.run.work import agent_of
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.steps.agent import reservation
@@ -109,6 +110,7 @@ async def _split(place: Place, places: Workspaces) -> Plan:
     """The plan that an agent or a model proposes."""
     setting, project = place.setting, Path(place.setting.project)
     attempt, config = _asked(place)
+    agent_of(attempt, setting.settings, str(project), 1)  # who is to work afterwards is there, too
     splitting = Splitting.of(_who(place, attempt), attempt, setting.settings, str(project))
     if splitting.entry is not None:
         reserve = {**reservation(splitting.entry, setting), **splitting.reserve}
