@@ -25,9 +25,9 @@ GO_UNBUILT = "# example.org/n\nn/n.go:3:1: syntax error\nFAIL\texample.org/n [bu
         ("go test ./...", "ok  \texample.org/m\t(cached)\n", "go test", None, ()),
         ("go test ./...", GO_NONE, "go test", 0, ()),
         ("go test -run X ./...", GO_FILTERED, "go test", 0, ()),
-        ("go test ./...", GO_BAD, "go test", None, ("TestAdd",)),
+        ("go test ./...", GO_BAD, "go test", None, ("TestAdd (example.org/m)",)),
         ("go test ./...", GO_UNBUILT, "go test", 0, ("example.org/n",)),
-        ("go test ./...", GO_UNBUILT + GO_BAD, "go test", None, ("example.org/n", "TestAdd")),
+        ("go test ./...", GO_UNBUILT + GO_BAD, "go test", None, ("example.org/n", "TestAdd (example.org/m)")),
         ("npm test", "Tests:       1 failed, 2 passed, 3 total\n  \x1b[31m● adds\x1b[0m\n", "jest", 3, ("adds",)),
         ("npx jest", "No tests found, exiting with code 0\n", "jest", 0, ()),
         ("npx vitest run", " Test Files  1 passed (1)\n      Tests  1 failed | 2 passed (3)\n", "vitest", 3, ()),
@@ -44,6 +44,110 @@ def test_what_runners_print(command, output, runner, ran, failing):
     found = read_output(command, output)
     assert found is not None
     assert (found.runner, found.ran, found.failing) == (runner, ran, failing)
+
+
+GO_MANY = """--- FAIL: TestAdd (0.00s)
+    --- FAIL: TestAdd/zero (0.00s)
+FAIL
+FAIL	example.org/m/a	0.002s
+ok  	example.org/m/b	0.003s
+# example.org/m/d
+d/d.go:3:1: syntax error
+--- FAIL: TestAdd (0.00s)
+panic: boom
+FAIL	example.org/m/c	0.001s
+FAIL	example.org/m/d [build failed]
+?   	example.org/m/e	[no test files]
+FAIL
+"""
+
+CARGO_RED = """running 2 tests
+test tests::same ... FAILED
+test tests::good ... ok
+
+failures:
+    tests::same
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.13s
+"""
+CARGO_MANY = f"""{CARGO_RED}
+running 1 test
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.13s
+
+{CARGO_RED}
+running 1 test
+test b/src/lib.rs - f (line 1) ... FAILED
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.13s
+     Running unittests src/lib.rs (target/debug/deps/a-3110576fc3c3c96d)
+error: test failed, to rerun pass `-p a --lib`
+     Running unittests src/lib.rs (target/debug/deps/c-3110576fc3c3c96d)
+     Running unittests src/lib.rs (target/debug/deps/b-d297d743c1d6421f)
+error: test failed, to rerun pass `-p b --lib`
+   Doc-tests b
+error: doctest failed, to rerun pass `-p b --doc`
+error: 3 targets failed:
+    `-p a --lib`
+    `-p b --lib`
+    `-p b --doc`
+"""
+CARGO_CRASHED = (
+    f"{CARGO_RED}error: test failed, to rerun pass `-p a --lib`\nerror: test failed, to rerun pass `-p b --lib`\n"
+)
+NEXTEST = """
+        PASS [   0.004s] (1/3) a tests::good
+        FAIL [   0.005s] (2/3) a tests::same
+        FAIL [   0.005s] b::it tests::same
+     Summary [   0.010s] 3 tests run: 1 passed, 2 failed, 0 skipped
+"""
+
+JEST = """PASS src/c.test.js
+FAIL src/a.test.js (5.2 s)
+  ● Console
+
+    console.log
+
+  ● sums › adds
+
+    expect(received).toBe(expected)
+
+FAIL unit packages/b/a b.test.js
+  ● sums › adds
+  ● Test suite failed to run
+
+Summary of all failing tests
+FAIL src/a.test.js (5.2 s)
+  ● sums › adds
+
+Tests:       2 failed, 1 passed, 3 total
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "ran", "failing"),
+    [
+        (
+            "go test ./...", GO_MANY, None,
+            ["TestAdd (example.org/m/a)", "TestAdd/zero (example.org/m/a)", "TestAdd (example.org/m/c)",
+             "example.org/m/d"],
+        ),
+        ("go test ./...", "--- FAIL: TestAdd (0.00s)\n", None, ["TestAdd"]),
+        (
+            "cargo test --no-fail-fast", CARGO_MANY, 6,
+            ["tests::same (-p a --lib)", "tests::same (-p b --lib)", "b/src/lib.rs - f (line 1) (-p b --doc)"],
+        ),
+        ("make check", CARGO_RED, 2, ["tests::same"]),
+        ("cargo test", CARGO_CRASHED, 2, ["tests::same"]),
+        ("cargo nextest run", NEXTEST, 3, ["tests::same (a)", "tests::same (b::it)"]),
+        (
+            "npx jest", JEST, 3,
+            ["sums › adds (src/a.test.js)", "sums › adds (b.test.js)", "Test suite failed to run (b.test.js)"],
+        ),
+    ],
+)  # fmt: skip
+def test_two_tests_of_one_name_are_told_apart(command, output, ran, failing):
+    found = read_output(command, output)
+    assert found is not None
+    assert (found.ran, list(found.failing), found.failed) == (ran, failing, len(failing))
 
 
 @pytest.mark.parametrize("command", ["true", "test -f x", "npm test", "pip install pytest-cov", "./pytest.sh"])

@@ -55,7 +55,14 @@ def test_a_branch_leaves_files_and_head_alone(lab):
     assert lab.git("branch", "--show-current") == "main"
     assert lab.git("diff", "--stat", "main", "fixed", "--", "calc.py")
     assert "make add add" in lab.git("log", "-1", "--format=%s", "fixed")
-    assert lab("apply", "r", "--branch", "fixed").status == 1
+    # Once more it is the same; where the branch is of something else, it is refused.
+    made = lab.git("rev-parse", "fixed")
+    assert "on the branch fixed" in lab("apply", "r", "--branch", "fixed").out
+    assert lab.git("rev-parse", "fixed") == made
+    lab.git("branch", "-f", "fixed", "main")
+    refused = lab("apply", "r", "--branch", "fixed")
+    assert refused.status == 1
+    assert "has a branch fixed already" in refused.err
 
 
 def test_an_attempt_that_failed_can_be_taken_by_number_and_is_said_to_have(lab):

@@ -68,11 +68,11 @@ def test_that_no_slot_can_be_made_is_no_verdict(lab: Lab, monkeypatch: pytest.Mo
     lease = Workspace.lease
     leased: list[int] = []
 
-    def none_left(self: Workspace) -> object:
+    def none_left(self: Workspace, *args: object) -> object:
         leased.append(1)
         if len(leased) > 1:
             raise SlotError("no slot can be made")
-        return lease(self)
+        return lease(self, *args)
 
     with monkeypatch.context() as patched:
         patched.setattr(Workspace, "lease", none_left)

@@ -34,6 +34,38 @@ def arm(crash: dict[str, Any]) -> None:
         return error
 
     SqliteJournal._commit = counted  # type: ignore[method-assign]
+    if "call" in crash:
+        _arm_calls(crash)
+
+
+def _arm_calls(crash: dict[str, Any]) -> None:
+    """Kill the process around the start of its program, or its change of a file, number `call`; note them all."""
+    import subprocess
+
+    done = 0
+
+    def counted(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*args: Any, **more: Any) -> Any:
+            nonlocal done
+            done += 1
+            mine = done == crash["call"]
+            with open(crash["noted"], "a", encoding="utf-8") as file:
+                file.write(f"{name} {args[1] if name == '__init__' else args[0]!r}\n")
+            if mine and crash["when"] == "before":
+                os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                return original(*args, **more)
+            finally:
+                if mine and crash["when"] == "after":
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(owner, name, call)
+
+    counted(subprocess.Popen, "__init__")
+    for name in ("replace", "unlink", "mkdir", "fchmod"):
+        counted(os, name)
 
 
 def child(request: dict[str, Any]) -> None:

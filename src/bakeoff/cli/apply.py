@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 @click.command("apply")
 @click.argument("run", type=RUN)
-@click.argument("where", nargs=-1, metavar="[STEP] [ATTEMPT]")
+@click.argument("where", nargs=-1, metavar="[STEP] [ATTEMPT|SUBPLAN]")
 @BRANCH
 @WITH_TESTS
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(run: str, where: tuple[str, ...], branch: str | None, with_tests: bool, as_json: bool) -> None:
     """Write what ATTEMPT of RUN changes, or its winner, into your files, also when they have changed since.
 
-    Of a workflow's run it is an attempt of STEP, or what STEP made in its slot.
+    Of a plan it is what SUBPLAN made, or all that landed. Of a workflow's run it is the same of STEP, or what STEP made
+    in its slot.
 
     The two are merged in memory. Where they conflict, nothing is touched. What was judged is what lands: the tests
     as they were, unless --with-tests is given.

@@ -28,7 +28,8 @@ def open_work(run: str, where: tuple[str, ...]) -> tuple[Path, RunFolder, Work]:
     Args:
         run: the run's id.
         where: of a run of attempts the number of one, or nothing for the winner; of a workflow's run the step, unless
-            only one has made anything, and then the same; of a plan one of its subplans, or nothing for the result.
+            only one has made anything, and then the same; of a plan, also of a step that is one, its subplan, or
+            nothing for the result.
 
     Raises:
         BakeoffError: nothing was made there.
@@ -92,6 +93,14 @@ def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ..
     found = step_standing(history, status, step)
     if found is not None:
         return Work.of(run, found, chosen(found, name, _number(tuple(attempt))), step)
+    if attempt and step in _plans(history):
+        from bakeoff.cli.plan_running import work_of
+        from bakeoff.plan.run.standing import step_standing as plan_standing
+
+        plan = plan_standing(history, status, step)
+        if plan is not None and len(attempt) == 1:
+            return work_of(run, plan, attempt[0], step)
+        raise BakeoffError(f"{name} is a plan: name one of its subplans behind it, or nothing for all that landed")
     if attempt:
         raise BakeoffError(f"{name} has made no attempts")
     record = history.records.get(step)
@@ -108,6 +117,11 @@ def _steps(history: History) -> list[str]:
     attempts = [name.rpartition("#")[0] for name in history.decisions if "#attempts" in name]
     results = [path for path, record in history.records.items() if "result" in (record.facts or {})]
     return sorted({*attempts, *results}, key=lambda path: [(len(part), part) for part in re.split(r"[:/]", path)])
+
+
+def _plans(history: History) -> set[str]:
+    """The steps that are plans and have begun."""
+    return {name.rpartition("#")[0] for name in history.decisions if "#plan:" in name}
 
 
 def _only(run: str, history: History) -> str:

@@ -12,14 +12,15 @@ from bakeoff.cli.completing import RUN
 
 @click.command("diff")
 @click.argument("run", type=RUN)
-@click.argument("where", nargs=-1, metavar="[STEP] [ATTEMPT]")
+@click.argument("where", nargs=-1, metavar="[STEP] [ATTEMPT|SUBPLAN]")
 @WITH_TESTS
 @click.option("--stat", is_flag=True, help="Only which files, and how much.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(run: str, where: tuple[str, ...], with_tests: bool, stat: bool, as_json: bool) -> None:
     """Print what ATTEMPT of RUN changes, or its winner, as a patch that `git apply` takes.
 
-    Of a workflow's run it is an attempt of STEP, or what STEP made in its slot.
+    Of a plan it is what SUBPLAN made, or all that landed. Of a workflow's run it is the same of STEP, or what STEP made
+    in its slot.
     """
     from bakeoff.cli.attempt_runs import open_work
     from bakeoff.cli.say import print_json, tell

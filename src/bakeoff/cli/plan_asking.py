@@ -1,11 +1,15 @@
-"""`bakeoff plan --by agent` and `--by model`: who splits is asked, and what that took is said."""
+"""`bakeoff plan --by agent` and `--by model`: who is to split, and with --dry-run asking for no more than that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -13,82 +17,74 @@ from bakeoff.agent.registry import find_entry
 from bakeoff.cli.say import say
 from bakeoff.engine.durable import DurableRun, durable
 from bakeoff.engine.errors import the_failure
-from bakeoff.plan.decompose.hierarchy import SourceFile
-from bakeoff.plan.decompose.links import Imports
-from bakeoff.plan.run.asking import TRIES, Proposal, ask_agent
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.process import Processes
+from bakeoff.engine.spawner import Spawner
+from bakeoff.plan.run.asking import Proposal, Question
 from bakeoff.plan.run.making import plan_of_hierarchy
-from bakeoff.plan.run.plan import Plan, PlanError, SubplanConfig
-from bakeoff.report.words import amounts
-from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.splitting import MODEL, Split, Splitting
+from bakeoff.report.words import known_amounts
+from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.settings import Settings
+from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
-def asked(
-    by: str,
-    root: Path,
-    settings: Settings,
-    files: Sequence[SourceFile],
-    imports: Imports,
-    attempt: AttemptOptions,
-    config: SubplanConfig,
-) -> tuple[Plan, dict[str, float | None]]:
-    """The plan that the agent, or the model, proposes; and what asking took, by kind: None is not known.
+def who_splits(
+    by: str, plan: Plan, settings: Settings, paths: tuple[str, ...], untracked: bool, limits: dict[str, Any]
+) -> tuple[Split, Plan]:
+    """Who is to be asked; and the plan, without a model that is not the agent's.
 
-    Passes on BakeoffError: it cannot be asked, or proposes nothing that can be used; BudgetSpentError.
+    Raises:
+        PlanError: no model is named.
+
+    Passes on BakeoffError: there is no such agent.
     """
-    goal = attempt.task
-    if by == "agent":
-        name = find_entry(attempt.agent, settings).name
-        say(f"! at most {TRIES} calls of {name} to split it; no budget is set for them")
-        ask = partial(ask_agent, root, settings, goal, files, imports, attempt, say)
-    else:
-        name = _model(attempt, settings)
-        ceilings = attempt.ceilings
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items()) or "none is set"
-        say(f"! at most {TRIES} calls of {name} to split it; budget: {budget}")
-        ask = partial(_ask_model, name, settings, goal, files, imports, ceilings)
-        attempt = replace(attempt, model=None)  # it is not the agent's
+    given = {name: value for name, value in limits.items() if value is not None}
+    if by != MODEL:
+        return Split(by, find_entry(plan.attempt.agent, settings).name, paths, untracked, given), plan
+    name = plan.attempt.model or settings.model
+    if name is None:
+        raise PlanError("--by model needs to know which: say --model NAME, or set `model` in the settings")
+    return Split(by, name, paths, untracked, given), replace(plan, attempt=replace(plan.attempt, model=None))
+
+
+def asked(split: Split, plan: Plan, root: Path, settings: Settings) -> tuple[Plan, dict[str, float | None]]:
+    """The plan that is proposed; and what asking took, by kind: None is not known.
+
+    Passes on BakeoffError: nobody can be asked, or what is proposed cannot be used; BudgetSpentError.
+    """
+    splitting = Splitting.of(split, plan.attempt, settings, str(root))
+    question = split.question(root, settings, plan.goal)
+    say(f"! {split.announcement(plan.attempt.ceilings)}")
     try:
-        proposal = anyio.run(ask)
+        proposal = anyio.run(partial(_ask, splitting, question, root, settings))
     except Exception as raised:
         failure = the_failure(raised)
         if failure is None:
             raise
         raise failure from raised
-    used = {"calls": proposal.calls, "tokens": proposal.tokens, "usd": proposal.usd}
-    known = {kind: amount for kind, amount in used.items() if amount is not None}
-    unknown = "".join(f", {kind} not known" for kind in ("tokens", "usd") if kind not in known)
-    say(f"split by {name}: {amounts(known)}{unknown}")
-    return plan_of_hierarchy(proposal.hierarchy, goal, attempt, config, imports, proposal.named), used
+    say(f"split by {split.name}: {known_amounts(proposal.used)}")
+    made = plan_of_hierarchy(proposal.hierarchy, plan.goal, plan.attempt, plan.config, question.imports, proposal.named)
+    return made, proposal.used
 
 
-def _model(attempt: AttemptOptions, settings: Settings) -> str:
-    """The name of the model that splits.
+async def _ask(splitting: Splitting, question: Question, root: Path, settings: Settings) -> Proposal:
+    """What is proposed, in a run of which nothing is kept."""
+    with tempfile.TemporaryDirectory(prefix="bakeoff-") as logs:
 
-    Raises:
-        PlanError: none is named.
-    """
-    name = attempt.model or settings.model
-    if name is None:
-        raise PlanError("--by model needs to know which: say --model NAME, or set `model` in the settings")
-    return name
+        async def main(run: DurableRun) -> Proposal:
+            opening = partial(_opened, root, settings, splitting.options.base)
+            return await splitting.ask(question, run.run, opening, say, logs=Path(logs))
+
+        return await durable(main, budget=splitting.options.ceilings, lanes={AGENTS: 1})
 
 
-async def _ask_model(
-    name: str,
-    settings: Settings,
-    goal: str,
-    files: Sequence[SourceFile],
-    imports: Imports,
-    ceilings: dict[str, float],
-) -> Proposal:
-    from bakeoff.model.registry import model_for
-    from bakeoff.plan.run.asking_model import Question, ask_model
-
-    question = Question(name, goal, files, imports, settings)
-
-    async def main(run: DurableRun) -> Proposal:
-        async with model_for(name, settings) as model:
-            return await ask_model(question, model, run, say=say)
-
-    return await durable(main, budget=ceilings)
+@asynccontextmanager
+async def _opened(root: Path, settings: Settings, base: str | None) -> AsyncIterator[tuple[Workspace, Processes]]:
+    """A workspace of its own, and what runs processes in it."""
+    async with (
+        Spawner(token=f"plan-{os.getpid()}", base_env=dict(os.environ), masker=Masker()) as spawner,
+        open_workspace(root, settings, "plan", base=base, slots=1, mount_at=True, processes=spawner) as workspace,
+    ):
+        yield workspace, spawner

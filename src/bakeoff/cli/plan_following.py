@@ -18,15 +18,23 @@ if TYPE_CHECKING:
 
 def as_plan(folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event], None]:
     """What hands events of a run's journal on to `tell`, with those that a plan adds to them in its own process."""
+    known = False
+
+    def begun(at: float) -> None:
+        nonlocal known
+        plan = standing(folder.history(), RunStatus.RUNNING).plan
+        needs = {name: tuple(sorted(others)) for name, others in plan.graph().needs.items()}
+        known = bool(plan.subplans)  # not while it is being split
+        tell(PlanBegun(at, plan.tree(), needs))
 
     def told(event: Event) -> None:
         tell(event)
         match event:
             case RunChanged() if event.status == RunStatus.RUNNING:
-                plan = standing(folder.history(), RunStatus.RUNNING).plan
-                needs = {name: tuple(sorted(others)) for name, others in plan.graph().needs.items()}
-                tell(PlanBegun(event.at, plan.tree(), needs))
+                begun(event.at)
             case NodeStarted() if (node := node_of(event.path)) is not None and not node[1]:
+                if not known:
+                    begun(event.at)
                 tell(SubplanChanged(event.at, node[0], Status.RUNNING))
             case NodeEnded(at, record) if (node := node_of(record.path)) is not None and not node[1]:
                 tell(SubplanChanged(at, node[0], record.status, record.error or ""))

@@ -11,6 +11,8 @@ from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT,
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.plan import Plan
+    from bakeoff.plan.run.splitting import Split
+    from bakeoff.settings import Settings
 
 
 @click.command("goal")
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
               help="How often what conflicts or breaks others is given back.")  # fmt: skip
 @click.option("--by", type=click.Choice(["directories", "owners", "agent", "model"]), default="directories",
               show_default=True,
-              help="Who splits: directories and imports; CODEOWNERS; agent or model (with --dry-run).")  # fmt: skip
+              help="Who splits: directories and imports; CODEOWNERS; the agent, or a model.")  # fmt: skip
 @click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
 @click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
@@ -94,13 +96,16 @@ def command(
         misused("--apply or --branch, not both")
     if output is not None and not dry_run:
         misused("-o goes with --dry-run")
-    if by in ("agent", "model") and not dry_run:
-        misused(f"--by {by} goes with --dry-run: look at what it proposes, then say `bakeoff plan run`")
     limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
-    plan, used = _plan(text_given(goal), paths, by, untracked, limits, options)
+    plan, split, project, settings = _plan(text_given(goal), paths, by, untracked, limits, options)
     if dry_run:
         from bakeoff.cli.plan_writing import write_plan
 
+        used = None
+        if split is not None:
+            from bakeoff.cli.plan_asking import asked
+
+            plan, used = asked(split, plan, project, settings)
         write_plan(plan, output, as_json=as_json, used=used)
         return
     from bakeoff.cli.plan_running import Landing, carry_out
@@ -110,22 +115,23 @@ def command(
     conditions = Conditions(adopt=True)
     store = attempt_store(branch)
     landing = Landing(and_apply, branch)
-    carry_out(lambda: start(store, plan, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+    how = {"as_json": as_json, "quiet": quiet}
+    carry_out(lambda: start(store, plan, conditions, run_id, split), conditions, store, landing, **how)
 
 
 def _plan(
     goal: str, paths: tuple[Path, ...], by: str, untracked: bool, limits: dict[str, Any], options: dict[str, Any]
-) -> tuple[Plan, dict[str, float | None] | None]:
-    """The plan that is asked for, and what it took to ask for it, where somebody was asked.
+) -> tuple[Plan, Split | None, Path, Settings]:
+    """The plan that is asked for, and who is to split it where somebody is to be asked; of which project.
 
     Passes on BakeoffError: there are no such files, or an option is wrong.
     """
-    from dataclasses import fields, replace
+    from dataclasses import fields
 
     from bakeoff.cli.plan_decompose import config_of, from_root, split
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.plan.run.making import plan_of_hierarchy
-    from bakeoff.plan.run.plan import SubplanConfig
+    from bakeoff.plan.run.plan import Plan, SubplanConfig
     from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.settings import load_settings
     from bakeoff.workspace.project import find_project
@@ -136,12 +142,13 @@ def _plan(
     settings = load_settings(project.root)
     config = SubplanConfig.of(settings.plan, options)
     within = [from_root(project, path) for path in paths]
+    if by in ("agent", "model"):
+        from bakeoff.cli.plan_asking import who_splits
+
+        plan = Plan(goal, (), attempt, config)
+        asking, plan = who_splits(by, plan, settings, tuple(within), untracked, limits)
+        return plan, asking, project.root, settings
     found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     imports = imports_of(project, found)
-    limited = config_of(settings.plan, limits)
-    if by in ("agent", "model"):
-        from bakeoff.cli.plan_asking import asked
-
-        return asked(by, project.root, replace(settings, plan=limited), found.files, imports, attempt, config)
-    made, _ = split(project, found, limited, imports, by, None)
-    return plan_of_hierarchy(made, goal, attempt, config, imports), None
+    made, _ = split(project, found, config_of(settings.plan, limits), imports, by, None)
+    return plan_of_hierarchy(made, goal, attempt, config, imports), None, project.root, settings

@@ -41,6 +41,7 @@ class PlanLines(Lines):
         self.tree: tuple[tuple[int, str, bool], ...] = ()
         self.status: dict[str, Status] = {}
         self.needs: dict[str, tuple[str, ...]] = {}
+        self.started = time.time()
         self.since: dict[str, float] = {}
         self.doing: dict[str, str] = {}
 
@@ -48,6 +49,7 @@ class PlanLines(Lines):
         """Say what there is to say of an event."""
         match event:
             case RunChanged() if event.status == "running":
+                self.started = event.at
                 self._say(f"▶ run {event.run_id}")
             case Warned():
                 self._say(f"! {event.text}")
@@ -73,10 +75,10 @@ class PlanLines(Lines):
         again = f", round {event.round}" if event.round > 1 else ""
         self.status[name] = status
         if status is Status.RUNNING:
-            self.since[name] = time.monotonic()
+            self.since[name] = event.at
             self._say(f"▶ {name}{again}")
             return
-        took = duration(time.monotonic() - self.since.pop(name)) if name in self.since else ""
+        took = duration(event.at - self.since.pop(name)) if name in self.since else ""
         self.doing.pop(name, None)
         why = f": {event.why}" if event.why else ""
         self._say(f"{MARKS[status][0]} {name} {status.value}{why}{f' ({took}{again})' if took else ''}")
@@ -92,10 +94,10 @@ class PlanLines(Lines):
         """The subplans, those at work first to be shown where there is no room for all."""
         from rich.text import Text
 
-        now = time.monotonic()
+        now = time.time()  # events of a run that another process carries out say when by the wall clock
         counts = Counter(status.value for status in self.status.values())
         head = ", ".join(f"{count} {status}" for status, count in counts.items())
-        text = Text(f"{head}, {duration(now - self.began)}\n", "bold", end="")
+        text = Text(f"{head}, {duration(now - self.started)}\n", "bold", end="")
         rows = [row for row in self.tree if self._is_shown(row[1], len(self.tree) <= room)]
         for depth, name, leaf in rows[: max(1, room)]:
             if not leaf:

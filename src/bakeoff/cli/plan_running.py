@@ -20,7 +20,7 @@ from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing
 from bakeoff.plan.schedule.writes import matches
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on
+from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Work, title_of
 
@@ -88,8 +88,14 @@ def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tup
         return None, failure
 
 
-def work_of(run: str, found: Standing, name: str | None = None) -> Work:
+def work_of(run: str, found: Standing, name: str | None = None, step: str | None = None) -> Work:
     """The result of a plan, or what one of its subplans made, to be shown and landed.
+
+    Args:
+        run: the run's id.
+        found: how the plan stands.
+        name: the subplan; None for the result.
+        step: the workflow's step that the plan is, where it is one.
 
     Passes on PlanError: there is no such subplan.
 
@@ -101,14 +107,21 @@ def work_of(run: str, found: Standing, name: str | None = None) -> Work:
     facts = found.facts(name)
     if not facts:
         what = "nothing of it landed" if name is None else f"its subplan {name} made nothing"
-        raise BakeoffError(f"run {run} has nothing that could be shown or taken: {what}")
+        whose = f"run {run}" if step is None else f"step {step} of run {run}"
+        raise BakeoffError(f"{whose} has nothing that could be shown or taken: {what}")
     state = None if name is None else found.states[name]
     status = "passed" if state is None or state.landed else state.kind or state.status.value
-    return Work(run, status, facts, title_of(found.plan.goal), None, name, noun="subplan")
+    path = name if step is None else f"{step}/{name}"
+    return Work(run, status, facts, title_of(found.plan.goal), None, path, noun="subplan")
 
 
 def result_lines(found: Standing) -> Iterator[str]:
     """A table of the subplans, then why something did not land."""
+    if found.split is not None:
+        yield f"split by {one_line(found.split['name'])}: {known_amounts(found.split)}"
+    if not found.plan.subplans:
+        yield f"{one_line(found.splitter or 'nobody')} has not split it yet"
+        return
     rows = [[one_line(cell, 90) for cell in row] for row in _rows(found)]
     yield from table(rows, ["subplan", "standing", "time", "used", "why"])
     if found.findings is None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
+
+from bakeoff.judge.failing import cargo, go, jest, named
 
 MOST_NAMES = 50
 """Names of failing tests that are kept."""
@@ -65,7 +68,7 @@ class _Runner:
     Attributes:
         called: found in a command that names it.
         ran: found once for each part of the run; its groups are numbers of tests that ran.
-        failing: its group is the name of a test that failed.
+        failing: its group is the name of a test that failed; or what finds the names.
         none: found when it ran nothing, where no number says so.
         skipped: as `ran`, numbers of tests that were not run; and `counted`: whether `ran` counts them, too.
     """
@@ -73,7 +76,7 @@ class _Runner:
     name: str
     called: str
     ran: str
-    failing: str
+    failing: str | Callable[[str], Iterable[str]]
     none: str = r"(?!)"
     skipped: str = r"(?!)"
     counted: bool = False
@@ -87,26 +90,25 @@ def _word(name: str) -> str:
 _RUNNERS = (
     _Runner(
         "pytest", _word(r"(?:pytest|py\.test)"),
-        r"(\d+) (?:passed|failed)\b(?=[^\n]* in \d[\d.]*s)",
+        r"(\d+) (?:passed|failed)\b(?=[^\n;]* in \d[\d.]*s)",
         r"(?m)^(?:FAILED|ERROR) (\S+)",
-        skipped=r"(\d+) skipped\b(?=[^\n]* in \d[\d.]*s)",
+        skipped=r"(\d+) skipped\b(?=[^\n;]* in \d[\d.]*s)",
     ),
     _Runner(
         "unittest", _word("unittest"), r"(?m)^Ran (\d+) tests? in", r"(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)",
         skipped=r"(?m)^(?:OK|FAILED) \(.*\bskipped=(\d+)", counted=True,
     ),
     _Runner(
-        "go test", r"\bgo\s+test\b", r"(?!)",
-        # A package that is not built has no test that failed; without its name another's red test would stand for it.
-        r"(?m)^(?:\s*--- FAIL: |FAIL\s+(?=\S+ \[(?:build|setup) failed\]))(\S+)",
+        "go test", r"\bgo\s+test\b", r"(?!)", go,
         none=r"\[no test files\]|\[no tests to run\]|no packages to test",
     ),
     _Runner(
-        "cargo test", r"\bcargo\s+(?:test|nextest)\b", r"test result: \w+\. (\d+) passed; (\d+) failed",
-        r"(?m)^test (\S+) \.\.\. FAILED", skipped=r"test result: .* (\d+) ignored",
+        "cargo test", r"\bcargo\s+(?:test|nextest)\b",
+        r"test result: \w+\. (\d+) passed; (\d+) failed|Summary \[[^\]]*\]\s+(\d+) tests? run",
+        cargo, skipped=r"test result: .* (\d+) ignored",
     ),
     _Runner(
-        "jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", r"(?m)^\s*● (.+)$",
+        "jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", jest,
         skipped=r"(?m)^Tests:.*?(\d+) (?:skipped|todo)(?:.*?(\d+) (?:skipped|todo))?", counted=True,
     ),
     _Runner(
@@ -131,11 +133,13 @@ _RUNNERS = (
 def read_output(command: str, output: str) -> Tests | None:
     """What a command's output says of tests; None where neither it nor its output names a known runner."""
     text = _ANSI.sub("", output)
-    for runner in _RUNNERS:
+    # Who is named comes first: what others print may look alike.
+    for runner in sorted(_RUNNERS, key=lambda runner: re.search(runner.called, command) is None):
         counts = _numbers(runner.ran, text)
         if re.search(runner.called, command) is None and not any(counts):
             continue
-        failing = tuple(dict.fromkeys(name.strip() for name in re.findall(runner.failing, text)))
+        names = re.findall(runner.failing, text) if isinstance(runner.failing, str) else runner.failing(text)
+        failing = named(names)
         if runner.name == "go test":
             some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)|^\s*--- FAIL: ", text)
             return Tests(runner.name, None if some else 0, len(failing), 0, failing[:MOST_NAMES])

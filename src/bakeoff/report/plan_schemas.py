@@ -35,9 +35,11 @@ def facts() -> dict[str, Any]:
             "usage": map_of(NUMBER),
         }
     )
+    split = object_of({"by": TEXT, "name": TEXT, "calls": WHOLE, "tokens": or_null(WHOLE), "usd": or_null(NUMBER)})
     change = object_of({"do": {"enum": ["retry", "skip", "correct"]}, "subplan": TEXT, "prompt": or_null(TEXT)})
     return {
         "goal": TEXT,
+        "split": or_null(split),
         "base": or_null(TEXT),
         "tip": or_null(TEXT),
         "result": or_null(TEXT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from bakeoff.engine.record import RunStatus
 
@@ -46,6 +47,13 @@ def amounts(usage: Mapping[str, float]) -> str:
         for kind, amount in usage.items()
         if amount
     )
+
+
+def known_amounts(used: Mapping[str, Any]) -> str:
+    """The same of `calls`, `tokens` and `usd`; what is None is said to be not known."""
+    kinds = {kind: used[kind] for kind in ("calls", "tokens", "usd")}
+    unknown = "".join(f", {kind} not known" for kind, amount in kinds.items() if amount is None)
+    return amounts({kind: amount for kind, amount in kinds.items() if amount is not None}) + unknown
 
 
 def counted(count: int, noun: str) -> str:

@@ -23,6 +23,9 @@ class SlotSettings:
         source_roots: folders with Python packages, first on a slot's PYTHONPATH.
         max_disk_mb: megabytes that all slots of the project may take together.
         max_file_mb: megabytes of one file above which a result leaves it out.
+        sparse: `never`; or `plans`: where overlays cannot be had and the project is large, the agent of a subplan gets
+            only the folders that its subplan is about. Checks have all files.
+        sparse_above: files from which on a project is large.
     """
 
     kind: str = "auto"
@@ -34,6 +37,8 @@ class SlotSettings:
     source_roots: tuple[str, ...] = ()
     max_disk_mb: int | None = None
     max_file_mb: int = 100
+    sparse: str = "never"
+    sparse_above: int = 20_000
 
 
 _SLOTS: Mapping[str, Check] = {
@@ -46,6 +51,8 @@ _SLOTS: Mapping[str, Check] = {
     "source_roots": texts,
     "max_disk_mb": whole,
     "max_file_mb": whole,
+    "sparse": one_of(("never", "plans")),
+    "sparse_above": whole,
 }
 
 

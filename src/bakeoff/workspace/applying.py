@@ -285,6 +285,21 @@ def branch(project: Project, repository: Repository, commit: str, name: str, mes
     return made
 
 
+def branched(project: Project, repository: Repository, commit: str, name: str, message: str) -> str | None:
+    """The commit of the branch `name`, if it is what `branch` made of the same; None otherwise. Blocks."""
+    asked = ("log", "-1", "--format=%H %P%n%B", f"refs/heads/{name}", "--")
+    said = project.git().run(*asked, statuses=(0, 128)).decode("utf-8", "replace")
+    ids, _, text = said.partition("\n")
+    made, _, parent = ids.partition(" ")
+    if not parent or " " in parent or text.strip() != message.strip():
+        return None
+    try:
+        tree = _onto(project, repository, commit, parent, name)
+    except ApplyError:
+        return None
+    return made if project.git().line("rev-parse", f"{made}^{{tree}}") == tree else None
+
+
 def _onto(project: Project, repository: Repository, commit: str, head: str, name: str) -> str:
     """The tree of the result on top of `head`."""
     tree = repository.tree_of(commit)

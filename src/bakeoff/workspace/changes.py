@@ -30,6 +30,7 @@ class Changes:
         folders: folders that are new or hold changes.
         gone: paths at and below which nothing of the snapshot is left, but for what stands in `files`.
         refused: what is neither file, link nor folder, or cannot be looked into.
+        hidden: files of the snapshot that the slot was not given; they are as they were.
     """
 
     root: Path
@@ -38,6 +39,7 @@ class Changes:
     folders: set[bytes] = field(default_factory=set)
     gone: set[bytes] = field(default_factory=set)
     refused: list[Refused] = field(default_factory=list)
+    hidden: frozenset[bytes] = frozenset()
 
     def same(self, other: Changes) -> bool:
         """Whether nothing was touched between two looks at the same slot."""

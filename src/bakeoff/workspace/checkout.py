@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from bakeoff.workspace.changes import Changes
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.git import copy_index
 from bakeoff.workspace.git_folder import make_git_folder
@@ -19,11 +20,15 @@ from bakeoff.workspace.scan import Written, read_index, scan
 
 
 class CheckoutPlace:
-    """A checkout in `home/tree`. bakeoff's own index of it, `home/index`, says how each file was written."""
+    """A checkout in `home/tree`. bakeoff's own index of it, `home/index`, says how each file was written.
 
-    def __init__(self, home: Path, made: Made, kind: str) -> None:
+    With a `cone` it has only the files of that; it is ended after one lease, and never reset.
+    """
+
+    def __init__(self, home: Path, made: Made, kind: str, cone: Cone | None = None) -> None:
         self.home = home
         self.kind = kind
+        self._cone = cone
         self._made = made
         self._written: Written | None = None
         self.outside = home / "tree"
@@ -35,7 +40,7 @@ class CheckoutPlace:
     def make(self) -> None:
         """Check the snapshot out."""
         self.outside.mkdir()
-        self._made.base.checkout(self.outside, self.home / "index")
+        self._made.base.checkout(self.outside, self.home / "index", self._cone)
         self._put_ready()
 
     def _put_ready(self) -> None:
@@ -52,6 +57,8 @@ class CheckoutPlace:
             (inner / "HEAD").write_bytes((folder / "HEAD").read_bytes())
             (inner / "commondir").write_text("../..\n")
             (inner / "gitdir").write_text(f"{self.outside}/.git\n")
+        if self._cone is not None:
+            self._cone.set_up(inner, folder / "config")
         copy_index(self.home / "index", inner / "index")
         (self.outside / ".git").write_text(f"gitdir: {inner}\n")
         for target, source in self._made.links.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -179,6 +180,10 @@ def _delete(cache: ProjectCache) -> None:
             with suppress(OSError):
                 if _is_old(path):
                     path.unlink()
+    for pattern in (".trial.*", ".shadow.*", ".apply.*", ".commits.*"):
+        for folder in cache.repository.glob(pattern):
+            if _is_old(folder):
+                shutil.rmtree(folder, ignore_errors=True)
     if cache.repository.is_dir():
         with suppress(GitError):  # a full disk, say, or a repository that was made by nobody we know
             Repository(cache.repository).git().run("prune", f"--expire={_UNUSED}")

@@ -72,19 +72,24 @@ class SlotPool(Generic[Item]):
         return len(self._idle)
 
     @asynccontextmanager
-    async def lease(self) -> AsyncIterator[Item]:
+    async def lease(self, make: Callable[[], Item] | None = None) -> AsyncIterator[Item]:
         """Wait for an item and hold it while inside; it is cleaned before this returns, also when cancelled.
 
-        Cancelled while waiting, nothing is held.
+        With `make` it is one of another sort, which is made so, and ended instead of cleaned. Cancelled while waiting,
+        nothing is held.
 
         Passes on SlotError: none can be made.
         """
-        item = await self._take()
+        item = await self._take(make)
         try:
             yield item
         finally:
             with anyio.CancelScope(shield=True):
-                await self._give_back(item)
+                if make is None:
+                    await self._give_back(item)
+                else:
+                    await self._discard(item)
+                    self._release()
 
     @asynccontextmanager
     async def lease_free(self) -> AsyncIterator[Item | None]:
@@ -109,28 +114,33 @@ class SlotPool(Generic[Item]):
             while self._idle:
                 await self._discard(self._idle.pop())
 
-    async def _take(self) -> Item:
+    async def _take(self, make: Callable[[], Item] | None) -> Item:
         again = False
         while True:
             await self._permit(front=again)
-            item = await self._get()
+            item = await self._get(make)
             if item is not None:
                 return item
             again = True
 
-    async def _get(self) -> Item | None:
+    async def _get(self, make: Callable[[], Item] | None = None) -> Item | None:
         """An item for who has a permit; None, and no permit, where none could be made."""
-        if self._idle:
+        if self._idle and make is None:
             return self._idle.pop()
         made: list[Item] = []
         try:
-            await in_thread(_into, made, self._maker.make)
+            await in_thread(_into, made, make or self._maker.make)
             return made.pop()
         except (WorkspaceError, OSError) as failure:
             self._shrink(failure)
             return None
         except BaseException:
-            self._idle += made  # cancelled when it was just ready: the next one has it
+            if make is None:
+                self._idle += made  # cancelled when it was just ready: the next one has it
+            else:
+                with anyio.CancelScope(shield=True):
+                    for item in made:
+                        await self._discard(item)
             self._release()
             raise
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.workspace.changes import Changes, note
+from bakeoff.workspace.cone import folders_above
 from bakeoff.workspace.errors import WorkspaceError
 
 _ENTRY = struct.Struct(">10I")
@@ -18,10 +19,18 @@ Noted = tuple[int, int, int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The status of each file of a checkout as it was written. A copy of a checkout's own index, kept outside of it."""
+    """The status of each file of a checkout as it was written. A copy of a checkout's own index, kept outside of it.
+
+    `hidden` are files of the snapshot that it was not given, `hidden_folders` folders that it has nothing of.
+    """
 
     files: dict[bytes, Noted]
     folders: frozenset[bytes]
+    hidden: frozenset[bytes] = frozenset()
+    hidden_folders: frozenset[bytes] = frozenset()
+
+
+_HIDDEN = "the project has something of another kind there, which this slot was not given"
 
 
 def read_index(path: Path, object_size: int) -> Written:
@@ -39,27 +48,34 @@ def read_index(path: Path, object_size: int) -> Written:
     if signature != b"DIRC" or version not in (2, 3):
         raise WorkspaceError(f"{path} is no git index of version 2 or 3")
     files: dict[bytes, Noted] = {}
-    folders = set()
+    folders: set[bytes] = set()
+    hidden: set[bytes] = set()
     at = 12
     for _ in range(count):
         ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _ENTRY.unpack_from(data, at)
         start = at + _ENTRY.size + object_size
         (flags,) = struct.unpack_from(">H", data, start)
-        start += 4 if flags & 0x4000 else 2
+        extended = flags & 0x4000
+        skipped = extended and struct.unpack_from(">H", data, start + 2)[0] & 0x4000
+        start += 4 if extended else 2
         end = data.index(b"\0", start)
         name = data[start:end]
         at += (end - at) // 8 * 8 + 8
+        if skipped:
+            hidden.add(name)
+            continue
         files[name] = (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size)
         folder = name.rpartition(b"/")[0]
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition(b"/")[0]
-    return Written(files, frozenset(folders))
+    above = folders_above(hidden) - folders
+    return Written(files, frozenset(folders), frozenset(hidden), frozenset(above))
 
 
 def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:
     """What is otherwise in `tree` than it was written; paths in `skip` were put there by bakeoff."""
-    changes = Changes(tree, tree)
+    changes = Changes(tree, tree, hidden=written.hidden)
     unseen = set(written.files)
     waiting = [b""]
     root = os.fsencode(tree)
@@ -78,6 +94,10 @@ def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:
                 if path == b".git" or path in skip:
                     continue
                 found = entry.stat(follow_symlinks=False)
+                if path in (written.hidden if stat.S_ISDIR(found.st_mode) else written.hidden_folders):
+                    # Whoever put it there did not see what it would take away.
+                    changes.refuse(path, _HIDDEN)
+                    continue
                 noted = written.files.get(path)
                 if stat.S_ISDIR(found.st_mode):
                     if noted is not None and noted[5] == 0o160000:

@@ -92,6 +92,9 @@ class Shadow:
             return read_small(changes.root, path)
         if path not in self._base.entries.files or is_gone(changes, path):
             return None
+        if path in changes.hidden:
+            mode, oid = self._base.entries.files[path]
+            return self._base.repository.git().run("cat-file", "blob", oid) if mode.startswith(b"100") else None
         return read_small(changes.below, path)
 
 

@@ -13,6 +13,7 @@ from bakeoff.workspace.applying import write_changes
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.environment import slot_environment
 from bakeoff.workspace.errors import SlotError
@@ -43,6 +44,7 @@ class Slot:
         home: bakeoff's folder of it.
         temp: the folder that TMPDIR names.
         results: what was committed in this lease, the latest last.
+        partial: it has only a part of the snapshot's files.
         disposable: what is left in it at the end of this lease is nobody's work, and is not salvaged.
     """
 
@@ -59,6 +61,7 @@ class Slot:
     results: list[Result] = field(default_factory=list)
     committed: Changes | None = None
     disposable: bool = False
+    partial: bool = False
 
     @property
     def kind(self) -> str:
@@ -181,11 +184,14 @@ class SlotMaker:
     limit: int
     note: Callable[[str], None]
 
-    def make(self) -> Slot:
-        """A new slot, ready to work in; whatever is missing, nothing is left of it."""
+    def make(self, cone: Cone | None = None) -> Slot:
+        """A new slot, ready to work in; whatever is missing, nothing is left of it.
+
+        A checkout slot has only the files of the `cone`, where one is given.
+        """
         name, lock = self._lock()
         home = self.made.cache.slots / name
-        place = self._place(home)
+        place = self._place(home, cone)
         ports = None
         try:
             home.mkdir(mode=0o700)
@@ -199,7 +205,9 @@ class SlotMaker:
             self._drop(home, place, ports, lock)
             raise
         env = slot_environment(place.path, name, home / "tmp", ports, self.roots)
-        return Slot(name, place, env, home, home / "tmp", ports, lock, base, self.run, self.limit)
+        slot = Slot(name, place, env, home, home / "tmp", ports, lock, base, self.run, self.limit)
+        slot.partial = cone is not None and self.kind != "overlay"
+        return slot
 
     def _lock(self) -> tuple[str, FileLock]:
         for _ in range(100):
@@ -209,10 +217,10 @@ class SlotMaker:
                 return name, lock
         raise SlotError(f"no slot can be locked in {self.made.cache.slots}")
 
-    def _place(self, home: Path) -> Place:
+    def _place(self, home: Path, cone: Cone | None) -> Place:
         if self.kind == "overlay":
             return OverlayPlace(home, self.made, self.mounts)
-        return CheckoutPlace(home, self.made, self.kind)
+        return CheckoutPlace(home, self.made, self.kind, cone)
 
     def clean(self, slot: Slot) -> None:
         """Save what no result holds, then undo all changes."""

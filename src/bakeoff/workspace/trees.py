@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.git_folder import make_git_folder
 from bakeoff.workspace.locks import FileLock, wait_for_lock
@@ -51,12 +52,21 @@ class Base:
         """The objects for repositories in slots."""
         return self.objects or self.repository.objects
 
-    def checkout(self, tree: Path, index: Path) -> None:
-        """Write all files of the snapshot into the empty folder `tree`; no filter is run, nothing is fetched."""
+    def checkout(self, tree: Path, index: Path, cone: Cone | None = None) -> None:
+        """Write the files of the snapshot into the empty folder `tree`; no filter is run, nothing is fetched.
+
+        With a `cone` only the files that it has, and the index says of all others that they are not there.
+        """
         git = self.git(tree, index)
         git.run("read-tree", self.snapshot.commit)
         workers = f"checkout.workers={min(4, os.cpu_count() or 1)}"
-        git.at(config=(*git.config, workers)).run("checkout-index", "--all", "--index", "--quiet")
+        write = git.at(config=(*git.config, workers))
+        if cone is None:
+            write.run("checkout-index", "--all", "--index", "--quiet")
+            return
+        inside, outside = (b"".join(path + b"\0" for path in part) for part in cone.parts(self.entries.files))
+        git.run("update-index", "--skip-worktree", "-z", "--stdin", data=outside)
+        write.run("checkout-index", "--index", "--quiet", "-z", "--stdin", data=inside)
 
     def git(self, tree: Path, index: Path | None = None) -> Git:
         """Our git, with files looking as the user wants them and `tree` as its work tree."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.environment import source_roots
@@ -53,11 +55,14 @@ class Workspace:
         kind: which slots it has.
         why: why those.
         pool: the slots.
+        maker: makes them.
         mounted_at: where slots see themselves, when that is the project's own path.
         filtered: files that slots have as git stores them, because a content filter (LFS) is never run.
         warnings: what went wrong without ending anything.
         salvaged: refs under which work was saved that no result held.
         swept: what was done with slots of dead owners at the start.
+        setup: digest of what was set up for slots; None where nothing is.
+        sparse: whether slots may have only those files that work in them is about.
     """
 
     base: Base
@@ -65,6 +70,7 @@ class Workspace:
     kind: str
     why: str
     pool: SlotPool[Slot]
+    maker: SlotMaker
     disk: DiskWatch
     given: tuple[str, ...]
     mounted_at: Path | None
@@ -73,6 +79,7 @@ class Workspace:
     warnings: list[str]
     salvaged: list[str]
     setup: str | None = None
+    sparse: bool = False
 
     @property
     def snapshot(self) -> Snapshot:
@@ -85,8 +92,8 @@ class Workspace:
         return self.base.repository
 
     @asynccontextmanager
-    async def lease(self) -> AsyncIterator[Slot]:
-        """A slot as the snapshot has it, first come first served.
+    async def lease(self, cone: Cone | None = None) -> AsyncIterator[Slot]:
+        """A slot as the snapshot has it, first come first served; with the files of a `cone` alone, if it is `sparse`.
 
         When the block is left in whatever way, work that `Slot.commit` did not keep is salvaged, and the slot reset.
 
@@ -95,7 +102,8 @@ class Workspace:
         """
         await self.disk.check()
         with self.disk.opened():
-            async with self.pool.lease() as slot:
+            make = partial(self.maker.make, cone) if self.sparse and cone is not None else None
+            async with self.pool.lease(make) as slot:
                 with self._held(slot):
                     yield slot
 
@@ -208,6 +216,7 @@ async def open_workspace(
             kind=maker.kind,
             why=why,
             pool=pool,
+            maker=maker,
             disk=DiskWatch(found.cache, limit),
             given=given,
             mounted_at=maker.made.at,
@@ -216,6 +225,7 @@ async def open_workspace(
             warnings=opening.warnings,
             salvaged=salvaged,
             setup=setup,
+            sparse=wanted.sparse == "plans" and maker.kind != "overlay" and _is_large(found.base, wanted.sparse_above),
         )
         async with work_group() as tasks:
             tasks.start(workspace.disk.watch)
@@ -245,6 +255,10 @@ def _snapshot(
     usual = [name for name in LINKED if (project.root / name).is_dir()]
     given = [path.rstrip("/") for path in (*settings.link, *settings.copy, *usual)]
     return take_snapshot(project, repository, dirty=dirty, base=base, without=given)
+
+
+def _is_large(base: Base, most: int) -> bool:
+    return len(base.entries.files) > most
 
 
 def _dirty(settings: SlotSettings) -> Dirty:

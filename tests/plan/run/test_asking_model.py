@@ -14,7 +14,7 @@ from bakeoff.engine.durable import DurableRun, durable
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.run.asking import MOST_LISTED
-from bakeoff.plan.run.asking_model import Question, ask_model
+from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
 from bakeoff.plan.run.plan import PlanError
 from bakeoff.report.schemas import output_schema
 from bakeoff.settings import ModelSettings, Settings
@@ -92,14 +92,14 @@ def test_no_files_and_too_many_files_are_refused():
     many = [SourceFile(f"{number}.py", 1) for number in range(MOST_LISTED + 1)]
     for files, message in ((many, "there are 4001 files, and a model can be told of 4000"), ([], "there are no files")):
         with pytest.raises(PlanError, match=message):
-            Question("m", "tidy up", files, {}, Settings())
+            ModelQuestion("m", "tidy up", files, {}, Settings())
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_cancelled_the_request_is_closed(serve, backend):
     server = serve(Stall())
     settings = Settings(models={"m": ModelSettings(base_url=f"{server.url}/v1")})
-    question = Question("m", "tidy up", [SourceFile("a.py", 1)], {}, settings)
+    question = ModelQuestion("m", "tidy up", [SourceFile("a.py", 1)], {}, settings)
 
     async def main(run: DurableRun) -> None:
         async with model_for("m", settings) as model:
@@ -154,7 +154,6 @@ def test_an_endpoint_without_json_schema_is_asked_once_more(plans, serve):
 def test_what_is_asked_wrongly_is_refused(plans, serve):
     serve(Say(GOOD))
     goal = ("plan", "tidy up", "--agent", "fake", "--check", "true", "--by", "model")
-    assert "goes with --dry-run" in plans.lab(*goal, "--model", "m").err
     assert "say --model NAME" in plans.lab(*goal, "--dry-run").err
     assert "no model is called 'n'" in plans.lab(*goal, "--dry-run", "--model", "n").err
 

@@ -141,7 +141,6 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path):
         (lambda: SubplanConfig(execution_mode="odd"), "execution_mode must be one of"),
         (lambda: SubplanConfig(max_retries=-1), "max_retries must be at least 0"),
         (lambda: SubplanConfig(timeout_per_subplan=float("nan")), "timeout_per_subplan must be a number"),
-        (lambda: Plan("x", (), OPTIONS), "no subplans"),
         (lambda: Plan("x", (Subplan("a/b"),), OPTIONS), "cannot be the name"),
         (lambda: Plan("x", (Subplan("a"), Subplan("a")), OPTIONS), "two subplans called 'a'"),
     ],

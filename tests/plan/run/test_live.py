@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from bakeoff.cli.plan_lines import PlanLines
-from bakeoff.engine.events import Events, NodeRetried, NodeStarted
+from bakeoff.engine.events import Events, NodeRetried, NodeStarted, RunChanged
 from bakeoff.engine.record import Status
 from bakeoff.plan.run.events import PlanBegun, SubplanChanged
 from plan.run.conftest import lab, plans, states  # noqa: F401  (fixtures)
@@ -16,23 +16,25 @@ def test_the_tree_is_drawn_with_what_each_does_and_waits_for(capsys):
     lines = PlanLines(events)
     tree = ((0, "group", False), (1, "a", True), (1, "b", True), (0, "c", True), (0, "d", True))
     events.emit(PlanBegun(1.0, tree, {"b": ("a",), "c": ("a", "b")}))
-    events.emit(SubplanChanged(2.0, "a", Status.RUNNING))
+    now = time.time()
+    events.emit(RunChanged(now - 90.0, "r", "running"))
+    events.emit(SubplanChanged(now - 75.0, "a", Status.RUNNING))
     events.emit(NodeStarted(2.0, "subplan:a:0123456789/try:1/attempt:1/generate", "generate"))
     events.emit(NodeRetried(2.5, "subplan:a:0123456789/try:1/attempt:1/generate", 1, 3.0, "too often"))
     drawn = lines._now(20).plain.splitlines()
-    assert drawn[0].startswith("1 running, 3 pending, ")
+    assert drawn[0].startswith("1 running, 3 pending, 1 m 3")
     assert drawn[1] == "group"
-    assert drawn[2].startswith("  ▶ a  generate 0.0")
+    assert drawn[2].startswith("  ▶ a  generate 1 m 1")
     assert drawn[3] == "  · b  waits for a"
     assert drawn[4] == "· c  waits for a, b"
     assert drawn[5] == "· d  waits for a place"
     # Where there is no room for all, those that go on are shown.
     assert [line.split()[1] for line in lines._now(2).plain.splitlines()[1:]] == ["a"]
-    events.emit(SubplanChanged(3.0, "a", Status.FAILED, "it broke", 2))
+    events.emit(SubplanChanged(now - 72.5, "a", Status.FAILED, "it broke", 2))
     assert "✗ a" in lines._now(20).plain
     said = capsys.readouterr().err
     assert "! a: too often; again in 3.00 s" in said
-    assert "✗ a failed: it broke (0.0" in said
+    assert "✗ a failed: it broke (2.50 s" in said
 
 
 def test_a_live_plan_is_shown_and_followed(plans):  # noqa: F811
@@ -48,6 +50,13 @@ def test_a_live_plan_is_shown_and_followed(plans):  # noqa: F811
         time.sleep(0.02)
     shown = lab("show", "r", "--json").json
     assert (shown["status"], states(shown)) == ("running", {"a": "running", "b": "pending"})
+    begun = next(span.at for span in lab.run.history().spans if span.path.startswith("subplan:a"))
+    for _ in range(2):  # it counts on
+        before = time.time() - begun
+        shown = lab("show", "r", "--json").json
+        (seconds,) = [one["seconds"] for one in shown["subplans"] if one["name"] == "a"]
+        assert before - 0.01 <= seconds <= time.time() - begun + 0.01
+        assert shown["seconds"] == seconds
     assert "running" in lab("show", "r").out
     assert "nothing of it landed" in lab("diff", "r").err
     watching = lab.spawn("watch", "r")
@@ -56,6 +65,8 @@ def test_a_live_plan_is_shown_and_followed(plans):  # noqa: F811
     _, followed = watching.communicate(timeout=20)
     assert watching.returncode == 0
     said = [line.partition(" (")[0] for line in followed.splitlines()]
+    (took,) = [line.partition("(")[2] for line in followed.splitlines() if line.startswith("✓ a completed (")]
+    assert took != "0.00 s)"
     assert said[:6] == ["▶ run r", "▶ a", "✓ a completed", "▶ b", "✓ b completed",
                         "· test run 1 of the merge, check 1: passed"]  # fmt: skip
     process.communicate()

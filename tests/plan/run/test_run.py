@@ -256,3 +256,26 @@ def test_a_run_goes_on_under_no_ceiling_that_is_none(plans, given):
         assert (said.status, said.out) == (1, ""), said
         assert f"-i {given}: it must be a number" in said.err
     assert len(plans.parts) == 1
+
+
+@pytest.mark.parametrize("sparse", ["never", "plans"])
+def test_subplans_of_a_large_project_may_have_only_their_folders_and_checks_have_all(plans, sparse):
+    plans.lab.settings(f"[slots]\nkind = 'repository'\nsparse = '{sparse}'\nsparse_above = 2\n")
+    plans.checks = "test -e a/x.txt -a -e b/x.txt -a -e c/x.txt"
+    parts = [
+        plans.part("a", "find . -name x.txt > $PLACE/seen-a; echo new > a/x.txt", files=["a/x.txt"]),
+        plans.part("b", "find . -name x.txt > $PLACE/seen-b; echo > b/y.txt", files=["a"], writes=["b/*.txt"]),
+        plans.part("free", "find . -name x.txt > $PLACE/seen-free; echo > z.txt"),
+    ]
+    shown = plans.run(parts)
+    assert set(states(shown).values()) == {"landed"}
+    assert plans.result("c/x.txt") == "c\n"
+    seen = {name: sorted((plans.lab.place / f"seen-{name}").read_text().split()) for name in ("a", "b", "free")}
+    everything = ["./a/x.txt", "./b/x.txt", "./c/x.txt"]
+    if sparse == "never":
+        assert seen == dict.fromkeys(seen, everything)
+        assert "sparse-checkout" not in plans.prompt("a")
+    else:
+        assert seen == {"a": ["./a/x.txt"], "b": ["./a/x.txt", "./b/x.txt"], "free": everything}
+        assert "git sparse-checkout add FOLDER" in plans.prompt("a")
+        assert "sparse-checkout" not in plans.prompt("free")

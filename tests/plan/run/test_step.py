@@ -7,6 +7,7 @@ import json
 import yaml
 
 from plan.run.conftest import lab, plans  # noqa: F401  (fixtures)
+from plan.run.test_crash import until
 from steps.conftest import Flow, flow  # noqa: F401
 
 STEP = """
@@ -119,3 +120,45 @@ def test_a_step_and_the_command_line_win_over_the_settings_and_these_over_the_de
     assert not written["config"].get("fail_fast")
     assert not written["config"].get("max_retries")
     assert written["config"]["max_reopened"] == 0
+
+
+def test_what_a_subplan_of_a_step_made_can_be_shown_and_taken(plans, flow):  # noqa: F811
+    bad = plans.part("bad", "echo bad > b.txt; exit 1")
+    file = plans.write([plans.part("a", "echo 1 > a.txt"), bad, plans.part("c", "echo 3 > c.txt")])
+    said = flow(STEP.format(file=file))
+    assert said.status == 1, said
+    diff = plans.lab("diff", "r", "split", "c").out
+    assert "+3" in diff
+    assert "a.txt" not in diff
+    shown = plans.lab("diff", "r", "split", "a", "--json").json
+    assert (shown["step"], [one["path"] for one in shown["changed"]]) == ("split/a", ["a.txt"])
+    for args, message in (
+        (("diff", "r", "split", "nobody"), "there is no subplan 'nobody'; there are: a, bad, c"),
+        (("diff", "r", "split", "bad"), "step split of run r has nothing that could be shown or taken"),
+        (("diff", "r", "split", "a", "b"), "step split of run r is a plan: name one of its subplans"),
+        (("diff", "r", "see", "a"), "has made no attempts"),
+    ):
+        said = plans.lab(*args)
+        assert said.status == 1
+        assert message in said.err
+    said = plans.lab("apply", "r", "split", "c")
+    assert said.status == 0, said
+    assert "the result of subplan split/c applied: 1 file written" in said.out
+    assert (plans.lab.root / "c.txt").read_text() == "3\n"
+    assert not (plans.lab.root / "a.txt").exists()
+
+
+def test_what_a_subplan_of_a_step_has_made_can_be_shown_while_others_work(plans, flow):  # noqa: F811
+    wait = "until [ -e $PLACE/go ]; do sleep 0.02; done"
+    parts = [
+        plans.part("a", "echo 1 > a.txt"),
+        plans.part("b", f": > $PLACE/there; {wait}; echo 2 > b.txt", after=["a"]),
+    ]
+    flow.write(STEP.format(file=plans.write(parts)))
+    with plans.lab.spawn("run", str(flow.file), "--run-id", "r", "-q") as process:
+        until(lambda: (plans.lab.place / "there").exists())
+        assert "+1" in plans.lab("diff", "r", "split", "a").out
+        assert "its subplan b made nothing" in plans.lab("diff", "r", "split", "b").err
+        (plans.lab.place / "go").touch()
+        process.communicate()
+    assert "+2" in plans.lab("diff", "r", "split", "b").out

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from bakeoff.plan.merge.trees import Clash, merge_many
+from bakeoff.plan.merge.trees import Clash, Merged, merge_many
 from bakeoff.workspace.git import Git
 
 
@@ -63,12 +65,42 @@ def _above(paths: set[bytes]) -> frozenset[bytes]:
     return frozenset(found)
 
 
+def tried(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
+    """What merging each pair would come to. Blocks.
+
+    The trees go with a folder of objects that is deleted here. What clashes name is brought over: of a file that both
+    renamed, say, git merges the contents first, and names what that made.
+
+    Passes on UnrelatedError: a pair has no history in common.
+    """
+    if not pairs:
+        return []
+    assert git.directory is not None
+    theirs = git.objects or git.directory / "objects"
+    with tempfile.TemporaryDirectory(prefix=".trial.", dir=git.directory) as folder:
+        trial = git.at(objects=Path(folder), alternates=[theirs, *git.alternates])
+        merged = merge_many(trial, pairs)
+        named = dict.fromkeys(
+            side.oid
+            for found in merged
+            for clash in found.clashes
+            for side in (clash.base, clash.ours, clash.theirs)
+            if side is not None and side.mode != "160000"
+        )
+        data = "".join(f"{oid}\n" for oid in named).encode()
+        for line in git.run("cat-file", "--batch-check", data=data).decode().splitlines() if named else ():
+            if line.endswith(" missing"):
+                content = trial.run("cat-file", "blob", line.partition(" ")[0])
+                git.run("hash-object", "-w", "--stdin", data=content)
+    return merged
+
+
 Pairs = dict[tuple[int, int], tuple[Clash, ...]]
 """The clashes of each pair that has any, by the numbers of the two; the lower one is `ours`."""
 
 
 def conflicting_pairs(git: Git, commits: Sequence[str], changes: Sequence[Touched]) -> Pairs:
-    """Merge each two of `commits` that touch the same places. Blocks.
+    """Merge each two of `commits` that touch the same places. Blocks. What that makes is not kept.
 
     Passes on UnrelatedError: two have no history in common.
     """
@@ -78,5 +110,5 @@ def conflicting_pairs(git: Git, commits: Sequence[str], changes: Sequence[Touche
         for first in range(second)
         if changes[first].meets(changes[second])
     ]
-    merged = merge_many(git, [(commits[first], commits[second]) for first, second in pairs])
+    merged = tried(git, [(commits[first], commits[second]) for first, second in pairs])
     return {pair: found.clashes for pair, found in zip(pairs, merged, strict=True) if not found.clean}

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.events import Warned
-from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance
-from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE
@@ -29,7 +25,7 @@ from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.blocking import in_thread
@@ -51,35 +47,17 @@ async def start(
     job = _Job(store.project, options.settled(settings), settings, conditions)
     find_commits(find_project(store.project), options.base, options.refs)
     await job.check_sandbox()
-    folder = store.create(run_id or store.new_id())
-    folder.logs.mkdir()
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": f"merge {' '.join(options.refs)}"[:100],
-        "project": str(store.project),
-        "options": job.options.to_json(),
-        "created_at": SystemClock().wall(),
-    }
+    title = f"merge {' '.join(options.refs)}"
+    folder, meta = new_run(store, run_id, JOB, title, options=job.options.to_json())
     return folder, await job.run(folder, meta)
 
 
 async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[RunFolder, Ending]:
     """Go on with a run: it merges the same commits, and no check that has ended is run again.
 
-    Raises:
-        BakeoffError: the run cannot be resumed.
+    Passes on BakeoffError: the run cannot be resumed.
     """
-    folder = store.open(run_id)
-    history = folder.history()
-    if history.meta.get("job") != JOB:
-        raise BakeoffError(f"run {run_id} is no merge")
-    status, _ = folder.standing(history)
-    if status in (RunStatus.COMPLETED, RunStatus.ABORTED):
-        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed")
-    if folder.alive():
-        folder.lock().release()  # says by whom it is run
+    folder, history = resumable(store, run_id, JOB, "no merge")
     options = MergeOptions.from_json(history.meta["options"])
     job = _Job(store.project, options, load_settings(store.project), conditions)
     await job.check_sandbox()
@@ -101,29 +79,13 @@ class _Job:
 
     async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None) -> Ending:
         """The session, to its end."""
-        masker = Masker()
-        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
-        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
-        terms = Terms(
-            lanes=Lanes(self.lanes),
-            events=self.conditions.events,
-            masker=masker,
-            catch_signals=self.conditions.catch_signals,
-            processes=spawner,
-        )
-
-        async def job(run: Run) -> Ending:
-            async with spawner:
-                ending = await self.carry_out(run, folder, spawner)
-            return ending
-
-        return await run_session(folder, job, terms, meta=meta)
+        return await in_session(folder, self.carry_out, self.conditions, self.lanes, meta=meta)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Merge, verify, and say how it ended."""
         brought = await self._brought(run)
         if self.options.base == "HEAD" and await in_thread(_dirty, self.project):
-            self._warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
+            self.conditions.warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
         async with open_workspace(
             self.project,
             self.settings,
@@ -137,7 +99,7 @@ class _Job:
                 findings = await self._landed(run, folder, workspace, spawner, brought)
             finally:
                 for text in workspace.warnings:
-                    self._warn(text)
+                    self.conditions.warn(text)
         return Ending(RunStatus.COMPLETED, None, {"findings": findings.to_json()})
 
     async def _brought(self, run: Run) -> Brought:
@@ -168,9 +130,6 @@ class _Job:
         findings = await queue.land([replace(change, tested=options.tested) for change in brought.changes])
         await in_thread(keep, repository, folder.id, {"tip": findings.tip})
         return findings
-
-    def _warn(self, text: str) -> None:
-        self.conditions.events.emit(Warned(SystemClock().wall(), text))
 
     def _say(self, text: str) -> None:
         self.conditions.events.emit(QueueSaid(SystemClock().wall(), text))

@@ -1,35 +1,27 @@
-"""Asking an agent how a goal is to be split: what it proposes is held to the same limits, and told what is wrong.
+"""Asking how a goal is to be split: the question, and how an answer is judged and becomes a proposal.
 
-Question and judgement are shared with `asking_model`.
+Whom it is asked of stands in `asking_agent` and `asking_model`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.boxing import boxed
-from bakeoff.agent.override import find_executable
-from bakeoff.agent.registry import find_entry
-from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
-from bakeoff.engine.mask import Masker
-from bakeoff.engine.record import Stored
-from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.judge.requirement import Requirement
 from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.given import Subplan as Proposed
 from bakeoff.plan.decompose.given import from_subplans, problems
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.run.plan import NAME, PlanError
-from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.result import Reason, SamplingResult
+from bakeoff.sampling.usage import UsageTotal
 from bakeoff.settings import PlanSettings, Settings
-from bakeoff.workspace.running import InSandbox
-from bakeoff.workspace.workspace import open_workspace
 
 TRIES = 3
 """How often an agent or a model is asked before it is given up on."""
@@ -78,68 +70,88 @@ class Proposal:
     usd: float | None
     tokens: int | None = None
 
+    @property
+    def used(self) -> dict[str, float | None]:
+        """What asking took, by kind; None is not known."""
+        return {"calls": self.calls, "tokens": self.tokens, "usd": self.usd}
 
-async def ask_agent(
-    project: Path,
-    settings: Settings,
-    goal: str,
-    files: Sequence[SourceFile],
-    imports: Imports,
-    options: AttemptOptions,
-    say: Callable[[str], None] = lambda text: None,
-) -> Proposal:
-    """Have the agent split `goal`, in a slot of which nothing is kept; it is asked again when the answer is unusable.
 
-    Cancelled, the agent has ended before this returns.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        name: who is asked, as it was given.
+        goal: what is to be done.
+        files: the project's.
+        imports: of a file's path, the paths it imports; they give the order.
+        settings: the limits, and what the user says of models.
 
     Raises:
-        PlanError: it failed, or no answer of it could be used.
-
-    Passes on BakeoffError: there is no such agent, or no slot can be made.
+        PlanError: there are no files.
     """
-    entry = find_entry(options.agent, settings)
-    find_executable(entry, str(project), entry.env)
-    level = options.agent_sandbox or settings.agent_sandbox
-    spawner = Spawner(token=f"plan-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
-    calls, spent, wrong = 0, 0.0, ""
-    question = question_of(goal, files, settings.plan)
-    with tempfile.TemporaryDirectory(prefix="bakeoff-") as logs:
-        async with (
-            spawner,
-            open_workspace(
-                project, settings, "plan", base=options.base, slots=1, mount_at=True, processes=spawner
-            ) as workspace,
-        ):
-            while calls < TRIES:
-                calls += 1
-                async with workspace.lease() as slot:
-                    slot.disposable = True
-                    agent, box = await boxed(entry, slot, level)
-                    request = AgentRequest(
-                        question + ("\n\n" + AGAIN.format(failures=wrong) if wrong else ""),
-                        model=options.model or settings.model,
-                        max_usd=settings.max_usd,
-                    )
-                    try:
-                        result = await run_agent(
-                            agent, request, InSandbox(box, spawner), cwd=slot.path, log=f"{logs}/{calls}",
-                            timeout=options.timeout, grace=settings.grace, temp=str(slot.temp),
-                        )  # fmt: skip
-                    finally:
-                        await slot.end_processes()
-                spent += result.usd or 0.0
-                if not result.ok:
-                    raise PlanError(f"{entry.name} could not say how to split it: {result.error}")
-                proposed, found = judged(_text(result), files, settings.plan)
-                if not found:
-                    return put_together(proposed, files, imports, settings.plan, calls, spent or None)
-                wrong = "\n".join(f"- {text}" for text in found[:MOST_SAID])
-                say(f"{entry.name} proposed what cannot be used: {found[0]}")
-    raise PlanError(f"{entry.name} proposed nothing usable in {TRIES} tries; the last time:\n{wrong}")
+
+    name: str
+    goal: str
+    files: Sequence[SourceFile]
+    imports: Imports
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise PlanError("there are no files that a plan could be made for")
+
+    @property
+    def text(self) -> str:
+        """The question, in words."""
+        return question_of(self.goal, self.files, self.settings.plan)
+
+    @property
+    def id(self) -> str:
+        """The same for the same goal, files, limits and whom it is asked of."""
+        asked = json.dumps([self.name, self.text, *self._more])
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @property
+    def _more(self) -> Sequence[Any]:
+        return ()
+
+    def requirement(self) -> Requirement:
+        """What an answer must satisfy."""
+        return Requirement("what it proposes", self._usable)
+
+    def _usable(self, answer: Any) -> tuple[bool, str]:
+        _, wrong = judged(str(answer), self.files, self.settings.plan)
+        return not wrong, "\n- ".join(wrong[:MOST_SAID])
+
+    def proposal(self, result: SamplingResult, used: UsageTotal) -> Proposal:
+        """The proposal that answers come to; `used` is what they took.
+
+        Raises:
+            PlanError: none of them could be used.
+            BudgetSpentError: there is a ceiling in the way of another.
+        """
+        if result.reason is Reason.CAP and not result.success:
+            said = [error.message for error in result.errors.values() if error.kind == "budget"]
+            raise BudgetSpentError(f"{self.name} was not asked to the end: {(said or ['the budget is spent'])[-1]}")
+        if not result.success:
+            raise PlanError(_why(self.name, result))
+        limits = self.settings.plan
+        proposed, _ = judged(str(result.result), self.files, limits)
+        hierarchy = from_subplans(proposed, self.files, limits, imports=self.imports)
+        named = {leaf_id(sorted(one.files)): (one.name, one.goal) for one in proposed}
+        return Proposal(hierarchy, named, used.calls, used.usd, None if used.unknown else used.tokens)
 
 
-def _text(result: AgentResult) -> str:
-    return str(result.text.load()) if isinstance(result.text, Stored) else result.text
+def _why(name: str, result: SamplingResult) -> str:
+    """Why there is no proposal."""
+    answers = [attempt for attempt in result.attempts if attempt.judged]
+    if not answers:
+        return f"{name} could not say how to split it: {list(result.errors.values())[-1]}"
+    last = answers[-1]
+    cut = " (it was cut off at max_tokens)" if last.receipt.get("finish_reason") == "length" else ""
+    wrong = "\n".join(f"- {verdict.reason}" for verdict in last.verdicts)
+    return f"{name} proposed nothing usable in {len(result.attempts)} tries; the last time{cut}:\n{wrong}"
 
 
 def question_of(goal: str, files: Sequence[SourceFile], limits: PlanSettings) -> str:
@@ -162,21 +174,6 @@ def judged(text: str, files: Sequence[SourceFile], limits: PlanSettings) -> tupl
     except ValueError as failure:
         return [], [str(failure)]
     return proposed, list(problems(proposed, files, limits)) + list(_bad_names(proposed))
-
-
-def put_together(
-    proposed: Sequence[Proposed],
-    files: Sequence[SourceFile],
-    imports: Imports,
-    limits: PlanSettings,
-    calls: int,
-    usd: float | None,
-    tokens: int | None = None,
-) -> Proposal:
-    """The proposal that these subplans are. Passes on DecomposeError: `judged` finds something wrong with them."""
-    hierarchy = from_subplans(proposed, files, limits, imports=imports)
-    named = {leaf_id(sorted(one.files)): (one.name, one.goal) for one in proposed}
-    return Proposal(hierarchy, named, calls, usd, tokens)
 
 
 def read_answer(text: str) -> list[Proposed]:

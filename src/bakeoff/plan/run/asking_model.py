@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.engine.durable import DurableRun
-from bakeoff.engine.errors import BudgetSpentError
-from bakeoff.judge.requirement import Requirement
 from bakeoff.model.protocol import Message, Model, Request
-from bakeoff.plan.decompose.hierarchy import SourceFile
-from bakeoff.plan.decompose.links import Imports
-from bakeoff.plan.run.asking import (
-    AGAIN,
-    MOST_LISTED,
-    MOST_SAID,
-    TRIES,
-    Proposal,
-    judged,
-    put_together,
-    question_of,
-)
+from bakeoff.plan.run.asking import AGAIN, MOST_LISTED, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError
 from bakeoff.sampling.repair import MultiTurnStrategy
-from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
+from bakeoff.sampling.result import SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.sampling.sampler import ceilings_of
 from bakeoff.sampling.usage import UsageTotal, total
-from bakeoff.settings import Settings
 
 MAX_TOKENS = 8192
 """Tokens of output of one answer, where the model's settings name no other limit; a budget reserves them."""
@@ -58,29 +42,15 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a model is asked.
-
-    Attributes:
-        name: the model's, as it was given.
-        goal: what is to be done.
-        files: the project's.
-        imports: of a file's path, the paths it imports; they give the order.
-        settings: the limits, and what the user says of the model.
+class ModelQuestion(Question):
+    """What a model is asked, which sees no file itself.
 
     Raises:
         PlanError: there are no files, or too many to tell it.
     """
 
-    name: str
-    goal: str
-    files: Sequence[SourceFile]
-    imports: Imports
-    settings: Settings
-
     def __post_init__(self) -> None:
-        if not self.files:
-            raise PlanError("there are no files that a plan could be made for")
+        Question.__post_init__(self)
         if len(self.files) > MOST_LISTED:
             raise PlanError(
                 f"there are {len(self.files)} files, and a model can be told of {MOST_LISTED}: name the paths that the "
@@ -92,18 +62,15 @@ class Question:
         """The first request."""
         own = self.settings.models.get(self.name)
         most = MAX_TOKENS if own is None or own.max_tokens is None else own.max_tokens
-        text = question_of(self.goal, self.files, self.settings.plan)
-        return Request((Message("user", text),), max_tokens=most, json_schema=SCHEMA)
+        return Request((Message("user", self.text),), max_tokens=most, json_schema=SCHEMA)
 
     @property
-    def id(self) -> str:
-        """The same for the same goal, files, limits and model."""
-        asked = json.dumps([self.name, self.request.messages[0].content, self.request.max_tokens])
-        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    def _more(self) -> Sequence[Any]:
+        return (self.request.max_tokens,)
 
 
 async def ask_model(
-    question: Question,
+    question: ModelQuestion,
     model: Model,
     run: DurableRun,
     *,
@@ -119,8 +86,10 @@ async def ask_model(
     Cancelled, the request is closed before this returns.
 
     Raises:
-        PlanError: it failed, no answer of it could be used, or nobody knows what a call may cost.
-        BudgetSpentError: there is a ceiling in the way.
+        PlanError: it failed.
+
+    Passes on PlanError: no answer could be used, or nobody knows what a call may cost. BudgetSpentError: there is a
+    ceiling in the way.
     """
     sampling = _Sampling(question, model, run, path, tuple(lanes))
     used = UsageTotal()
@@ -136,34 +105,14 @@ async def ask_model(
             result = await sampling.carry_out(replace(question.request, json_schema=None))
         except SamplingError as again:
             raise PlanError(f"{question.name} could not say how to split it: {again}") from again
-    used = total([used, result.usage])
-    if result.reason is Reason.CAP:
-        said = [error.message for error in result.errors.values() if error.kind == "budget"]
-        raise BudgetSpentError(f"{question.name} was not asked to the end: {(said or ['the budget is spent'])[-1]}")
-    if not result.success:
-        raise PlanError(_why(question.name, result))
-    limits = question.settings.plan
-    proposed, _ = judged(str(result.result), question.files, limits)
-    tokens = None if used.unknown else used.tokens
-    return put_together(proposed, question.files, question.imports, limits, used.calls, used.usd, tokens)
-
-
-def _why(name: str, result: SamplingResult) -> str:
-    """Why there is no proposal."""
-    answers = [attempt for attempt in result.attempts if attempt.judged]
-    if not answers:
-        return f"{name} could not say how to split it: {list(result.errors.values())[-1]}"
-    last = answers[-1]
-    cut = " (it was cut off at max_tokens)" if last.receipt.get("finish_reason") == "length" else ""
-    wrong = "\n".join(f"- {verdict.reason}" for verdict in last.verdicts)
-    return f"{name} proposed nothing usable in {len(result.attempts)} tries; the last time{cut}:\n{wrong}"
+    return question.proposal(result, total([used, result.usage]))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sampling:
     """Up to `TRIES` turns of one conversation."""
 
-    question: Question
+    question: ModelQuestion
     model: Model
     run: DurableRun
     path: str
@@ -173,7 +122,7 @@ class _Sampling:
         """Have it. Passes on SamplingError: the model turned the request away for good; PlanError of `_dearest`."""
         return await sample(
             request,
-            [Requirement("what it proposes", self._usable)],
+            [self.question.requirement()],
             strategy=MultiTurnStrategy(loop_budget=TRIES, template=AGAIN),
             model=self.model,
             run=self.run,
@@ -183,10 +132,6 @@ class _Sampling:
             reserve=self._dearest(request),
             lanes=self.lanes,
         )
-
-    def _usable(self, answer: Any) -> tuple[bool, str]:
-        _, wrong = judged(str(answer), self.question.files, self.question.settings.plan)
-        return not wrong, "\n- ".join(wrong[:MOST_SAID])
 
     def _dearest(self, request: Request) -> dict[str, float]:
         """What the last turn, which has the answers before it, may cost at most.

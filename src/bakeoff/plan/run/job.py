@@ -2,66 +2,69 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.events import Warned
-from bakeoff.engine.history import History
-from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance, memory_available
-from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.plan.run.changes import Change, change_name, changes_of
+from bakeoff.plan.run.events import PlanSaid
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.standing import JOB
-from bakeoff.plan.run.work import PlanWork
+from bakeoff.plan.run.standing import DECIDED, JOB, kept_plan, split_facts
+from bakeoff.plan.run.work import PlanWork, agent_of
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
-from bakeoff.sampling.attempt.job import AGENT_MEMORY, Conditions
+from bakeoff.sampling.attempt.job import AGENT_MEMORY
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.session import (
+    Conditions,
+    check_protection,
+    in_session,
+    new_run,
+    note_inputs,
+    resumable,
+    settle_snapshot,
+    snapshot_of,
+)
 from bakeoff.settings import Settings, load_settings
-from bakeoff.workspace.sandbox.machine import this_machine
-from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
-from bakeoff.workspace.sandbox.sandbox import granted
+from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.shared import Workspaces
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bakeoff.plan.run.asking import Question
+    from bakeoff.plan.run.splitting import Split, Splitting
 
 
 async def start(
-    store: RunStore, plan: Plan, conditions: Conditions, run_id: str | None = None
+    store: RunStore, plan: Plan, conditions: Conditions, run_id: str | None = None, split: Split | None = None
 ) -> tuple[RunFolder, Ending]:
     """Carry it out as a new run. Nothing is left behind when it cannot begin.
+
+    With `split` the plan has no subplans yet: they are what is proposed, in this run.
 
     Passes on BakeoffError: the plan, the settings, the agent or the run id are wrong.
     """
     settings = load_settings(store.project)
     plan = replace(plan, attempt=plan.attempt.settled(settings))
-    job = _Job(store.project, plan, [], settings, conditions)
+    job = _Job(store.project, plan, [], settings, conditions, split)
     await job.check_sandbox()
     if plan.attempt.base is not None:
         check_base(store.project, plan.attempt.base)
-    folder = store.create(run_id or store.new_id())
-    folder.logs.mkdir()
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": plan.goal.strip().splitlines()[0][:100],
-        "project": str(store.project),
-        "plan": plan.to_json(),
-        "created_at": SystemClock().wall(),
-    }
+    if split is not None:
+        job.question = await in_thread(split.question, store.project, settings, plan.goal)
+    kept = {"plan": plan.to_json(), **({} if split is None else {"split": split.to_json()})}
+    folder, meta = new_run(store, run_id, JOB, plan.goal.strip().splitlines()[0], **kept)
     return folder, await job.run(folder, meta)
 
 
@@ -70,39 +73,31 @@ async def resume(
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run, with a change or without: what has ended is not made again unless the change asks for it.
 
-    Raises:
-        BakeoffError: the run is no plan, cannot be resumed, or an input or the change is wrong.
+    Passes on BakeoffError: the run is no plan, cannot be resumed, or an input or the change is wrong.
     """
-    folder = store.open(run_id)
-    history = folder.history()
-    if history.meta.get("job") != JOB:
-        raise BakeoffError(f"run {run_id} is not a run of a plan")
-    status, _ = folder.standing(history)
-    if change is None and status in (RunStatus.COMPLETED, RunStatus.ABORTED):
-        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed, but see `bakeoff plan retry`")
-    if folder.alive():
-        folder.lock().release()  # says by whom it is run
+    folder, history = resumable(store, run_id, JOB, "not a run of a plan", ended=change is not None)
     settings = load_settings(store.project)
-    kept, options = plan_of(history, inputs, settings)
+    plan, facts = kept_plan(history), split_facts(history)
+    split = None
+    if "split" in history.meta and facts is None:
+        from bakeoff.plan.run.splitting import Split
+
+        split = Split.from_json(history.meta["split"])
+    options = AttemptOptions.from_json({**plan.attempt.to_json(), **history.inputs}).with_inputs(inputs)
+    plan = replace(plan, attempt=options.settled(settings))
+    if change is not None:
+        plan.find(change.subplan)
     changes = [*changes_of(history), *([] if change is None else [change])]
-    job = _Job(store.project, replace(kept, attempt=options), changes, settings, conditions)
+    spent = 0.0 if facts is None else facts["usd"] or 0.0
+    job = _Job(store.project, plan, changes, settings, conditions, split, spent)
     await job.check_sandbox()
 
     async def prepare(run: Run) -> None:
-        if inputs:
-            ceilings = {name: getattr(options, name) for name in ("max_cost", "max_tokens", "max_calls")}
-            await run.note("inputs", ceilings).committed()
+        await note_inputs(run, inputs, options)
         if change is not None:
             await run.decide(change_name(len(changes)), change.to_json)
 
     return folder, await job.run(folder, None, prepare)
-
-
-def plan_of(history: History, inputs: Mapping[str, Any], settings: Settings) -> tuple[Plan, AttemptOptions]:
-    """The plan of a run as it was begun, and its options as they are now. Passes on BakeoffError: an input is wrong."""
-    plan = Plan.from_json(history.meta["plan"])
-    options = AttemptOptions.from_json({**plan.attempt.to_json(), **history.inputs}).with_inputs(inputs)
-    return plan, options.settled(settings)
 
 
 class _Job:
@@ -113,17 +108,34 @@ class _Job:
     """
 
     def __init__(
-        self, project: Path, plan: Plan, changes: list[Change], settings: Settings, conditions: Conditions
+        self,
+        project: Path,
+        plan: Plan,
+        changes: list[Change],
+        settings: Settings,
+        conditions: Conditions,
+        split: Split | None,
+        spent: float = 0.0,
     ) -> None:
-        self.project, self.settings, self.conditions = project, settings, conditions
+        self.project, self.settings, self.conditions, self.changes = project, settings, conditions, changes
         if conditions.max_parallel is not None:
             plan = replace(plan, config=replace(plan.config, max_parallel=conditions.max_parallel))
-        self.work = PlanWork.of(plan, settings, str(project), changes)
-        self.plan = self.work.plan
-        options = self.plan.attempt
-        self.policy = check_policy(options.sandbox or settings.sandbox, settings)
-        self.agent_level = options.agent_sandbox or settings.agent_sandbox
+        self.plan, self.split = plan, split
+        self.question: Question | None = None
+        self.splitting: Splitting | None = None
+        if split is None:
+            self.work = self._work(plan, spent)
+        else:
+            from bakeoff.plan.run.splitting import Splitting  # only plans that are split here wait for its imports
+
+            agent_of(plan.attempt, settings, str(project), 1)  # who is to work afterwards is there, too
+            self.splitting = Splitting.of(split, plan.attempt, settings, str(project))
         self.lanes = self._lanes()
+
+    def _work(self, plan: Plan, spent: float) -> PlanWork:
+        work = PlanWork.of(plan, self.settings, str(self.project), self.changes, spent)
+        self.plan = work.plan
+        return work
 
     def _lanes(self) -> dict[str, int]:
         wanted = self.plan.config.max_parallel * self.plan.attempt.attempts
@@ -136,20 +148,12 @@ class _Job:
         elif memory is not None and memory < agents * AGENT_MEMORY:
             agents, why = max(1, memory // AGENT_MEMORY), f"{memory >> 20} MiB of memory are available"
         if agents < wanted:
-            self._warn(f"at most {agents} agents work at once, and not {wanted}: {why}")
+            self.conditions.warn(f"at most {agents} agents work at once, and not {wanted}: {why}")
         return {TESTS: cpu_allowance(), **self.settings.lanes, AGENTS: agents, LEAVES: self.settings.max_parallel}
 
-    def _warn(self, text: str) -> None:
-        self.conditions.events.emit(Warned(SystemClock().wall(), text))
-
     async def check_sandbox(self) -> None:
-        """See that this machine gives the protection asked for, before anything is spent.
-
-        Passes on SandboxError: it does not.
-        """
-        machine = await this_machine()
-        granted(self.policy, machine)
-        granted(agent_policy((), self.agent_level), machine)
+        """See `check_protection`."""
+        await check_protection(self.plan.attempt, self.settings)
 
     async def run(
         self,
@@ -158,40 +162,58 @@ class _Job:
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
         """The session, to its end."""
-        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
-        masker = Masker()
-        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
-        terms = Terms(
-            lanes=Lanes(self.lanes),
+        return await in_session(
+            folder,
+            self.carry_out,
+            self.conditions,
+            self.lanes,
             ceilings=self.plan.attempt.ceilings,
-            events=self.conditions.events,
-            masker=masker,
-            catch_signals=self.conditions.catch_signals,
-            processes=spawner,
+            meta=meta,
+            prepare=prepare,
         )
 
-        async def job(run: Run) -> Ending:
-            async with spawner:
-                ending = await self.carry_out(run, folder, spawner)
-            return ending
-
-        return await run_session(folder, job, terms, meta=meta, prepare=prepare)
-
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
-        """Have all subplans made and merged, and say how it ended."""
-        self._warn(self.work.announcement())
+        """Have the goal split where it is not, have all subplans made and merged, and say how it ended."""
+        if self.splitting is None:
+            self.conditions.warn(self.work.announcement())
         # Whoever holds a slot holds its lanes already, so nobody waits there for more than a slot to be made.
         slots = min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES])
         async with sharing() as shared:
-            workspaces = Workspaces(shared, self.project, self.settings, folder.id, slots, spawner, self._warn)
-            taken = run.history.decisions.get("snapshot")
-            snapshot = None if taken is None else Snapshot(**{**taken, "left_out": ()})
-            async with workspaces.using(self.plan.attempt.base, snapshot) as workspace:
-                for left in workspace.snapshot.left_out:
-                    self._warn(f"subplans do not have {left.path}: {left.reason}")
-                await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+            warn = self.conditions.warn
+            workspaces = Workspaces(shared, self.project, self.settings, folder.id, slots, spawner, warn)
+            async with workspaces.using(self.plan.attempt.base, snapshot_of(run.history)) as workspace:
+                await settle_snapshot(run, workspace, self.conditions, "subplans")
+                if self.splitting is not None:
+                    self.work = self._work(*await self._split(self.splitting, run, workspace, spawner))
+                    warn(self.work.announcement())
                 found = await self.work.carry_out(run, workspace, workspaces, spawner)
                 facts = {"plan": found.to_json(), "salvaged": list(workspace.salvaged)}
         if found.unpaid is not None:
             return Ending(RunStatus.BUDGET_SPENT, found.unpaid, facts)
         return Ending(RunStatus.COMPLETED, None, facts)
+
+    async def _split(
+        self, splitting: Splitting, run: Run, workspace: Workspace, spawner: Spawner
+    ) -> tuple[Plan, float]:
+        """The plan with the subplans that are proposed, on record before any is begun; and what that cost, in USD."""
+        from bakeoff.plan.run.making import plan_of_hierarchy
+        from bakeoff.plan.run.splitting import split_lines
+
+        plan = self.plan
+        self.conditions.warn(splitting.split.announcement(plan.attempt.ceilings))
+        question = self.question
+        if question is None:
+            question = await in_thread(splitting.split.question, self.project, self.settings, plan.goal)
+
+        def say(text: str) -> None:
+            run.events.emit(PlanSaid(run.clock.wall(), text))
+
+        proposal = await splitting.ask(question, run, lambda: nullcontext((workspace, spawner)), say)
+        made = plan_of_hierarchy(
+            proposal.hierarchy, plan.goal, plan.attempt, plan.config, question.imports, proposal.named
+        )
+        facts = {**splitting.split.facts, **proposal.used}
+        await run.decide(DECIDED, lambda: {"plan": made.to_json(), **facts})
+        for line in split_lines(made, facts):
+            say(line)
+        return made, proposal.usd or 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,17 +14,18 @@ from bakeoff.engine.run import Run
 from bakeoff.plan.merge.chain import Point
 from bakeoff.plan.run.plan import Plan, Subplan
 from bakeoff.plan.run.prompts import version_of
-from bakeoff.plan.schedule.writes import outside
+from bakeoff.plan.schedule.writes import is_literal, matches, outside
 from bakeoff.sampling.attempt.attempts import Attempts
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.errors import STOPPING, machinery
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.results import changed_between
 from bakeoff.workspace.shared import Workspaces
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.snapshot import Entries, Snapshot
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.work import PlanWork
@@ -130,6 +132,8 @@ class Leaves:
         )
         try:
             async with self.workspaces.using(snapshot=snapshot) as workspace:
+                if workspace.sparse:
+                    attempts = replace(attempts, cone=await in_thread(cone_for, subplan, workspace.base.entries))
                 result = await attempts.make(self.run, workspace, self.processes, resumed=True)
         except OSError as failure:
             if machinery(failure) is None:
@@ -166,6 +170,22 @@ class Leaves:
             "tests_changed": facts.get("tests_changed", []),
         }
         return Outcome(output=output, facts={"ref": facts["ref"], "whole": facts["commit"]})
+
+
+def cone_for(subplan: Subplan, entries: Entries) -> Cone | None:
+    """What of the project a subplan is about: its files, what it may write, what it uses, and the folders of these.
+
+    None where nobody says what it is about.
+    """
+    declared = subplan.declared
+    if not declared:
+        return None
+    paths = [*declared, *subplan.files, *subplan.uses]
+    named = {os.fsencode(path.strip("/")) for path in paths if is_literal(path)}
+    wide = [path for path in paths if not is_literal(path)]
+    wide += [f"{os.fsdecode(path)}/" for path in named if path in entries.folders]
+    found = [path for path in entries.files if matches(wide, os.fsdecode(path))] if wide else []
+    return Cone.of([*found, *named])
 
 
 def _failed(result: SamplingResult, options: AttemptOptions) -> Outcome:

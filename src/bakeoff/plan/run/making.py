@@ -99,13 +99,17 @@ def _names(hierarchy: Hierarchy, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def files_of(root: Path, settings: Settings, within: Sequence[str]) -> tuple[list[SourceFile], Imports]:
-    """The tracked files of a project, or those below some paths of it, and what they import. Blocks.
+def files_of(
+    root: Path, settings: Settings, within: Sequence[str], *, untracked: bool = False
+) -> tuple[list[SourceFile], Imports]:
+    """The files of a project, or those below some paths of it, and what they import. Blocks.
+
+    They are those that git tracks; with `untracked` also those that it neither tracks nor ignores.
 
     Passes on DecomposeError: git knows nothing at such a path.
     """
     project = find_project(root)
-    found = project_files(project, within, exclude=settings.exclude)
+    found = project_files(project, within, untracked=untracked, exclude=settings.exclude)
     return list(found.files), imports_of(project, found)
 
 

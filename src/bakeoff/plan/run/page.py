@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.run.standing import Standing
 from bakeoff.report.escape import markup, one_line
-from bakeoff.report.words import amounts, counted, duration
+from bakeoff.report.words import amounts, counted, duration, known_amounts
 
 WIDTH, LEFT, ROW = 900, 220, 18
 
@@ -34,6 +34,8 @@ def _head(found: Standing) -> Iterator[str]:
     findings = found.findings
     facts = [("goal", found.plan.goal), ("mode", found.plan.config.execution_mode)]
     facts.append(("at once", f"at most {found.plan.config.max_parallel}"))
+    if found.split is not None:
+        facts.append(("split by", f"{found.split['name']}: {known_amounts(found.split)}"))
     if findings is not None:
         facts.append(("landed", f"{len(findings.landed)} of {len(findings.wanted)}"))
     if found.speedup is not None:
@@ -73,8 +75,8 @@ def _hierarchy(found: Standing) -> Iterator[str]:
 
 def _timeline(found: Standing) -> Iterator[str]:
     """A row for each subplan, a bar for each time that it was at work."""
-    rows = [(name, found.worked[name].spans) for name in found.states if name in found.worked]
-    ends = [end if end is not None else begun for _, spans in rows for begun, end in spans]
+    rows = [(name, found.worked[name].ended_spans) for name in found.states if name in found.worked]
+    ends = [end for _, spans in rows for _, end in spans]
     if not ends:
         return
     first, last = min(begun for _, spans in rows for begun, _ in spans), max(ends)
@@ -87,10 +89,9 @@ def _timeline(found: Standing) -> Iterator[str]:
         state = found.states[name]
         colour = "completed" if state.landed else "failed" if state.status != "running" else "running"
         for begun, end in spans:
-            until = last if end is None else end
-            x, width = LEFT + (begun - first) * scale, max(1.0, (until - begun) * scale)
+            x, width = LEFT + (begun - first) * scale, max(1.0, (end - begun) * scale)
             yield f'<rect class="{colour}" x="{x:.1f}" y="{y - 9}" width="{width:.1f}" height="10">'
-            yield f"<title>{markup(name)}: {duration(until - begun)}</title></rect>"
+            yield f"<title>{markup(name)}: {duration(end - begun)}</title></rect>"
     yield "</svg>\n"
 
 

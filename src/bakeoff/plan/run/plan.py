@@ -115,13 +115,13 @@ class Plan:
 
     Attributes:
         goal: what is to be done.
-        subplans: in plan order: of two that do not go together the earlier one lands.
+        subplans: in plan order: of two that do not go together the earlier one lands; none while it is not split.
         attempt: how each is attempted: agent, checks, repairs, budget of the whole.
         config: see `SubplanConfig`.
         groups: the hierarchy over the subplans, parents first.
 
     Raises:
-        PlanError: it is empty, or a name cannot be used.
+        PlanError: a name cannot be used.
     """
 
     goal: str
@@ -131,8 +131,6 @@ class Plan:
     groups: tuple[Group, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.subplans:
-            raise PlanError("the plan has no subplans")
         seen: set[str] = set()
         parts: list[Group | Subplan] = [*self.groups, *self.subplans]
         for part in parts:
@@ -153,7 +151,7 @@ class Plan:
         for subplan in self.subplans:
             if subplan.name == name:
                 return subplan
-        known = ", ".join(subplan.name for subplan in self.subplans[:20])
+        known = ", ".join(subplan.name for subplan in self.subplans[:20]) or "none, for it is not split yet"
         raise PlanError(f"there is no subplan {name!r}; there are: {known}{', ...' * (len(self.subplans) > 20)}")
 
     def members(self) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ def shown_plan(
         "status": found.status.value,
         "error": error,
         "goal": found.plan.goal,
+        "split": None if found.split is None else dict(found.split),
         "base": found.base,
         "tip": None if findings is None else findings.tip,
         "result": None if findings is None else findings.result,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.plan.run.changes import Change, amended, changes_of
@@ -15,6 +16,9 @@ from bakeoff.plan.run.leaves import PREFIX
 from bakeoff.plan.run.plan import Plan
 
 JOB = "plan"
+
+DECIDED = "split"
+"""The decision that holds the plan that an agent or a model proposed, and what asking took."""
 
 _NODE = re.compile(rf"{PREFIX}([^:/]+):([0-9a-f]+)(?:/(.*))?")
 
@@ -28,17 +32,25 @@ class Worked:
         usage: of all its calls.
         calls: how many there were.
         doing: what goes on now, as paths below it.
+        now: when this was read, where it is at work.
     """
 
     spans: list[tuple[float, float | None]] = field(default_factory=list)
     usage: dict[str, float] = field(default_factory=dict)
     calls: int = 0
     doing: list[str] = field(default_factory=list)
+    now: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it was at work."""
-        return sum((end if end is not None else begun) - begun for begun, end in self.spans)
+        """How long it was at work, or is already."""
+        return sum(end - begun for begun, end in self.ended_spans)
+
+    @property
+    def ended_spans(self) -> list[tuple[float, float]]:
+        """The same as `spans`; what goes on ends now, and what was cut off ended when nobody knows: as it began."""
+        rest = self.now or 0.0
+        return [(begun, max(begun, rest) if end is None else end) for begun, end in self.spans]
 
 
 @dataclass(slots=True)
@@ -53,6 +65,8 @@ class Standing:
         worked: what each did; one that did nothing is missing.
         findings: what came of it; None while nothing did.
         base: the commit that it started from; None before that is settled.
+        split: who split it, and what that took: `by`, `name`, `calls`, `tokens`, `usd`; None where nobody did.
+        splitter: who is to split it.
     """
 
     plan: Plan
@@ -62,6 +76,8 @@ class Standing:
     worked: dict[str, Worked]
     findings: PlanFindings | None = None
     base: str | None = None
+    split: Mapping[str, Any] | None = None
+    splitter: str | None = None
 
     @property
     def whole(self) -> bool:
@@ -76,8 +92,7 @@ class Standing:
     @property
     def elapsed(self) -> float:
         """Seconds in which any subplan was at work."""
-        known = [span for worked in self.worked.values() for span in worked.spans]
-        spans = sorted((begun, end) for begun, end in known if end is not None)
+        spans = sorted(span for worked in self.worked.values() for span in worked.ended_spans)
         total, reached = 0.0, float("-inf")
         for begun, end in spans:
             total += max(0.0, end - max(begun, reached))
@@ -105,10 +120,11 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     changes = changes_of(history)
-    now = amended(Plan.from_json(history.meta["plan"]), changes)
+    now = amended(kept_plan(history), changes)
     snapshot = history.decisions.get("snapshot") or {}
     states = {subplan.name: State() for subplan in now.plan.subplans}
-    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"))
+    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"), split=split_facts(history))
+    found.splitter = (history.meta.get("split") or {}).get("name")
     for name in now.skipped:
         states[name] = State(Status.SKIPPED, why="it was to be left out")
     _read_work(history, found)
@@ -118,8 +134,47 @@ def standing(history: History, status: RunStatus) -> Standing:
     return found
 
 
-def _read_work(history: History, found: Standing) -> None:
-    for path, name, below in _nodes(history.records):
+def kept_plan(history: History) -> Plan:
+    """The plan of a run as it was begun, or as it was proposed then; without subplans before that."""
+    return Plan.from_json(history.decisions.get(DECIDED, history.meta)["plan"])
+
+
+def split_facts(history: History) -> dict[str, Any] | None:
+    """Who split the plan, and what that took; None where nobody did, or has not yet."""
+    kept = history.decisions.get(DECIDED)
+    return None if kept is None else {name: value for name, value in kept.items() if name != "plan"}
+
+
+def step_standing(history: History, status: RunStatus, step: str) -> Standing | None:
+    """How the plan of a workflow's step stands; None where it has begun none.
+
+    Args:
+        history: of the workflow's run.
+        status: of that.
+        step: the step's path.
+    """
+    asked, number = None, 1
+    while (kept := history.decisions.get(step_name(step, number))) is not None:
+        asked, number = kept, number + 1
+    if asked is None:
+        return None
+    plan, record = Plan.from_json(asked["plan"]), history.records.get(step)
+    states = {subplan.name: State() for subplan in plan.subplans}
+    ended = record is not None and record.attempts == number - 1
+    found = Standing(plan, [], RunStatus.COMPLETED if ended else status, states, {}, base=asked["snapshot"]["commit"])
+    _read_work(history, found, f"{asked['prefix']}/")
+    for one in record.output.get("subplans", ()) if record is not None and ended else ():
+        states[one["name"]] = State.from_json({key: value for key, value in one.items() if key != "name"})
+    return found
+
+
+def step_name(step: str, number: int) -> str:
+    """What the decision is called by which the step at a path begins for the nth time."""
+    return f"{step}#plan:{number}"
+
+
+def _read_work(history: History, found: Standing, prefix: str = "") -> None:
+    for path, name, below in _nodes(history.records, prefix):
         record, worked = history.records[path], found.worked.setdefault(name, Worked())
         if not below and name in found.states:
             state = found.states[name]
@@ -130,31 +185,36 @@ def _read_work(history: History, found: Standing) -> None:
             for kind, amount in (record.usage or {}).items():
                 if isinstance(amount, int | float):
                     worked.usage[kind] = worked.usage.get(kind, 0.0) + amount
-    for path, name, below in _nodes(history.starts):
+    for path, name, below in _nodes(history.starts, prefix):
         if below.endswith("/generate"):  # also one that was cut off
             found.worked.setdefault(name, Worked()).calls += history.starts[path].attempt
     for span in history.spans:
-        match = _NODE.fullmatch(span.path)
-        if match is not None and not match[3]:
-            worked = found.worked.setdefault(match[1], Worked())
-            worked.spans.append((span.at, span.ended_at))
+        node = node_of(span.path, prefix)
+        if node is not None and not node[1]:
+            found.worked.setdefault(node[0], Worked()).spans.append((span.at, span.ended_at))
     if found.status is RunStatus.RUNNING:
-        for _, name, below in _nodes(history.open):
+        now = SystemClock().wall()
+        for worked in found.worked.values():
+            worked.now = now
+        for _, name, below in _nodes(history.open, prefix):
             if name in found.states and found.states[name].status is Status.PENDING:
                 found.states[name].status = Status.RUNNING
             if below.endswith("/generate") or "/check:" in below:
                 found.worked.setdefault(name, Worked()).doing.append(below)
 
 
-def node_of(path: str) -> tuple[str, str] | None:
-    """The subplan that the node at `path` belongs to, and what it is below that; None for others."""
-    match = _NODE.fullmatch(path)
+def node_of(path: str, prefix: str = "") -> tuple[str, str] | None:
+    """The subplan that the node at `path` belongs to, and what it is below that; None for others.
+
+    With a `prefix` those that stand below that are meant.
+    """
+    match = _NODE.fullmatch(path, len(prefix)) if path.startswith(prefix) else None
     return None if match is None else (match[1], match[3] or "")
 
 
-def _nodes(paths: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _nodes(paths: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """The nodes that belong to subplans: path, name, and what is below."""
     for path in paths:
-        match = _NODE.fullmatch(path)
-        if match is not None:
-            yield path, match[1], match[3] or ""
+        node = node_of(path, prefix)
+        if node is not None:
+            yield path, *node

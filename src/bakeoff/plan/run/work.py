@@ -18,18 +18,34 @@ from bakeoff.plan.merge.rules import Rules
 from bakeoff.plan.run.changes import Amended, Change, amended
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.leaves import Leaves
-from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.plan import Plan, PlanError
 from bakeoff.plan.run.result import keep_result
 from bakeoff.plan.run.rounds import Rounds
 from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY
+from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
 from bakeoff.workspace.applying import as_user
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.workspace import Workspace
+
+
+def agent_of(
+    options: AttemptOptions, settings: Settings, project: str, calls: int, spent: float = 0.0
+) -> tuple[Entry, dict[str, float]]:
+    """The agent that is asked for, and what one of `calls` may use of what the ceilings leave after `spent` USD.
+
+    Passes on BakeoffError: it is unknown, not there, or cannot work under the budget.
+    """
+    entry = find_entry(options.agent, settings)
+    find_executable(entry, project, entry.env)
+    model, left = options.model or settings.model, options.max_cost
+    if left is not None:
+        left = max(0.0, left - spent)
+    return entry, agent_reserve(entry, model, settings.max_usd, left, options.max_tokens, calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +77,22 @@ class PlanWork:
     env: Mapping[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, settings: Settings, project: str, changes: Sequence[Change] = ()) -> PlanWork:
-        """The work of a plan with changes.
+    def of(
+        cls, plan: Plan, settings: Settings, project: str, changes: Sequence[Change] = (), spent: float = 0.0
+    ) -> PlanWork:
+        """The work of a plan with changes, `spent` USD of whose ceiling went into splitting it.
+
+        Raises:
+            PlanError: there is nothing in it.
 
         Passes on BakeoffError: the plan is wrong, or its agent is unknown, not there, or cannot work under the budget.
         """
+        if not plan.subplans:
+            raise PlanError("the plan has no subplans")
         now = amended(plan, changes)
         now.plan.graph()  # says what is wrong before anything is begun
         options = now.plan.attempt
-        entry = find_entry(options.agent, settings)
-        find_executable(entry, project, entry.env)
-        share = len(plan.subplans) * options.attempts
-        model = options.model or settings.model
-        reserve = agent_reserve(entry, model, settings.max_usd, options.max_cost, options.max_tokens, share)
+        entry, reserve = agent_of(options, settings, project, len(plan.subplans) * options.attempts, spent)
         return cls(now, settings, entry, reserve, replace(TURNED_AWAY, attempts=1 + options.retries), len(changes))
 
     @property

@@ -29,6 +29,7 @@ from bakeoff.sampling.attempt.strategy import AttemptStrategy, BenchStrategy
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.workspace import Workspace
 
@@ -91,6 +92,7 @@ class Attempts:
         budget: whether the options' ceilings hold for these attempts alone, and not for the whole run.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         env: further variables for agents and checks.
+        cone: the files that an agent is to have in its slot where that may be sparse; None for all.
     """
 
     options: AttemptOptions
@@ -105,6 +107,7 @@ class Attempts:
     budget: bool = False
     all_tokens: int | None = None
     env: Mapping[str, str | None] = field(default_factory=dict)
+    cone: Cone | None = None
 
     def announcement(self) -> str:
         """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
@@ -198,6 +201,7 @@ class Attempts:
             all_tokens=all_tokens,
             resumed=resumed,
             level=options.agent_sandbox or settings.agent_sandbox,
+            cone=self.cone,
             label=self.label,
             env=self.env,
         )

@@ -11,7 +11,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
-from bakeoff.workspace.applying import apply, branch, diff, open_project
+from bakeoff.workspace.applying import apply, branch, branched, diff, open_project
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.results import Changed, changed_between
@@ -155,7 +155,9 @@ def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
 
 
 def land(project: Path, work: Work, name: str | None = None, with_tests: bool = False) -> Landed:
-    """Write what was made into the user's files, or make the branch `name` of it.
+    """Write what was made into the user's files, or make the branch `name` of it; a branch that is of it is left.
+
+    Whoever was killed meanwhile can do the same again.
 
     Passes on ApplyError: it does not fit, and nothing was changed. BakeoffError: the work is not there any more.
     """
@@ -164,23 +166,11 @@ def land(project: Path, work: Work, name: str | None = None, with_tests: bool = 
     landed = Landed(work.attempt, commit, step=work.step, noun=work.noun)
     _check_kept(repository, work, commit)
     if name is not None:
-        made = branch(theirs, repository, commit, name, message_of(work, landed))
+        message = message_of(work, landed)
+        made = branched(theirs, repository, commit, name, message) or branch(theirs, repository, commit, name, message)
         return replace(landed, branch=name, made=made)
     done = apply(theirs, repository, commit)
     return replace(landed, changed=done.changed, before=done.before, merged=done.merged)
-
-
-def landed_before(project: Path, work: Work, name: str | None, with_tests: bool = False) -> Landed | None:
-    """That the branch `name` is of this work already, where whoever made it could not say so any more."""
-    if name is None:
-        return None
-    theirs, _ = open_project(project)
-    commit = kept_commit(work.facts, with_tests)
-    landed = Landed(work.attempt, commit, branch=name, step=work.step, noun=work.noun)
-    asked = ("log", "-1", "--format=%H%n%B", f"refs/heads/{name}", "--")
-    said = theirs.git().run(*asked, statuses=(0, 128)).decode("utf-8", "replace")
-    made, _, message = said.partition("\n")
-    return replace(landed, made=made) if made and message.strip() == message_of(work, landed) else None
 
 
 def message_of(work: Work, landed: Landed) -> str:

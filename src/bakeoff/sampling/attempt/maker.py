@@ -19,6 +19,7 @@ from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import machinery
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.running import InSandbox
@@ -40,7 +41,13 @@ Somebody has tried already, and that work is in the work tree. It does not meet 
 {failures}
 Change it so that it meets all of them."""
 
-_QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
+PARTIAL = """Your work tree has only the folders of the project that this is about. The other files are there all the
+same, and stay as they are: `git ls-files` names them, `git show HEAD:PATH` prints one, and
+`git sparse-checkout add FOLDER` puts a folder into your work tree.
+Only files that you had at the start can be deleted."""
+"""What an agent is told besides, whose slot has a part of the files only."""
+
+QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps the files that Python caches out of a project that does not ignore them."""
 
 
@@ -88,6 +95,7 @@ class AgentMaker:
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
         resumed: results of an earlier session may be there that no record names.
+        cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
         env: further variables for it.
         made: names of results that were made.
@@ -107,6 +115,7 @@ class AgentMaker:
     all_tokens: int | None = None
     resumed: bool = False
     level: str = "weak"
+    cone: Cone | None = None
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
@@ -122,7 +131,7 @@ class AgentMaker:
             OSError: whatever else the system refuses.
         """
         try:
-            async with self.workspace.lease() as slot:
+            async with self.workspace.lease(self.cone) as slot:
                 return await self._work(slot, attempt)
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
@@ -148,17 +157,12 @@ class AgentMaker:
         made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
         kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
-        usage = _usage(result, self.all_tokens)
-        facts = _facts(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
+        usage = usage_of(result, self.all_tokens)
+        facts = facts_of(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
             facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
         if not result.ok:
-            said = f"; its work is kept as {made.ref}" if made.changed else ""
-            kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
-            pause = result.retry_after
-            if pause is not None and pause > LONGEST_PAUSE:
-                kind, pause = "usage_limit", None
-            raise AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
+            raise failed(result, usage, facts, f"; its work is kept as {made.ref}" if made.changed else "")
         if not kept.changed:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
@@ -192,19 +196,21 @@ class AgentMaker:
     async def _call(
         self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
     ) -> AgentResult:
-        name = f"{self.label}attempt-{ticket.id}"
-        log = str(self.logs / name)
-        number = 1
-        while os.path.exists(f"{log}.out"):
-            number += 1
-            log = str(self.logs / f"{name}.{number}")
+        log = free_log(self.logs, f"{self.label}attempt-{ticket.id}")
+        if box.slot.partial:
+            prompt = f"{prompt}\n\n{PARTIAL}"
         return await run_agent(
             entry,
-            AgentRequest(prompt, model=self.model, session=session, max_usd=self.max_usd),
+            AgentRequest(
+                prompt,
+                model=self.model,
+                session=session,
+                max_usd=self.max_usd,
+            ),
             InSandbox(box, self.processes),
             cwd=box.slot.path,
             log=log,
-            env={**_QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
+            env={**QUIET, **self.env, "BAKEOFF_ATTEMPT": str(ticket.id)},
             timeout=self.timeout,
             grace=self.grace,
             temp=str(box.slot.temp),
@@ -220,7 +226,28 @@ def _is_lost(result: AgentResult) -> bool:
     return not result.ok and not result.usage and not result.turns and result.kind in ("agent", "output", None)
 
 
-def _usage(result: AgentResult, all_tokens: int | None) -> Usage | None:
+def free_log(logs: Path, name: str) -> str:
+    """Where the transcript of a call goes: a name that no earlier call has taken."""
+    log, number = str(logs / name), 1
+    while os.path.exists(f"{log}.out"):
+        number += 1
+        log = str(logs / f"{name}.{number}")
+    return log
+
+
+def failed(
+    result: AgentResult, usage: Usage | None, facts: Mapping[str, Any] | None = None, said: str = ""
+) -> AttemptFailure:
+    """What an agent's failure is to a sampling; `said` is put after its message."""
+    kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
+    pause = result.retry_after
+    if pause is not None and pause > LONGEST_PAUSE:
+        kind, pause = "usage_limit", None
+    return AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
+
+
+def usage_of(result: AgentResult, all_tokens: int | None) -> Usage | None:
+    """What a call used; `all_tokens` where it does not say how many tokens, None where nobody counts."""
     known = result.usage or {}
     tokens = known.get("input_tokens"), known.get("output_tokens")
     if not result.dispatched and result.exit_code == 1 and not result.argv:
@@ -232,7 +259,8 @@ def _usage(result: AgentResult, all_tokens: int | None) -> Usage | None:
     return Usage(*tokens, known.get("cached_input_tokens"), result.usd)
 
 
-def _facts(result: AgentResult) -> dict[str, Any]:
+def facts_of(result: AgentResult) -> dict[str, Any]:
+    """What is kept of a call."""
     text = result.text.excerpt if isinstance(result.text, Stored) else result.text
     found = {
         "agent": result.agent,

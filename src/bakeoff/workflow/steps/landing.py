@@ -1,11 +1,12 @@
-"""`apply:` of an attempt step: the winner's changes in the user's files, or as a branch."""
+"""`apply:` of a step: what it made, in the user's files or as a branch."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.sampling.attempt.landing import Work, land, landed_before, title_of
+from bakeoff.sampling.attempt.landing import Work, land, title_of
 from bakeoff.sampling.attempt.standing import Asked
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.values import as_text, plain
@@ -17,9 +18,25 @@ LANE = "apply"
 
 
 async def land_winner(place: Place, asked: Asked, outcome: Outcome) -> None:
-    """Do what the step's `apply` says with the winner; that it could not be done is the step's failure.
+    """Do what an attempt step's `apply` says with the winner. Passes on ExpressionError: as `land_result`."""
+    output = outcome.output
+    facts = {"judged": output["commit"], "commit": output["whole"]}
+    work = Work(place.run.root.name, "passed", facts, title_of(asked.options.task), output["winner"], place.path)
+    said = f"attempt {work.attempt} passed"
+    await land_result(place, outcome, work, said, with_tests=place.step.with_tests)
+
+
+async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, with_tests: bool = False) -> None:
+    """Do what the step's `apply` says with its result; that it could not be done is the step's failure.
 
     It is a leaf of its own, `STEP/apply`: a resumed run that finds it done does not do it again.
+
+    Args:
+        place: the step.
+        outcome: how it ended; it is told what was done.
+        work: the result.
+        said: what went well before, for the message where this does not.
+        with_tests: take over changed tests, too.
 
     Passes on ExpressionError: `apply` cannot be evaluated.
     """
@@ -27,25 +44,19 @@ async def land_winner(place: Place, asked: Asked, outcome: Outcome) -> None:
     if wanted in (None, False, ""):
         return
     name = None if wanted is True else as_text(wanted)
-    output = dict(outcome.output)
-    facts = {"judged": output["commit"], "commit": output["whole"]}
-    title = title_of(asked.options.task)
-    work = Work(place.run.root.name, "passed", facts, title, output["winner"], place.path)
-    project, with_tests = Path(place.setting.project), place.step.with_tests
+    project = Path(os.path.realpath(place.setting.project))
 
     async def leaf(_: int) -> Outcome:
         try:
-            before = await in_thread(landed_before, project, work, name, with_tests)
-            landed = await in_thread(land, project, work, name, with_tests) if before is None else before
+            landed = await in_thread(land, project, work, name, with_tests)
         except WorkspaceError as failure:
             return Outcome(Status.FAILED, error=str(failure), kind="conflict")
         return Outcome(output=landed.to_json())
 
-    record = await place.run.leaf(
-        f"{place.path}/apply", "apply", leaf, key=place.key("apply", facts, name), lanes=(LANE, *place.setting.lanes)
-    )
+    key, lanes = place.key("apply", work.facts, name), (LANE, *place.setting.lanes)
+    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
     if record.status is Status.COMPLETED:
-        outcome.output = {**output, "applied": dict(record.output)}
+        outcome.output = {**outcome.output, "applied": dict(record.output)}
     else:
         outcome.status, outcome.kind = Status.FAILED, record.kind
-        outcome.error = f"attempt {work.attempt} passed and was not applied: {record.error}"
+        outcome.error = f"{said} and was not applied: {record.error}"

@@ -16,15 +16,14 @@ from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.standing import Standing, read_nodes
 from bakeoff.sampling.attempt.given import check_refs
-from bakeoff.sampling.attempt.landing import Work, land, landed_before
+from bakeoff.sampling.attempt.landing import Work
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
 from bakeoff.workflow.models import Amount, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
-from bakeoff.workflow.steps.landing import LANE
-from bakeoff.workflow.values import as_text, plain
-from bakeoff.workspace.blocking import in_thread
+from bakeoff.workflow.steps.landing import land_result
+from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.snapshot import Snapshot
 
@@ -205,32 +204,10 @@ def _output(
 
 
 async def _land(place: Place, options: OptimizeOptions, outcome: Outcome) -> None:
-    """Do what `apply` says with the winner, as a leaf `STEP/apply`; that it could not be done is the step's failure.
-
-    Passes on ExpressionError: `apply` cannot be evaluated.
-    """
-    wanted = plain(place.value("apply"))
+    """Do what `apply` says with the winner. Passes on ExpressionError: as `land_result`."""
     commit = outcome.output["commit"]
-    if commit is None or wanted in (None, False, ""):
+    if commit is None:
         return
-    name = None if wanted is True else as_text(wanted)
-    facts = {"commit": commit, "judged": commit}
-    title = f"Make {options.subject} faster"
+    facts, title = {"commit": commit, "judged": commit}, f"Make {options.subject} faster"
     work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path, "candidate")
-    project = Path(place.setting.project)
-
-    async def leaf(_: int) -> Outcome:
-        try:
-            before = await in_thread(landed_before, project, work, name)
-            landed = await in_thread(land, project, work, name) if before is None else before
-        except WorkspaceError as failure:
-            return Outcome(Status.FAILED, error=str(failure), kind="conflict")
-        return Outcome(output=landed.to_json())
-
-    key, lanes = place.key("apply", facts, name), (LANE, *place.setting.lanes)
-    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
-    if record.status is Status.COMPLETED:
-        outcome.output = {**outcome.output, "applied": dict(record.output)}
-    else:
-        outcome.status, outcome.kind = Status.FAILED, record.kind
-        outcome.error = f"candidate {work.attempt} is faster and was not applied: {record.error}"
+    await land_result(place, outcome, work, f"candidate {work.attempt} is faster")

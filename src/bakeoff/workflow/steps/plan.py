@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -14,19 +12,18 @@ from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.standing import step_name
 from bakeoff.plan.run.work import PlanWork
-from bakeoff.sampling.attempt.landing import Work, land, landed_before, title_of
+from bakeoff.sampling.attempt.landing import Work, title_of
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import Beginning, refuse_spent
 from bakeoff.workflow.steps.in_slot import SLOTS, workspaces
-from bakeoff.workflow.steps.landing import LANE
+from bakeoff.workflow.steps.landing import land_result
 from bakeoff.workflow.steps.plan_making import plan_of
 from bakeoff.workflow.steps.shell import step_environment
-from bakeoff.workflow.values import as_text, plain
-from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.snapshot import Snapshot
@@ -41,8 +38,8 @@ class PlanModel(StepModel):
     model_keys: ClassVar[tuple[str, ...]] = ("splitter",)
 
     goal: Text | None = Field(None, description="What is to be done.")
-    by: Literal["directories", "model"] = Field(
-        "directories", description="Who splits it: the project's directories and imports, or a model."
+    by: Literal["directories", "agent", "model"] = Field(
+        "directories", description="Who splits it: the project's directories and imports, the agent, or a model."
     )
     splitter: Text | None = Field(
         None, description="With `by: model` which one, named as for `sample`; the settings' own if left out."
@@ -126,16 +123,13 @@ async def _carry_out(place: Place) -> Record:
         BudgetSpentError: the run's budget is spent.
     """
     run, begun, setting = place.run, Beginning.of(place), place.setting
-    names = [f"{place.path}#plan:{number}" for number in range(1, begun.number + 1)]
+    names = [step_name(place.path, number) for number in range(1, begun.number + 1)]
     kept = run.history.decisions.get(names[-1])
     try:
         before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
-        if kept is None:
-            plan, split = await plan_of(place, begun.number, before)
-        else:
-            plan, split = Plan.from_json(kept["plan"]), kept.get("split")
-        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
         places = await workspaces(setting)
+        plan = await plan_of(place, places) if kept is None else Plan.from_json(kept["plan"])
+        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
         async with places.using(plan.attempt.base, snapshot) as workspace:
             version = digest("plan", plan.to_json(), workspace.snapshot.tree)
             asked = {
@@ -143,7 +137,6 @@ async def _carry_out(place: Place) -> Record:
                 "snapshot": {**asdict(workspace.snapshot), "left_out": []},
                 "prefix": begun.prefix(version, before),
                 "version": version,
-                **({} if split is None else {"split": split}),
             }
             asked = await run.decide(names[-1], lambda: asked)
             begun.key = place.key(asked["plan"], place.step.apply, {"tree": workspace.snapshot.tree})
@@ -208,31 +201,16 @@ def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
 
 
 async def _land(place: Place, plan: Plan, outcome: Outcome) -> None:
-    """Do what `apply` says with the result, as a leaf `STEP/apply`; that it could not be done is the step's failure.
-
-    Passes on ExpressionError: `apply` cannot be evaluated.
-    """
-    wanted = plain(place.value("apply"))
+    """Do what `apply` says with the result. Passes on ExpressionError: as `land_result`."""
     commit = outcome.output["commit"]
-    if commit is None or wanted in (None, False, ""):
+    if commit is None:
         return
-    name = None if wanted is True else as_text(wanted)
-    facts = {"commit": commit, "judged": commit}
-    work = Work(place.run.root.name, "passed", facts, title_of(plan.goal), None, place.path)
-    project = Path(os.path.realpath(place.setting.project))
-
-    async def leaf(_: int) -> Outcome:
-        try:
-            before = await in_thread(landed_before, project, work, name)
-            landed = await in_thread(land, project, work, name) if before is None else before
-        except WorkspaceError as failure:
-            return Outcome(Status.FAILED, error=str(failure), kind="conflict")
-        return Outcome(output=landed.to_json())
-
-    key, lanes = place.key("apply", facts, name), (LANE, *place.setting.lanes)
-    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
-    if record.status is Status.COMPLETED:
-        outcome.output = {**outcome.output, "applied": dict(record.output)}
-    else:
-        outcome.status, outcome.kind = Status.FAILED, record.kind
-        outcome.error = f"all subplans landed, and the result was not applied: {record.error}"
+    work = Work(
+        place.run.root.name,
+        "passed",
+        {"commit": commit, "judged": commit},
+        title_of(plan.goal),
+        None,
+        place.path,
+    )
+    await land_result(place, outcome, work, "all subplans landed")

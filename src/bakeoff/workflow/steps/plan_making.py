@@ -1,51 +1,55 @@
-"""What a step of type `plan` asks for, as a plan: from its file, split by directories, or split by a model."""
+"""What a step of type `plan` asks for, as a plan: from its file, or split by directories, by an agent or by a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.durable import DurableRun
+from bakeoff.agent.registry import find_entry
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
-from bakeoff.engine.events import NodeStarted
-from bakeoff.engine.record import Record, Status
-from bakeoff.model.registry import UnknownModelError, model_for
-from bakeoff.model.retrying import RETRY
-from bakeoff.plan.run.asking import TRIES, Proposal
-from bakeoff.plan.run.asking_model import Question, ask_model
+from bakeoff.engine.process import Processes
+from bakeoff.model.registry import UnknownModelError
+from bakeoff.plan.run.asking import TRIES
 from bakeoff.plan.run.document import read_file
-from bakeoff.plan.run.making import files_of, plan_of_hierarchy, plan_of_project
+from bakeoff.plan.run.making import plan_of_hierarchy, plan_of_project
 from bakeoff.plan.run.plan import Plan, SubplanConfig
+from bakeoff.plan.run.splitting import AGENT, MODEL, Split, Splitting, split_lines
+from bakeoff.plan.run.work import agent_of
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import RefusedError, amount, count, text, texts
+from bakeoff.workflow.steps.in_slot import SLOTS
+from bakeoff.workflow.steps.shell import log_prefix, step_environment
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.workspace import Workspace
 
 _NUMBERS = ("max_parallel", "max_retries", "max_reopened")
 
 
-async def plan_of(place: Place, beginning: int, before: Mapping[str, Any] | None) -> tuple[Plan, dict[str, str] | None]:
-    """What a step asks for, evaluated and split; and where a model was asked: `question` and `path` of the node.
+async def plan_of(place: Place, places: Workspaces) -> Plan:
+    """What a step asks for, evaluated and split.
 
     Args:
         place: the step.
-        beginning: which of the step's it is, from 1.
-        before: what was decided at an earlier one: the same question is not asked again.
+        places: where an agent that splits looks around.
 
     Passes on ExpressionError: a field cannot be evaluated.
 
     Raises:
-        RefusedError: a value cannot be used, or the model is of no help.
-        BudgetSpentError: there is a ceiling in the model's way.
+        RefusedError: a value cannot be used, or who splits is of no help.
+        BudgetSpentError: there is a ceiling in the way.
     """
     try:
-        if place.step.by == "model":
-            return await _split_by_model(place, beginning, before)
-        return await in_thread(_plan, place), None
+        if place.step.by in (AGENT, MODEL):
+            return await _split(place, places)
+        return await in_thread(_plan, place)
     except BudgetSpentError:
         raise
     except BakeoffError as failure:
@@ -87,45 +91,53 @@ def _asked(place: Place) -> tuple[AttemptOptions, SubplanConfig]:
     return attempt, SubplanConfig.of(setting.settings.plan, {**given, "execution_mode": step.mode})
 
 
-async def _split_by_model(
-    place: Place, beginning: int, before: Mapping[str, Any] | None
-) -> tuple[Plan, dict[str, str] | None]:
-    """The plan that a model proposes.
+def _who(place: Place, attempt: AttemptOptions) -> Split:
+    """Who is to split it.
 
     Raises:
         RefusedError: no model is named.
     """
-    setting = place.setting
-    name = text(place, "splitter") or setting.settings.model
+    settings, paths = place.setting.settings, texts(place, "paths")
+    if place.step.by == AGENT:
+        return Split(AGENT, find_entry(attempt.agent, settings).name, paths)
+    name = text(place, "splitter") or settings.model
     if name is None:
         raise RefusedError("`by: model` needs to know which: give `splitter`, or set `model` in the settings")
+    return Split(MODEL, name, paths)
+
+
+async def _split(place: Place, places: Workspaces) -> Plan:
+    """The plan that an agent or a model proposes."""
+    setting, project = place.setting, Path(place.setting.project)
     attempt, config = _asked(place)
-    files, imports = await in_thread(files_of, Path(setting.project), setting.settings, texts(place, "paths"))
-    question = Question(name, attempt.task, files, imports, setting.settings)
-    path = f"{place.path}/split" if beginning == 1 else f"{place.path}/again:{beginning}/split"
-    split = None if before is None else before.get("split")
-    if split is None or split["question"] != question.id:
-        split = {"question": question.id, "path": f"{path}:{question.id}"}
-    proposal = await _proposal(place, question, split["path"])
-    return plan_of_hierarchy(proposal.hierarchy, attempt.task, attempt, config, imports, proposal.named), split
-
-
-async def _proposal(place: Place, question: Question, path: str) -> Proposal:
-    """What the model says, and a node that says what it took."""
-    run, setting = place.run, place.setting
-    assert setting.models is not None, "nothing is run here"
+    agent_of(attempt, setting.settings, str(project), 1)  # who is to work afterwards is there, too
+    splitting = Splitting.of(_who(place, attempt), attempt, setting.settings, str(project))
+    if splitting.entry is not None:
+        reserve = {**reservation(splitting.entry, setting), **splitting.reserve}
+        splitting = replace(splitting, reserve=reserve)
+    question = await in_thread(splitting.split.question, project, setting.settings, attempt.task)
 
     def say(said: str) -> None:
         setting.warn(f"step {place.path}: {said}")
 
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[tuple[Workspace, Processes]]:
+        async with places.using(attempt.base) as workspace:
+            yield workspace, setting.processes
+
     setting.announce()
-    say(f"at most {TRIES} calls of {question.name} to split it")
-    began = run.clock.wall()
-    run.events.emit(NodeStarted(began, path, "split"))
-    make = partial(model_for, question.name, setting.settings, retry=RETRY)
-    async with setting.models.using((question.name, False), make) as model:
-        found = await ask_model(question, model, DurableRun(run), path=path, lanes=setting.lanes, say=say)
-    if await run.kept(path) is None:
-        output = {"calls": found.calls, "tokens": found.tokens, "usd": found.usd}
-        await run.commit(Record(path, "split", Status.COMPLETED, output, started_at=began, ended_at=run.clock.wall()))
-    return found
+    say(f"at most {TRIES} calls of {splitting.split.name} to split it")
+    proposal = await splitting.ask(
+        question,
+        place.run,
+        opening,
+        say,
+        above=f"{place.path}/",
+        label=f"{os.path.basename(log_prefix(place))}:",
+        lanes=setting.lanes if splitting.entry is None else (SLOTS, *setting.lanes),
+        env=step_environment(place),
+    )
+    made = plan_of_hierarchy(proposal.hierarchy, attempt.task, attempt, config, question.imports, proposal.named)
+    for line in split_lines(made, {**splitting.split.facts, **proposal.used}):
+        say(line)
+    return made

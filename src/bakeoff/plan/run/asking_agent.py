@@ -1,0 +1,143 @@
+"""Asking an agent how a goal is to be split: it may look at the project, in a slot of which nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.agent.boxing import boxed
+from bakeoff.agent.entry import Entry
+from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.process import Processes
+from bakeoff.engine.record import Stored
+from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.plan.run.asking import AGAIN, TRIES, Proposal, Question
+from bakeoff.plan.run.plan import PlanError
+from bakeoff.sampling.action import Generation, Ticket
+from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.maker import QUIET, AttemptFailure, facts_of, failed, free_log, usage_of
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.errors import machinery
+from bakeoff.sampling.repair import RepairTemplateStrategy
+from bakeoff.sampling.result import SamplingError
+from bakeoff.sampling.sample import sample
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.running import InSandbox
+from bakeoff.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SplittingAgent:
+    """Has an agent say how to split a goal.
+
+    Attributes:
+        entry: the agent.
+        question: what it is asked.
+        options: how it is called.
+        workspace: whose slots it looks around in.
+        processes: runs it.
+        logs: folder for transcripts.
+        reserve: what one call may use at most, by kind.
+        retry: which failures of a call are tried again.
+        lanes: lanes that a call holds besides its own.
+        env: further variables for it.
+        label: what the names of its log files begin with.
+        tell: told in words what was wrong with an answer.
+    """
+
+    entry: Entry
+    question: Question
+    options: AttemptOptions
+    workspace: Workspace
+    processes: Processes
+    logs: Path
+    reserve: Mapping[str, float]
+    retry: Retry = ONCE
+    lanes: Sequence[str] = ()
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    label: str = ""
+    tell: Callable[[str], None] = lambda text: None
+
+    async def ask(self, run: DurableRun, path: str) -> Proposal:
+        """Have it say so; it is told what is wrong with an answer that cannot be used.
+
+        Each call is a node of the run below `path` and counts in its budget; what an earlier session got from there is
+        not asked for again. Cancelled, the agent has ended before this returns.
+
+        Raises:
+            PlanError: it cannot be asked at all (its login, no slot).
+
+        Passes on PlanError: no answer of it could be used. BudgetSpentError: there is a ceiling in the way.
+        """
+        try:
+            result = await sample(
+                self,
+                [self.question.requirement()],
+                strategy=RepairTemplateStrategy(loop_budget=TRIES, template=AGAIN),
+                run=run,
+                name="split",
+                version=self.question.id,
+                prefix=path,
+                reserve=dict(self.reserve),
+                retry=self.retry,
+                lanes=(AGENTS, *self.lanes),
+            )
+        except SamplingError as failure:
+            raise PlanError(f"{self.entry.name} could not say how to split it: {failure}") from failure
+        return self.question.proposal(result, result.usage)
+
+    async def make(self, attempt: Ticket) -> Generation:
+        """Ask it once, in a slot of its own.
+
+        Raises:
+            AttemptFailure: it failed, or there was no slot or no room.
+            OSError: whatever else the system refuses.
+        """
+        if attempt.feedback:
+            first = attempt.feedback.splitlines()[0].removeprefix("- what it proposes: ")
+            self.tell(f"{self.entry.name} proposed what cannot be used: {first}")
+        try:
+            result = await self._call(attempt)
+        except WorkspaceError as failure:
+            kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
+            raise AttemptFailure(str(failure), kind) from failure
+        except OSError as failure:
+            if (broken := machinery(failure)) is None:
+                raise
+            raise AttemptFailure(str(failure), broken) from failure
+        counted = None if self.options.max_tokens is None else int(self.options.max_tokens) + 1
+        usage, facts = usage_of(result, counted), facts_of(result)
+        if not result.ok:
+            refusal = failed(result, usage, facts)
+            raise refusal
+        text = str(result.text.load()) if isinstance(result.text, Stored) else result.text
+        return Generation(text, usage, (), facts)
+
+    async def _call(self, ticket: Ticket) -> AgentResult:
+        settings, options = self.question.settings, self.options
+        again = "\n\n" + AGAIN.replace("{failures}", ticket.feedback) if ticket.feedback else ""
+        request = AgentRequest(
+            self.question.text + again,
+            model=options.model or settings.model,
+            max_usd=self.reserve.get("usd", settings.max_usd),
+        )
+        async with self.workspace.lease() as slot:
+            slot.disposable = True
+            agent, box = await boxed(self.entry, slot, options.agent_sandbox or settings.agent_sandbox)
+            try:
+                result = await run_agent(
+                    agent,
+                    request,
+                    InSandbox(box, self.processes),
+                    cwd=slot.path,
+                    log=free_log(self.logs, f"{self.label}split-{ticket.id}"),
+                    env={**QUIET, **self.env},
+                    timeout=options.timeout,
+                    grace=settings.grace,
+                    temp=str(slot.temp),
+                )
+            finally:
+                await slot.end_processes()
+        return result

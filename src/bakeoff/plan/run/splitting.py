@@ -1,0 +1,207 @@
+"""A goal that an agent or a model splits, inside of a run that is open: asked once, counted in the run's budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bakeoff.agent.entry import Entry
+from bakeoff.engine.durable import DurableRun
+from bakeoff.engine.events import NodeStarted
+from bakeoff.engine.process import Processes
+from bakeoff.engine.record import Record, Status
+from bakeoff.engine.run import Run
+from bakeoff.model.registry import UnknownModelError, missing, model_for
+from bakeoff.model.retrying import RETRY
+from bakeoff.plan.run.asking import TRIES, Proposal, Question
+from bakeoff.plan.run.asking_agent import SplittingAgent
+from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
+from bakeoff.plan.run.making import files_of
+from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.work import agent_of
+from bakeoff.report.words import counted, known_amounts
+from bakeoff.sampling.attempt.job import TURNED_AWAY
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.settings import Settings
+from bakeoff.workspace.workspace import Workspace
+
+Opening = Callable[[], AbstractAsyncContextManager[tuple[Workspace, Processes]]]
+
+MOST_SHOWN = 50
+"""Subplans that are listed before they are begun."""
+
+AGENT, MODEL = "agent", "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Who is to split the goal of a plan, and what of the project it is about.
+
+    Attributes:
+        by: `agent` or `model`.
+        name: the agent's or the model's name.
+        paths: files and folders, from the top of the project; all where there are none.
+        untracked: files that git neither tracks nor ignores count, too.
+        limits: what the settings of plans are replaced by.
+    """
+
+    by: str
+    name: str
+    paths: tuple[str, ...] = ()
+    untracked: bool = False
+    limits: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a run keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Split:
+        """What `to_json` gave."""
+        return cls(**{**kept, "paths": tuple(kept["paths"])})
+
+    def announcement(self, ceilings: Mapping[str, float]) -> str:
+        """How many calls there may be; to be said before the first one."""
+        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items()) or "none is set"
+        return f"at most {TRIES} calls of {self.name} to split it; budget: {budget}"
+
+    def question(self, project: Path, settings: Settings, goal: str) -> Question:
+        """What is asked, about the files as they are now. Blocks.
+
+        Passes on DecomposeError and PlanError: there are no such files, or too many to be told of.
+        """
+        limited = replace(settings, plan=replace(settings.plan, **(self.limits or {})))
+        files, imports = files_of(project, limited, self.paths, untracked=self.untracked)
+        make = ModelQuestion if self.by == MODEL else Question
+        return make(self.name, goal, files, imports, limited)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Who was asked, for the record."""
+        return {"by": self.by, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """Somebody who splits a goal, ready to be asked.
+
+    Attributes:
+        split: who, and about what.
+        options: how each subplan will be attempted; an agent is called as these say.
+        settings: the project's.
+        entry: the agent; None for a model.
+        reserve: what one call of the agent may use at most, by kind.
+    """
+
+    split: Split
+    options: AttemptOptions
+    settings: Settings
+    entry: Entry | None = None
+    reserve: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, split: Split, options: AttemptOptions, settings: Settings, project: str) -> Splitting:
+        """Somebody who is there.
+
+        Raises:
+            UnknownModelError: there is no such model.
+
+        Passes on BakeoffError: there is no such agent, or it cannot work under the budget.
+        """
+        if split.by == MODEL:
+            if (why := missing(split.name, settings)) is not None:
+                raise UnknownModelError(why)
+            return cls(split, options, settings)
+        entry, reserve = agent_of(options, settings, project, TRIES)
+        return cls(split, options, settings, entry, reserve)
+
+    async def ask(
+        self,
+        question: Question,
+        run: Run,
+        opening: Opening,
+        say: Callable[[str], None],
+        *,
+        above: str = "",
+        logs: Path | None = None,
+        label: str = "",
+        lanes: Sequence[str] = (),
+        env: Mapping[str, str | None] | None = None,
+    ) -> Proposal:
+        """Have it say how; a node below `above` says what that took.
+
+        What an earlier session of the run was answered is not asked for again, unless all of it was of no use: then it
+        is asked anew. Cancelled, who was asked has ended before this returns.
+
+        Args:
+            question: what is asked.
+            run: where calls are nodes and count.
+            opening: opens the workspace that an agent looks around in, with what runs its processes.
+            say: told in words what went wrong.
+            above: path of the node above, with a slash at its end.
+            logs: folder for transcripts; the run's if left out.
+            label: what their names begin with.
+            lanes: lanes that each call holds besides its own.
+            env: further variables for an agent.
+
+        Raises:
+            PlanError: nothing can be used.
+
+        Passes on BudgetSpentError: there is a ceiling in the way.
+        """
+        path = f"{above}split:{question.id}"
+        ended = run.history.records.get(path)
+        done = ended is not None and ended.status is Status.COMPLETED
+        number = 1 if ended is None else ended.attempts + (not done)
+        place = path if number == 1 else f"{path}/again:{number}"
+        began = run.clock.wall()
+        run.events.emit(NodeStarted(began, path, "split"))
+        node = partial(Record, path, "split", started_at=began, attempts=number)
+        try:
+            if self.entry is None:
+                found = await self._ask_model(question, run, place, lanes, say)
+            else:
+                async with opening() as (workspace, processes):
+                    agent = SplittingAgent(
+                        self.entry,
+                        question,
+                        self.options,
+                        workspace,
+                        processes,
+                        logs or run.root / "logs",
+                        self.reserve,
+                        replace(TURNED_AWAY, attempts=1 + self.options.retries),
+                        tuple(lanes),
+                        env or {},
+                        label,
+                        say,
+                    )
+                    found = await agent.ask(DurableRun(run), place)
+        except PlanError as failure:
+            await run.commit(node(Status.FAILED, error=str(failure), kind="error", ended_at=run.clock.wall()))
+            raise
+        if not done:
+            await run.commit(node(Status.COMPLETED, found.used, ended_at=run.clock.wall()))
+        return found
+
+    async def _ask_model(
+        self, question: Question, run: Run, path: str, lanes: Sequence[str], say: Callable[[str], None]
+    ) -> Proposal:
+        assert isinstance(question, ModelQuestion)
+        async with model_for(question.name, question.settings, retry=RETRY) as model:
+            return await ask_model(question, model, DurableRun(run), path=path, lanes=lanes, say=say)
+
+
+def split_lines(plan: Plan, facts: Mapping[str, Any]) -> Iterator[str]:
+    """A proposal as people read it: what it took, and a line for each subplan."""
+    yield f"split by {facts['name']}: {known_amounts(facts)}; {counted(len(plan.subplans), 'subplan')}"
+    for subplan in plan.subplans[:MOST_SHOWN]:
+        goal = f": {subplan.goal}" if subplan.goal else ""
+        names = ", ".join(subplan.files[:3]) + (", ..." if len(subplan.files) > 3 else "")
+        yield f"  {subplan.name} ({counted(len(subplan.files), 'file')}: {names}){goal}"
+    if len(plan.subplans) > MOST_SHOWN:
+        yield f"  and {len(plan.subplans) - MOST_SHOWN} more"
