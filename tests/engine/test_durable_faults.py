@@ -127,7 +127,7 @@ async def test_reserved_amounts_count() -> None:
 
 
 async def test_what_waits_for_a_lane_holds_no_money(tmp_path: Path) -> None:
-    """Both under way cost more than was reserved for them: the third, in the queue since the beginning, never begins."""
+    """Both under way cost more than was reserved for them: the third, queued since the beginning, never begins."""
     begun: list[str] = []
     ends = {name: anyio.Event() for name in "abc"}
 
@@ -147,7 +147,7 @@ async def test_what_waits_for_a_lane_holds_no_money(tmp_path: Path) -> None:
                 await anyio.wait_all_tasks_blocked()
             ends["a"].set()
             while run.run.budget.spent["usd"] == 0:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             await anyio.wait_all_tasks_blocked()
             assert begun == ["a", "b"]
             ends["b"].set()

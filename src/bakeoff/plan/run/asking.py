@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Stored
 from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.given import Subplan as Proposed
 from bakeoff.plan.decompose.given import from_subplans, problems
@@ -103,7 +103,7 @@ async def ask_agent(
     spawner = Spawner(token=f"plan-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
     calls, spent, wrong = 0, 0.0, ""
     question = question_of(goal, files, settings.plan)
-    with tempfile.TemporaryDirectory(prefix="bakeoff-") as logs:
+    with temporary_folder("plan") as logs:
         async with (
             spawner,
             open_workspace(
