@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.report.escape import path_text
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import ApplyError, GitError
 from bakeoff.workspace.files import RefusedError, folder_of
@@ -92,7 +93,7 @@ def _check_way(project: Project, repository: Repository, now: Snapshot, changed:
     if blocked:
         raise ApplyError(
             f"the result cannot be applied to {project.root}: ignored files or submodules stand where it has "
-            f"{', '.join(blocked[:10])}; nothing was changed",
+            f"{', '.join(path_text(path) for path in blocked[:10])}; nothing was changed",
             tuple(blocked),
         )
 

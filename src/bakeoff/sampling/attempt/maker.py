@@ -15,6 +15,7 @@ from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import Protection
 from bakeoff.model.protocol import ModelError, Usage
+from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import machinery
@@ -151,7 +152,7 @@ class AgentMaker:
         usage = _usage(result, self.all_tokens)
         facts = _facts(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
-            facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
+            facts["refused"] = [f"{path_text(path.path)}: {path.reason}" for path in made.refused]
         if not result.ok:
             said = f"; its work is kept as {made.ref}" if made.changed else ""
             kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
