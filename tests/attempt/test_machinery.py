@@ -58,6 +58,8 @@ def test_a_full_disk_is_no_verdict(lab: Lab, failure: Exception, monkeypatch: py
         said = lab.attempt()
     assert said.status == 1
     assert "space" in said.err
+    if isinstance(failure, OSError):  # which names no file
+        assert f"make room where the project, {lab.place}/cache/bakeoff (slots)" in said.err
     assert lab("resume", "r", "--json").json["winner"] == 1
     assert len(lab.calls) == 2
 

@@ -177,6 +177,14 @@ async def run_agent(
     return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
 
 
+def check_request(entry: Entry, request: AgentRequest, cwd: str | os.PathLike[str]) -> None:
+    """See, before anything is spent, that the CLI is there and can be asked this.
+
+    Passes on AgentError: it is not, or cannot.
+    """
+    _argv(entry, request, os.fspath(cwd), entry.env, None)
+
+
 def _scratch(entry: Entry, temp: str | None) -> AbstractContextManager[str | None]:
     """A folder for the result file, where the CLI is told to write one."""
     return temporary_folder("agent", temp) if entry.artifact else nullcontext()

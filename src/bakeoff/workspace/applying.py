@@ -247,13 +247,15 @@ def check_new_branch(project: Project, name: str) -> None:
     """See to it that a branch can be made with this name.
 
     Raises:
-        ApplyError: it is taken, or no name for a branch.
+        ApplyError: it is taken, or no name for a branch; or nothing is committed yet.
     """
     git = project.git()
     if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
         raise ApplyError(f"{name!r} cannot be the name of a branch")
     if git.line("rev-parse", "-q", "--verify", f"refs/heads/{name}", statuses=(0, 1, 128)):
         raise ApplyError(f"{project.root} has a branch {name} already; choose another name")
+    if not git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128)):
+        raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
 
 
 def branch(project: Project, repository: Repository, commit: str, name: str, message: str) -> str:
@@ -269,9 +271,7 @@ def branch(project: Project, repository: Repository, commit: str, name: str, mes
     git = project.git()
     ref = f"refs/heads/{name}"
     check_new_branch(project, name)
-    head = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128))
-    if not head:
-        raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
+    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
     tree = _onto(project, repository, commit, head, name)
     both = _with_theirs(project, repository)
     made = commit_tree(both, tree, [head], message)

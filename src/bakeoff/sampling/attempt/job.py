@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
+from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
@@ -142,7 +142,8 @@ class _Job:
         self.entry: Entry | None = None
         if not options.refs:
             self.entry = find_entry(options.agent, settings)
-            find_executable(self.entry, str(project), self.entry.env)
+            asked = AgentRequest(options.task, model=options.model or settings.model)
+            check_request(self.entry, asked, project)
         self.policy = check_policy(options.sandbox or settings.sandbox, settings)
         self.agent_level = options.agent_sandbox or settings.agent_sandbox
         reserve = reserve_for(options, settings, self.entry)

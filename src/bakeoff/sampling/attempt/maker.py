@@ -20,7 +20,7 @@ from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import machinery
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.errors import WorkspaceError, full_disk
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.salvage import salvage_name
@@ -131,7 +131,8 @@ class AgentMaker:
         except OSError as failure:
             if (broken := machinery(failure)) is None:
                 raise
-            raise AttemptFailure(str(failure), broken, facts={"salvaged": self._saved()}) from failure
+            said = full_disk(failure) if broken == "space" else str(failure)
+            raise AttemptFailure(said, broken, facts={"salvaged": self._saved()}) from failure
 
     def _saved(self) -> list[str]:
         return list(self.workspace.salvaged)
