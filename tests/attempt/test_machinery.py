@@ -146,6 +146,16 @@ def test_tests_that_run_on_the_snapshot_may_not_be_left_out(lab: Lab) -> None:
     assert (base["exit_code"], base["tests"]["ran"], base["tests"]["failed"]) == (1, 2, 1)
 
 
+def test_a_check_runs_on_the_snapshot_once_for_all_attempts(lab: Lab) -> None:
+    lab.agent(f"echo '# '$BAKEOFF_ATTEMPT >> calc.py; {FIX}")
+    lab.settings()
+    count = f"echo >> {lab.place}/runs; python -m pytest -q"
+    # With a score none ends before the others are judged.
+    said = lab.attempt("--attempts", "3", "--sandbox", "none", "--score", "wc -c < calc.py", check=count)
+    assert said.status == 0, said
+    assert len((lab.place / "runs").read_text().splitlines()) == 3 + 1
+
+
 def test_who_may_edit_tests_may_leave_some_out_before_everybody(lab: Lab) -> None:
     lab.write("tests/test_more.py", "def test_more():\n    pass\n")
     lab.commit()
