@@ -96,11 +96,13 @@ def _refused(fault: BaseException) -> str | None:
         return None if None in found else found[0]
     if not isinstance(fault, OSError) or fault.strerror is None:
         return None
+    if fault.filename is not None:
+        return f"{fault.filename}: {fault.strerror}"
     if fault.errno in _FULL:
         from bakeoff.workspace.errors import full_disk
 
         return full_disk(fault)
-    return f"{fault.filename}: {fault.strerror}" if fault.filename is not None else fault.strerror
+    return fault.strerror
 
 
 def _fault(fault: BaseException) -> int:
