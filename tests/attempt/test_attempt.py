@@ -255,3 +255,15 @@ def test_an_attempt_does_not_write_the_settings_of_the_next_run(lab):
     assert "sub.toml" in diff
     assert "bakeoff.toml" not in diff
     assert ".bakeoff" not in diff
+
+
+def test_what_an_agent_cannot_be_asked_is_refused_before_a_run_exists(lab):
+    lab.agent(FIX)
+    said = lab.attempt(task="x" * 200_000)
+    assert (said.status, said.out) == (1, "")
+    assert "write it to a file and ask the agent to read that" in said.err
+    said = lab.attempt("--model", "large")
+    assert said.status == 1
+    assert "fake takes no model" in said.err
+    assert not lab.run.root.exists()
+    assert lab.calls == []

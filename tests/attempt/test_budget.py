@@ -140,3 +140,13 @@ def test_a_limit_for_hours_is_not_waited_for(lab):
     assert "try again in 5 h" in said.out + said.err
     lab.agent(FIX)
     assert lab("resume", "r").status == 0  # the next morning
+
+
+def test_a_format_that_tells_the_cost_tells_it_for_agents_of_your_own(lab):
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "done", "total_cost_usd": 0.7}
+    lab.agent('echo "# $BAKEOFF_ATTEMPT" >> calc.py', say=f"echo '{json.dumps(result)}'", more='events = "claude"')
+    lab.settings("[lanes]\nagents = 1\n")
+    said = lab.attempt("--attempts", "5", "--max-cost", "1")
+    assert said.status == 4, said
+    assert lab.calls == ["1", "2"]
+    assert "1.4 usd; more than the 1 usd allowed" in said.out

@@ -149,3 +149,12 @@ def test_a_name_with_a_line_end_is_one_line(lab):
     lab.agent(FIX + "; printf x > \"$(printf 'new\\nline')\"")
     assert r"A new\nline  +1 -0" in lab.attempt().out
     assert r"A new\nline  +1 -0" in lab("diff", "r", "--stat").out
+
+
+def test_a_branch_that_could_stand_on_nothing_is_refused_before_anything_is_spent(lab):
+    lab.git("update-ref", "-d", "HEAD")
+    lab.agent(FIX)
+    said = lab.attempt("--branch", "fixed")
+    assert said.status == 1
+    assert "has no commit yet that a branch could stand on" in said.err
+    assert lab.calls == []

@@ -58,6 +58,8 @@ def test_a_full_disk_is_no_verdict(lab: Lab, failure: Exception, monkeypatch: py
         said = lab.attempt()
     assert said.status == 1
     assert "space" in said.err
+    if isinstance(failure, OSError):  # which names no file
+        assert f"make room where the project, {lab.place}/cache/bakeoff (slots)" in said.err
     assert lab("resume", "r", "--json").json["winner"] == 1
     assert len(lab.calls) == 2
 
@@ -142,6 +144,16 @@ def test_tests_that_run_on_the_snapshot_may_not_be_left_out(lab: Lab) -> None:
     [attempt] = json.loads(lab("show", lab.run.root.name, "--json").out)["attempts"]
     base = attempt["checks"][0]["receipt"]["base"]
     assert (base["exit_code"], base["tests"]["ran"], base["tests"]["failed"]) == (1, 2, 1)
+
+
+def test_a_check_runs_on_the_snapshot_once_for_all_attempts(lab: Lab) -> None:
+    lab.agent(f"echo '# '$BAKEOFF_ATTEMPT >> calc.py; {FIX}")
+    lab.settings()
+    count = f"echo >> {lab.place}/runs; python -m pytest -q"
+    # With a score none ends before the others are judged.
+    said = lab.attempt("--attempts", "3", "--sandbox", "none", "--score", "wc -c < calc.py", check=count)
+    assert said.status == 0, said
+    assert len((lab.place / "runs").read_text().splitlines()) == 3 + 1
 
 
 def test_who_may_edit_tests_may_leave_some_out_before_everybody(lab: Lab) -> None:

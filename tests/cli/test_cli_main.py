@@ -79,6 +79,17 @@ def test_what_the_machine_refuses_is_no_fault_of_ours(command: Command, monkeypa
     assert result.err == "error: /x/logs: No space left on device\n"
 
 
+def test_a_full_disk_that_is_not_named_is_looked_for_in_all_places(command: Command, monkeypatch, tmp_path) -> None:
+    def full(self):
+        raise ExceptionGroup("one", [OSError(28, "No space left on device")])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bakeoff.engine.store.RunStore.all", full)
+    result = command("runs")
+    assert (result.status, result.out) == (1, "")
+    assert "no space is left on the disk; make room where the project, " in result.err
+
+
 def test_a_fault_of_our_own_is_told_without_a_traceback(command: Command, monkeypatch, tmp_path) -> None:
     def broken(self):
         raise ExceptionGroup("two", [ValueError("odd \x1b[2J thing")])

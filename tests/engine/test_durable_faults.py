@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,37 @@ async def test_reserved_amounts_count() -> None:
     with pytest.raises(BudgetSpentError):
         await bakeoff.durable(main, budget={"usd": 1.5})
     assert done == [0, 1, 2]
+
+
+async def test_what_waits_for_a_lane_holds_no_money(tmp_path: Path) -> None:
+    """Both under way cost more than was reserved for them: the third, queued since the beginning, never begins."""
+    begun: list[str] = []
+    ends = {name: anyio.Event() for name in "abc"}
+
+    async def main(run: bakeoff.DurableRun) -> None:
+        async def leaf(name: str) -> None:
+            async def work(_: int) -> bakeoff.Outcome:
+                begun.append(name)
+                await ends[name].wait()
+                return bakeoff.Outcome(usage={"usd": 0.7})
+
+            with pytest.raises(BudgetSpentError, match="of 1 left") if name == "c" else nullcontext():
+                await run.run.leaf(name, "call", work, lanes=("agents",), reserve={"usd": 1 / 6})
+
+        async with anyio.create_task_group() as group:
+            for name in ends:
+                group.start_soon(leaf, name)
+                await anyio.wait_all_tasks_blocked()
+            ends["a"].set()
+            while run.run.budget.spent["usd"] == 0:
+                await anyio.lowlevel.checkpoint()
+            await anyio.wait_all_tasks_blocked()
+            assert begun == ["a", "b"]
+            ends["b"].set()
+            ends["c"].set()
+
+    await bakeoff.durable(main, budget={"usd": 1}, lanes={"agents": 2}, project=tmp_path)
+    assert begun == ["a", "b"]
 
 
 @pytest.mark.parametrize("budget", [{"eur": 1}, {"calls": float("nan")}, {"usd": -1}, {"usd": float("inf")}])

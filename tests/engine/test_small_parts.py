@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import AbstractContextManager
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.engine.budget import Budget
+from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Events, Warned
@@ -174,6 +175,12 @@ async def test_an_exception_of_an_entrant_ends_the_race() -> None:
     assert sorted(ended) == [0, 1, 2]
 
 
+def _taken(budget: Budget, amounts: dict[str, float]) -> AbstractContextManager[Reservation]:
+    held = budget.take(amounts)
+    assert held is not None
+    return held
+
+
 @pytest.mark.parametrize("ceilings", [{"hours": 1}, {"usd": -1}])
 def test_budgets_have_known_kinds_and_no_negative_ceilings(ceilings: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="ceilings of at least 0 on usd, tokens, calls"):
@@ -186,11 +193,11 @@ async def test_a_budget_says_what_is_left() -> None:
     assert budget.left("usd") == pytest.approx(0.2)
     assert budget.left("calls") == float("inf")
     with pytest.raises(BudgetSpentError, match=r"0.5 usd asked for, 0.2 of 1 left"):
-        await budget.reserve({"usd": 0.5})
-    with await budget.reserve({"usd": 0.2}) as reservation:
+        await budget.room({"usd": 0.5})
+    with _taken(budget, {"usd": 0.2}) as reservation:
         reservation.settle({"usd": 0.1, "odd": 3, "calls": 2})
     assert budget.spent["usd"] == pytest.approx(0.9)
-    with await budget.reserve({}) as nothing:
+    with _taken(budget, {}) as nothing:
         nothing.settle({"usd": 5})
     assert budget.spent["usd"] == pytest.approx(0.9)
 
@@ -198,10 +205,10 @@ async def test_a_budget_says_what_is_left() -> None:
 @anyio_test
 async def test_a_call_that_never_began_costs_nothing_one_that_died_costs_all() -> None:
     budget = Budget({"usd": 3.0})
-    with await budget.reserve({"usd": 1.0}) as reservation:
+    with _taken(budget, {"usd": 1.0}) as reservation:
         reservation.void()
     assert budget.spent["usd"] == 0
-    holding = await budget.reserve({"usd": 1.0})
+    holding = _taken(budget, {"usd": 1.0})
     with pytest.raises(KeyError), holding:
         raise KeyError
     assert budget.spent["usd"] == 1.0
@@ -211,7 +218,7 @@ async def test_a_call_that_never_began_costs_nothing_one_that_died_costs_all() -
 async def test_tenths_fit_exactly() -> None:
     budget = Budget({"usd": 0.3})
     for _ in range(3):
-        with await budget.reserve({"usd": 0.1}):
+        with _taken(budget, {"usd": 0.1}):
             pass
 
 

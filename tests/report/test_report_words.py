@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.engine.record import RunStatus
-from bakeoff.report.escape import markup, one_line, visible
+from bakeoff.report.escape import markup, one_line, path_text, visible
 from bakeoff.report.words import counted, duration, how_to_go_on, moment, size
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.text(
@@ -89,3 +89,8 @@ def test_how_a_stopped_run_is_taken_up_again() -> None:
     )
     for status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
         assert how_to_go_on("r", status, "workflow") is None
+
+
+def test_a_path_is_one_line_with_all_that_is_in_it() -> None:
+    assert path_text("a\nb\t\x1b[31mc\udcff\u202e.py") == r"a\nb\t\x1b[31mc\xff\u202e.py"
+    assert path_text("src/Grüße.py") == "src/Grüße.py"

@@ -39,7 +39,7 @@ async def simulate(chance: Chance, trace: Trace) -> None:
                 scope.deadline = trio.current_time() + stop
             waiting[number] = budget, amounts
             try:
-                holding = await budget.reserve(amounts)
+                await budget.room(amounts)
             except BudgetSpentError:
                 trace.note("refused", number)
                 assert not fits(budget, amounts, with_open=False), "refused although it could come to fit"
@@ -47,6 +47,8 @@ async def simulate(chance: Chance, trace: Trace) -> None:
             finally:
                 del waiting[number]
             trace.note("reserved", number)
+            holding = budget.take(amounts)
+            assert holding is not None, "no room after all"
             with holding as reservation:
                 for one in chain(budget):
                     for kind, amount in amounts.items():

@@ -522,3 +522,18 @@ def test_before_it_runs_it_is_only_planned(lab, flow):
     assert next(line.split()[:3] for line in said.out.splitlines() if "solve" in line)[1:] == ["attempt", "run"]
     assert "what it is given hangs on solve" in said.out
     assert lab.calls == []
+
+
+def test_agents_know_their_step(lab, flow):
+    lab.agent(f'echo "$BAKEOFF_NODE" >> {lab.place}/nodes; {FIX}')
+    said = flow(
+        f"""
+        steps:
+          - id: each
+            type: fan-out
+            items: [a, b]
+            step: {{id: solve, type: attempt, agent: fake, task: "do {{{{ item }}}}", check: {FIXED}}}
+        """
+    )
+    assert said.status == 0, said
+    assert sorted((lab.place / "nodes").read_text().split()) == ["each:solve:0", "each:solve:1"]

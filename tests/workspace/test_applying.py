@@ -65,6 +65,24 @@ async def test_what_changed_since_is_merged_or_refused(project: Checkout) -> Non
     assert project.digest() == before
 
 
+async def test_a_conflict_is_named_as_the_user_names_it(project: Checkout) -> None:
+    """Git puts a file that a folder stands in the way of aside, by a name of its own; bytes may be no text."""
+    name = os.fsdecode(b"odd\n\xff.txt")
+    project.write(name, "one\n")
+    project.write("thing", "one\n")
+    project.commit()
+    result = await made(
+        project, 'rm thing; mkdir thing; echo in > thing/in; for f in odd*; do echo theirs > "$f"; done'
+    )
+    project.write("thing", "mine\n")
+    project.write(name, "mine\n")
+    here, repository = open_project(project.root)
+    with pytest.raises(ApplyError) as raised:
+        apply(here, repository, result.commit)
+    assert set(raised.value.conflicts) == {"thing", name}
+    assert r"both sides changed odd\n\xff.txt, thing; nothing" in str(raised.value)
+
+
 async def test_ignored_files_are_never_overwritten(project: Checkout) -> None:
     result = await made(
         project, "echo forced > noise2.txt; mkdir gen; echo x > gen/file; mkdir -p build2; echo y > build2/sub"

@@ -136,6 +136,16 @@ def test_doctor_says_whether_slots_can_be_overlays(project: Checkout, tmp_path: 
     assert try_overlay(Mounts(), tmp_path) == "overlay mounts are for Linux"
 
 
+def test_doctor_names_the_place_of_results(project: Checkout, tmp_path: Path, monkeypatch) -> None:
+    rows = {check.name: check for check in doctoring._workspaces()}
+    assert rows["results"].found == f"of attempts are kept in {tmp_path}/data/bakeoff"
+    assert rows["results"].advice is None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file" / "below"))
+    row = {check.name: check for check in doctoring._workspaces()}["results"]
+    assert f"{tmp_path}/file cannot be written; set XDG_DATA_HOME" in str(row.advice)
+
+
 def test_holders_say_what_the_kernel_refuses(tmp_path: Path, monkeypatch) -> None:
     mounts = Mounts()
     try:

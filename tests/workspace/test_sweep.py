@@ -311,3 +311,27 @@ def test_a_forked_child_does_not_keep_a_lock(tmp_path: Path) -> None:
         for descriptor in (writing, up, begun):
             os.close(descriptor)
         os.waitpid(child, 0)
+
+
+async def test_objects_of_runs_long_gone_go_and_none_that_a_live_run_is_about_to_need(project: Checkout) -> None:
+    """What a run makes again of an old object that nobody needed until then stays, pruned beside it or not."""
+    month = 31 * 24 * 3600.0
+    async with open_workspace(project.root, settings(), "run") as workspace, workspace.lease() as slot:
+        repository = workspace.repository
+        again, gone = (
+            repository.git().run("hash-object", "-w", "--stdin", data=text).decode().strip()
+            for text in (b"again\n", b"gone\n")
+        )
+        for oid in (again, gone):
+            file = repository.path / "objects" / oid[:2] / oid[2:]
+            os.utime(file, (file.stat().st_mtime - month,) * 2)
+        sh(slot, "echo again > again.txt")
+        first = await slot.commit("first", "m")
+        clean()
+        assert repository.git().both("cat-file", "-e", gone, statuses=(0, 1, 128))[0] != 0
+        assert repository.git().run("cat-file", "blob", f"{first.commit}:again.txt") == b"again\n"
+        sh(slot, "echo more > more.txt")
+        second = await slot.commit("second", "m")
+    clean()
+    for result, name in ((first, "again.txt"), (second, "more.txt")):
+        assert repository.git().run("cat-file", "blob", f"{result.commit}:{name}")

@@ -24,8 +24,8 @@ def find_entry(name: str | None, settings: Settings) -> Entry:
     name = name or settings.integration
     if not name:
         raise AgentError(
-            "no agent is named: give the step or the workflow an `integration:`, or set `integration` in "
-            f"[tool.bakeoff]; known are {', '.join(agent_names(settings))}",
+            "no agent is named: use --agent, give a step or its workflow an `integration:`, or set `integration` in "
+            f"the settings; known are {', '.join(agent_names(settings))}",
             "missing",
         )
     custom = settings.agents.get(name)
@@ -54,6 +54,7 @@ def _generic(name: str, custom: AgentSettings) -> Entry:
         slash="/{command}",
         env=QUIET,
         reports_usage=custom.events not in (None, "text"),
+        reports_cost=custom.events in ENTRIES and _built_in(custom.events).reports_cost,
         known=False,
     )
     return _changed(entry, replace(custom, argv=None))
@@ -95,6 +96,7 @@ def _unknown(name: str, settings: Settings) -> str:
     close = get_close_matches(name, known, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return (
-        f"no agent is called {name!r}.{hint} Known are {', '.join(known)}. Define it in pyproject.toml: "
-        f'[tool.bakeoff.agents.{name}] argv = ["PROGRAM", "--prompt", "{{prompt}}"]'
+        f"no agent is called {name!r}.{hint} Known are {', '.join(known)}. Define it: "
+        f'argv = ["PROGRAM", "--prompt", "{{prompt}}"] in [tool.bakeoff.agents.{name}] of pyproject.toml, '
+        f"or in [agents.{name}] of bakeoff.toml where you have that"
     )

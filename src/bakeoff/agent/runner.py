@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import Family, family
 from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.workspace.files import read_small
 
 ARGUMENT_LIMIT = 128 * 1024 - 1
@@ -177,9 +177,17 @@ async def run_agent(
     return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
 
 
+def check_request(entry: Entry, request: AgentRequest, cwd: str | os.PathLike[str]) -> None:
+    """See, before anything is spent, that the CLI is there and can be asked this.
+
+    Passes on AgentError: it is not, or cannot.
+    """
+    _argv(entry, request, os.fspath(cwd), entry.env, None)
+
+
 def _scratch(entry: Entry, temp: str | None) -> AbstractContextManager[str | None]:
     """A folder for the result file, where the CLI is told to write one."""
-    return tempfile.TemporaryDirectory(prefix="bakeoff-agent-", dir=temp) if entry.artifact else nullcontext()
+    return temporary_folder("agent", temp) if entry.artifact else nullcontext()
 
 
 def _argv(

@@ -120,7 +120,8 @@ def _print_ending(
         out(line)
     total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
     if total and not found.options.refs:
-        out(f"used: {total}")
+        over = {kind: most for kind, most in found.options.ceilings.items() if usage.get(kind, 0) > most * (1 + 1e-9)}
+        out(f"used: {total}{f'; more than the {amounts(over)} allowed' if over else ''}")
     for text in ending.facts.get("salvaged") or ():
         out(f"unfinished work is kept as {text}")
     if found.chosen is not None:

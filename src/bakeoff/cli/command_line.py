@@ -12,6 +12,8 @@ from bakeoff import __version__
 from bakeoff.cli.lazy import LazyGroup
 from bakeoff.engine.errors import BakeoffError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 COMMANDS = {
     "run": "Run a workflow file.",
     "attempt": "Have agents attempt a task, judge what they made, keep the best.",
@@ -70,7 +72,7 @@ def run_command_line() -> int:
 
             stdout_is_gone()
             return 1
-        if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if isinstance(fault, OSError) and fault.errno in (*_FULL, errno.EFBIG):
             from bakeoff.cli.say import stdout_is_gone
 
             stdout_is_gone()
@@ -94,7 +96,13 @@ def _refused(fault: BaseException) -> str | None:
         return None if None in found else found[0]
     if not isinstance(fault, OSError) or fault.strerror is None:
         return None
-    return f"{fault.filename}: {fault.strerror}" if fault.filename is not None else fault.strerror
+    if fault.filename is not None:
+        return f"{fault.filename}: {fault.strerror}"
+    if fault.errno in _FULL:
+        from bakeoff.workspace.errors import full_disk
+
+        return full_disk(fault)
+    return fault.strerror
 
 
 def _fault(fault: BaseException) -> int:

@@ -132,8 +132,8 @@ def _machine(here: Path) -> list[Check]:
 
 
 def _workspaces() -> list[Check]:
-    """What slots can be: a whiteout and an opaque folder are tried for real."""
-    from bakeoff.workspace.cache import cache_root
+    """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
+    from bakeoff.workspace.cache import cache_root, data_root
     from bakeoff.workspace.doctor import look
 
     found = look(cache_root())
@@ -151,7 +151,18 @@ def _workspaces() -> list[Check]:
             f"slots are overlay mounts, kept in {cache_root()}" if found.overlay is None else None,
             None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
+        _results(data_root()),
     ]
+
+
+def _results(place: Path) -> Check:
+    """Where they are kept; it, or what it is to be made in, must be there to be written."""
+    import os
+
+    there = next(folder for folder in (place, *place.parents) if folder.exists())
+    free = os.access(there, os.W_OK) and there.is_dir()
+    advice = f"{there} cannot be written; set XDG_DATA_HOME to a folder that can be, or attempts are refused"
+    return Check("results", True, f"of attempts are kept in {place}", None if free else advice)
 
 
 def _step_types(settings: Settings) -> list[Check]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from bakeoff.engine.errors import the_failure
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Processes
 from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.plan.run.asking import Proposal, Question
 from bakeoff.plan.run.making import plan_of_hierarchy
 from bakeoff.plan.run.plan import Plan, PlanError
@@ -71,7 +71,7 @@ def asked(split: Split, plan: Plan, root: Path, settings: Settings) -> tuple[Pla
 
 async def _ask(splitting: Splitting, question: Question, root: Path, settings: Settings) -> Proposal:
     """What is proposed, in a run of which nothing is kept."""
-    with tempfile.TemporaryDirectory(prefix="bakeoff-") as logs:
+    with temporary_folder("plan") as logs:
 
         async def main(run: DurableRun) -> Proposal:
             opening = partial(_opened, root, settings, splitting.options.base)

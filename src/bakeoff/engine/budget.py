@@ -7,7 +7,7 @@ reserved, so a missing bill never reads as zero.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import anyio
@@ -79,19 +79,23 @@ class Budget:
                 budget._changed.set()
                 budget._changed = anyio.Event()
 
-    async def reserve(self, amounts: Mapping[str, float]) -> Any:
-        """A context manager that holds `amounts` until its end; waits while others' reservations are in the way.
-
-        Cancelled, it holds nothing. Leaving the context without `settle` counts the whole reservation.
+    async def room(self, amounts: Mapping[str, float]) -> None:
+        """Wait until `amounts` would fit, while others' reservations are in the way.
 
         Passes on BudgetSpentError: it would not fit even if every open reservation came back whole.
         """
-        if not amounts:
-            return _NOTHING
         while (tight := self._tight(amounts)) is not None:
             self._refuse_hopeless(amounts)
             await tight._changed.wait()
-        return self._held(Reservation(amounts))
+
+    def take(self, amounts: Mapping[str, float]) -> AbstractContextManager[Reservation] | None:
+        """A context manager that holds `amounts` until its end; None where they do not fit.
+
+        Leaving the context without `settle` counts the whole reservation.
+        """
+        if not amounts:
+            return _NOTHING
+        return None if self._tight(amounts) is not None else self._held(Reservation(amounts))
 
     def count(self, amounts: Mapping[str, float], sign: int) -> None:
         """Count what an open reservation holds as spent already (`sign` 1), or as reserved again (-1)."""

@@ -6,6 +6,7 @@ import heapq
 import json
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -158,15 +159,10 @@ class Run:
         reserve: Mapping[str, float],
     ) -> tuple[Outcome, float, float]:
         """One try; its outcome, when it began (wall clock) and the seconds it took."""
-        # The budget first: whoever waits for money holds no lane.
-        with await self.budget.reserve(reserve) as reservation:
-            try:
-                lease = await self.lanes.acquire(lanes)
-            except BaseException:
-                reservation.void()
-                raise
-            place = self._take_place()
-            try:
+        lease, held = await self._enter(lanes, reserve)
+        place = self._take_place()
+        try:
+            with held as reservation:
                 begun, since = self.clock.wall(), self.clock.monotonic()
                 if self._keeps:
                     started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
@@ -177,9 +173,24 @@ class Run:
                 outcome = await _guarded(work, attempt, timeout)
                 reservation.settle(outcome.usage)
                 return outcome, begun, self.clock.monotonic() - since
-            finally:
-                heapq.heappush(self._places, place)
-                self.lanes.release(lease)
+        finally:
+            heapq.heappush(self._places, place)
+            self.lanes.release(lease)
+
+    async def _enter(
+        self, lanes: tuple[str, ...], reserve: Mapping[str, float]
+    ) -> tuple[tuple[str, ...], AbstractContextManager[Reservation]]:
+        """The lanes and the money for one try; cancelled, it holds neither.
+
+        Who waits for money holds no lane. Who waits for a lane holds no money: what those before it cost in the
+        end, be it more than was reserved for them, counts before it begins.
+        """
+        while True:
+            await self.budget.room(reserve)
+            lease = await self.lanes.acquire(lanes)
+            if (held := self.budget.take(reserve)) is not None:
+                return lease, held
+            self.lanes.release(lease)
 
     async def _on_record(self, started: Batch, path: str, reservation: Reservation) -> None:
         """A call that may cost something is on disk before it is made; cancelled until then, it costs nothing."""

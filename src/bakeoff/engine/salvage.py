@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import struct
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from bakeoff.engine.errors import JournalError
 from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, open_to_read, read_entries
+from bakeoff.engine.temporary import temporary_folder
 
 _SPARE = 2000
 """Numbers tried beyond the last readable entry before the rest is given up."""
@@ -107,7 +107,7 @@ def _without_counters(page: bytes) -> bytes:
 
 @cache
 def _sound_page() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("journal") as folder:
         sound = Path(folder) / "sound"
         create(sound)
         return sound.read_bytes()[:PAGE_SIZE]
@@ -122,7 +122,7 @@ def lost_tail(path: Path) -> bool:
     log = Path(f"{path}-wal")
     if not log.exists():
         return False
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("journal") as folder:
         copy = _copy(path, Path(folder))
         try:
             with closing(sqlite3.connect(copy)) as db:
@@ -144,7 +144,7 @@ def _commits_beyond(log: bytes, valid: int) -> bool:
 
 
 def _salvaged(path: Path) -> list[Entry | int]:
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("journal") as folder:
         copy = _copy(path, Path(folder))
         _graft_first_page(copy)
         try:

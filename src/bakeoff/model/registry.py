@@ -139,6 +139,7 @@ def _unknown(name: str, settings: Settings) -> str:
     close = get_close_matches(name, [*settings.models, "local"], 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return (
-        f"no model is called {name!r}.{hint} Known are {', '.join(known)}. Define it in pyproject.toml: "
-        f'[tool.bakeoff.models.NAME] base_url = "http://HOST/v1", model = "MODEL"'
+        f"no model is called {name!r}.{hint} Known are {', '.join(known)}. Define it: "
+        'base_url = "http://HOST/v1", model = "MODEL" in [tool.bakeoff.models.NAME] of pyproject.toml, '
+        "or in [models.NAME] of bakeoff.toml where you have that"
     )

@@ -26,8 +26,10 @@ def one_line(text: str, width: int = 200) -> str:
 
 
 def path_text(path: str) -> str:
-    r"""A path as one visible line; line ends and tabs in it are written out, as in `\n`."""
-    return visible(path).replace("\n", "\\n").replace("\t", "\\t")
+    r"""A path as one visible line, nothing left out: line ends and tabs are written as `\n` and `\t`, too."""
+    if path.isascii() and path.isprintable():
+        return path
+    return _HARMFUL.sub(_written_out, path).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def markup(text: object) -> str:
@@ -38,4 +40,6 @@ def markup(text: object) -> str:
 
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # stands for a byte that was not UTF-8
+        code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.report.escape import path_text
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import ApplyError, GitError
 from bakeoff.workspace.files import RefusedError, folder_of
@@ -92,7 +93,7 @@ def _check_way(project: Project, repository: Repository, now: Snapshot, changed:
     if blocked:
         raise ApplyError(
             f"the result cannot be applied to {project.root}: ignored files or submodules stand where it has "
-            f"{', '.join(blocked[:10])}; nothing was changed",
+            f"{', '.join(path_text(path) for path in blocked[:10])}; nothing was changed",
             tuple(blocked),
         )
 
@@ -246,13 +247,15 @@ def check_new_branch(project: Project, name: str) -> None:
     """See to it that a branch can be made with this name.
 
     Raises:
-        ApplyError: it is taken, or no name for a branch.
+        ApplyError: it is taken, or no name for a branch; or nothing is committed yet.
     """
     git = project.git()
     if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
         raise ApplyError(f"{name!r} cannot be the name of a branch")
     if git.line("rev-parse", "-q", "--verify", f"refs/heads/{name}", statuses=(0, 1, 128)):
         raise ApplyError(f"{project.root} has a branch {name} already; choose another name")
+    if not git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128)):
+        raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
 
 
 def branch(project: Project, repository: Repository, commit: str, name: str, message: str) -> str:
@@ -268,9 +271,7 @@ def branch(project: Project, repository: Repository, commit: str, name: str, mes
     git = project.git()
     ref = f"refs/heads/{name}"
     check_new_branch(project, name)
-    head = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}", statuses=(0, 1, 128))
-    if not head:
-        raise ApplyError(f"{project.root} has no commit yet that a branch could stand on")
+    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
     tree = _onto(project, repository, commit, head, name)
     both = _with_theirs(project, repository)
     made = commit_tree(both, tree, [head], message)

@@ -25,6 +25,17 @@ class NoSpaceError(GitError):
     """The disk is full."""
 
 
+def full_disk(failure: OSError) -> str:
+    """What to say of a system call for which there was no room: the system does not always name the file."""
+    from bakeoff.workspace.cache import cache_root, data_root
+
+    where = f" for {failure.filename}" if failure.filename else ""
+    return (
+        f"no space is left on the disk{where}; make room where the project, {cache_root()} (slots) and "
+        f"{data_root()} (results) are"
+    )
+
+
 class ProjectError(WorkspaceError):
     """The directory is no git work tree that a snapshot can be taken of."""
 

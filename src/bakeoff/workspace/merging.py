@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from bakeoff.report.escape import path_text
 from bakeoff.workspace.errors import ApplyError
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.repository import Repository
@@ -34,6 +35,16 @@ def merge_trees(repository: Repository, base: str, ours: str, theirs: str, what:
     status, out, _ = repository.git().both(*merge, statuses=(0, 1))
     tree, *conflicts = [part for part in out.split(b"\0") if part]
     if status == 1:
-        paths = tuple(os.fsdecode(path) for path in dict.fromkeys(conflicts))
-        raise ApplyError(f"{what}, because both sides changed {', '.join(paths[:10])}; nothing was changed", paths)
+        paths = tuple(dict.fromkeys(_path(name, sides) for name in conflicts))
+        shown = ", ".join(path_text(path) for path in paths[:10])
+        raise ApplyError(f"{what}, because both sides changed {shown}; nothing was changed", paths)
     return tree.decode()
+
+
+def _path(name: bytes, sides: list[str]) -> str:
+    """The path of a conflict: where a side has a folder in the way of a file, git names that `PATH~SIDE`."""
+    for side in sides:
+        path, sign, more = name.rpartition(b"~" + side.encode())
+        if sign and (not more or more.startswith(b"_")):
+            return os.fsdecode(path)
+    return os.fsdecode(name)

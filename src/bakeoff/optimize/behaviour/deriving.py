@@ -8,11 +8,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.judge.codec import Limits, Malformed
 from bakeoff.judge.codec.parser import parse
 from bakeoff.judge.codec.writer import Writer
@@ -41,7 +41,7 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
     # Not in the user's project: hypothesis writes where it works, and Python imports from there.
     argv = [sys.executable, "-P", "-m", "bakeoff.optimize.behaviour.deriving"]
     done = None
-    with anyio.move_on_after(SECONDS) as scope, TemporaryDirectory(prefix="bakeoff-") as folder:
+    with anyio.move_on_after(SECONDS) as scope, temporary_folder("derive") as folder:
         try:
             done = await anyio.run_process(argv, input=told, check=False, stderr=subprocess.PIPE, cwd=folder)
         except* anyio.BrokenResourceError:

@@ -155,12 +155,12 @@ def hire(options: OptimizeOptions, settings: Settings, project: str, environ: Ma
         model = found.models[name] = model_for(name, settings, environ, retry=ONCE)
         amounts(model, Request((Message("user", "?"),), max_tokens=MAX_TOKENS), kinds)
     for name in options.agents:
-        from bakeoff.agent.override import find_executable
         from bakeoff.agent.registry import find_entry
+        from bakeoff.agent.runner import AgentRequest, check_request
         from bakeoff.sampling.attempt.attempts import agent_reserve
 
         entry = find_entry(name, settings)
-        find_executable(entry, project, entry.env)
+        check_request(entry, AgentRequest("?", model=settings.model), project)
         calls = options.most_agent_calls
         reserve = agent_reserve(entry, settings.model, settings.max_usd, options.max_cost, options.max_tokens, calls)
         found.agents[name] = entry, reserve

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.plan.merge.trees import Clash
 from bakeoff.workspace.git import Git
 
@@ -94,7 +94,7 @@ def favoured(texts: Texts, favour: Favour) -> bytes:
 
 
 def _merge_file(texts: Texts, *options: str) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="bakeoff-merge.") as folder:
+    with temporary_folder("merge") as folder:
         names = ("ours", "base", "theirs")
         for name in names:
             (Path(folder) / name).write_bytes(getattr(texts, name))

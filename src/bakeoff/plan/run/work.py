@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
+from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.process import Processes
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
@@ -41,8 +41,8 @@ def agent_of(
     Passes on BakeoffError: it is unknown, not there, or cannot work under the budget.
     """
     entry = find_entry(options.agent, settings)
-    find_executable(entry, project, entry.env)
     model, left = options.model or settings.model, options.max_cost
+    check_request(entry, AgentRequest(options.task, model=model), project)
     if left is not None:
         left = max(0.0, left - spent)
     return entry, agent_reserve(entry, model, settings.max_usd, left, options.max_tokens, calls)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
+from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.record import RunStatus
@@ -105,7 +105,8 @@ class _Job:
         self.entry: Entry | None = None
         if not options.refs:
             self.entry = find_entry(options.agent, settings)
-            find_executable(self.entry, str(project), self.entry.env)
+            asked = AgentRequest(options.task, model=options.model or settings.model)
+            check_request(self.entry, asked, project)
         reserve = reserve_for(options, settings, self.entry)
         retry = replace(TURNED_AWAY, attempts=1 + options.retries)
         self.attempts = Attempts(options, settings, self.entry, reserve, retry=retry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +50,7 @@ class Kept:
 
 
 def _shown(paths: tuple[str, ...]) -> list[str]:
-    return [path_text(os.fsencode(path).decode("utf-8", "backslashreplace")) for path in paths]
+    return [path_text(path) for path in paths]
 
 
 async def keep(

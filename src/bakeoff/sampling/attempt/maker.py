@@ -15,12 +15,13 @@ from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import Protection
 from bakeoff.model.protocol import ModelError, Usage
+from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.errors import WorkspaceError, full_disk
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.salvage import salvage_name
@@ -139,7 +140,8 @@ class AgentMaker:
         except OSError as failure:
             if (broken := machinery(failure)) is None:
                 raise
-            raise AttemptFailure(str(failure), broken, facts={"salvaged": self._saved()}) from failure
+            said = full_disk(failure) if broken == "space" else str(failure)
+            raise AttemptFailure(said, broken, facts={"salvaged": self._saved()}) from failure
 
     def _saved(self) -> list[str]:
         return list(self.workspace.salvaged)
@@ -160,7 +162,7 @@ class AgentMaker:
         usage = usage_of(result, self.all_tokens)
         facts = facts_of(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
         if made.refused:
-            facts["refused"] = [f"{path.path}: {path.reason}" for path in made.refused]
+            facts["refused"] = [f"{path_text(path.path)}: {path.reason}" for path in made.refused]
         if not result.ok:
             raise failed(result, usage, facts, f"; its work is kept as {made.ref}" if made.changed else "")
         if not kept.changed:

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import find_entry
+from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.engine.record import Outcome, Record, Status
@@ -282,7 +282,8 @@ def _agent(place: Place, options: AttemptOptions) -> tuple[Entry, dict[str, floa
     setting = place.setting
     try:
         entry = find_entry(options.agent, setting.settings)
-        find_executable(entry, setting.project, entry.env)
+        asked = AgentRequest(options.task, model=options.model or setting.settings.model)
+        check_request(entry, asked, setting.project)
         return entry, {**reservation(entry, setting), **reserve_for(options, setting.settings, entry)}
     except BakeoffError as failure:
         raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.process import Command, Processes, SpawnError
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
@@ -155,7 +155,7 @@ class TextCommand(Requirement):
     async def check(self, subject: Subject) -> ValidationResult:
         """Run the command on the text."""
         bench = self.bench
-        with tempfile.TemporaryDirectory(prefix="bakeoff-text-") as folder:
+        with temporary_folder("text") as folder:
             file = Path(folder, "text")
             file.write_text(subject.text, "utf-8", "surrogateescape")
             try:

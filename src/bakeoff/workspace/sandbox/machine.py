@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bakeoff.engine.temporary import temporary_folder
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.places import DEVICES, SYSTEM, outermost
 from bakeoff.workspace.sandbox.plan import Plan
@@ -52,7 +52,7 @@ def look() -> Machine:
 
         linux = "it is for Linux"
         return Machine(linux, linux, linux, False, linux, missing())
-    with tempfile.TemporaryDirectory(prefix="bakeoff-try-") as folder:
+    with temporary_folder("try") as folder:
         return _try(Path(os.path.realpath(folder)))
 
 
