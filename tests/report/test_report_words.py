@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bakeoff.engine.record import RunStatus
 from bakeoff.report.escape import markup, one_line, path_text, visible
-from bakeoff.report.words import counted, duration, how_to_go_on, moment, size
+from bakeoff.report.words import counted, duration, has_no_winner, how_to_go_on, moment, size
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.text(
     "\x1b[]0;m<>&\"'\r\n\t\x07\u202e\u200f\x9b\ud800", max_size=40
@@ -77,6 +77,11 @@ def test_counts_and_moments() -> None:
     assert [counted(1, "item"), counted(2000, "item"), counted(2, "branch")] == ["1 item", "2,000 items", "2 branches"]
     assert moment(None) == "-"
     assert len(moment(1e9)) == 19
+
+
+def test_a_run_that_goes_on_has_no_winner_yet() -> None:
+    assert has_no_winner("run r", RunStatus.COMPLETED) == "run r has no winner"
+    assert "yet" in has_no_winner("run r", RunStatus.RUNNING)
 
 
 def test_how_a_stopped_run_is_taken_up_again() -> None:

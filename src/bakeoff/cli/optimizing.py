@@ -38,7 +38,7 @@ from bakeoff.optimize.summary import (
     unverified,
 )
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import counted, how_to_go_on
+from bakeoff.report.words import counted, has_no_winner, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land
 
@@ -174,7 +174,7 @@ def work_of(run: str, found: Standing) -> Work:
         BakeoffError: there is none.
     """
     if found.winner is None or found.result is None:
-        raise BakeoffError(f"run {run} has no winner")
+        raise BakeoffError(has_no_winner(f"run {run}", found.status))
     title = f"Make {found.options.subject} faster"
     number = None if found.options.every else found.winner
     return Work(run, "passed", found.result, title, number, noun="candidate")

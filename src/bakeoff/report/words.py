@@ -65,6 +65,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
+def has_no_winner(whose: str, status: RunStatus) -> str:
+    """That there is none, or none yet; `whose` says where."""
+    return f"{whose} has no winner{' yet: it is still running' if status is RunStatus.RUNNING else ''}"
+
+
 def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:
     """What takes a stopped run up again; None where nothing does."""
     if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):

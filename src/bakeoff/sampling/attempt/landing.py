@@ -9,6 +9,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.report.escape import path_text
+from bakeoff.report.words import has_no_winner
 from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
 from bakeoff.workspace.applying import apply, branch, branched, diff, open_project
@@ -74,7 +75,7 @@ def chosen(found: Standing, whose: str, number: int | None) -> AttemptView:
     """
     if number is None and found.winner is None:
         hint = f"; name one, for example {found.closest}" if found.closest is not None else ""
-        raise BakeoffError(f"{whose} has no winner{hint}")
+        raise BakeoffError(f"{has_no_winner(whose, found.status)}{hint}")
     view = found.attempts.get(found.winner if number is None else number)  # type: ignore[arg-type]
     if view is None:
         known = ", ".join(map(str, found.attempts)) or "none"
