@@ -49,6 +49,7 @@ from bakeoff.optimize.sources.rules.each import (
     running,
     search,
     seen_set,
+    steady_call,
     total,
     translate,
     trial_division,
@@ -60,7 +61,7 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
+        manual_sort, trial_division, memo, steady_call, remembered, search, list_concat, insert_front, extreme, heap, nearest,
         insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions,
         prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
         loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,

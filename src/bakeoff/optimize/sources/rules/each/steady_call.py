@@ -1,0 +1,183 @@
+"""What a pure function of the file gives in every round alike is computed once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
+from bakeoff.optimize.sources.rules.kinds import LAZY, base
+from bakeoff.optimize.sources.rules.looking import bound_inside, calm, names_in, only_looked_at, stored
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    done: set[str] = set()
+    for node in ast.walk(subject.node):
+        if not isinstance(node, ast.Call) or not subject.pure_functions(node) or in_text(subject, node):
+            continue
+        values = [*node.args, *(each.value for each in node.keywords)]
+        starred = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
+        text = subject.code(node)
+        if starred or not calm(*values) or text in done:
+            continue
+        place = _place(subject, node)
+        if place is None or subject.trying(node, place):
+            continue
+        same = [each for each in ast.walk(place) if isinstance(each, ast.Call) and ast.dump(each) == ast.dump(node)]
+        same = [each for each in same if not in_text(subject, each) and shareable(subject, each)]
+        if not any(each is node for each in same):
+            continue
+        done.add(text)
+        guard = _guard(subject, place) if _always(subject, node, place) else None
+        name = subject.fresh(_name(node))
+        if guard is not None:
+            value = f"{text} if {guard} else None" if guard else text
+            yield rewrite(before(subject, place, f"{name} = {value}", {id(each): name for each in same}), assumes=["pure"])
+            continue
+        (one, cache), (two, partial) = subject.imported("functools", "cache"), subject.imported("functools", "partial")
+        parts = [subject.code(node.func), *map(subject.code, node.args)]
+        parts += [f"{each.arg}={subject.code(each.value)}" for each in node.keywords]
+        head = f"{name} = {cache}({partial}({', '.join(parts)}))" if len(parts) > 1 else f"{name} = {cache}({parts[0]})"
+        imports = [one, two] if len(parts) > 1 else [one]
+        changed = {id(each): f"{name}()" for each in same}
+        yield rewrite(before(subject, place, head, changed), imports=imports, assumes=["pure"])
+
+
+def _name(node: ast.Call) -> str:
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "value")
+    return f"the_{last}"
+
+
+def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
+    """The outermost statement that computes it again and again while nothing that it depends on changes."""
+    needed = names_in(node) - bound_inside(node)
+    if needed & subject.shared:
+        return None
+    found: ast.stmt | None = None
+    again = False
+    child: ast.AST = node
+    for each in subject.around(node):
+        if each is subject.node:
+            break
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        if isinstance(each, ast.Lambda):
+            if needed & {argument.arg for argument in ast.walk(each) if isinstance(argument, ast.arg)}:
+                return None
+            again = True
+        elif isinstance(each, COMPREHENSIONS):
+            targets = stored(*(one.target for one in each.generators))
+            first = child is each.generators[0] and any(inner is node for inner in ast.walk(each.generators[0].iter))
+            if not first:
+                if needed & targets:
+                    return None
+                again = True
+        elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
+            changed = subject.changes(each)
+            if changed is None or needed & (changed | stored(each)):
+                return found
+            found, again = each, False
+        if again and isinstance(each, ast.stmt):
+            changed = subject.changes(each)
+            if changed is None or needed & changed or not isinstance(each, SIMPLE):
+                return found
+            found, again = each, False
+        child = each
+    return found
+
+
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign, ast.For)
+
+
+def shareable(subject: Subject, node: ast.Call) -> bool:
+    """Whether what it gives may be the same object each time: nobody changes or keeps it."""
+    if not any(subject.purity.makes_new(each) for each in subject.pure_functions(node)):
+        return True
+    parent = subject.parents.get(id(node))
+    if _only_read(subject, node, parent):
+        return True
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            changed = subject.changes(*subject.node.body)
+            loads = subject.loads.get(name, [])
+            return (
+                changed is not None
+                and name not in changed
+                and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
+            )
+    return False
+
+
+def _only_read(subject: Subject, node: ast.expr, parent: ast.AST | None) -> bool:
+    if isinstance(parent, ast.Call) and node in parent.args:
+        local = stored(subject.node)
+        return not isinstance(parent.func, ast.Attribute) and subject.purity.calm_call(parent, subject.home, local)
+    return only_looked_at(node, parent) or isinstance(parent, ast.BinOp | ast.If | ast.IfExp | ast.UnaryOp)
+
+
+def _always(subject: Subject, node: ast.AST, place: ast.stmt) -> bool:
+    """Whether every first round computes it, and before anything else is decided."""
+    child: ast.AST = node
+    for each in subject.around(node):
+        match each:
+            case ast.For(iter=source, body=body) if child is not source:
+                return each is place and _before(body, child)
+            case ast.While(test=test) if child is test:
+                return each is place
+            case ast.While(test=ast.Constant(), body=body):
+                return each is place and _before(body, child)
+            case ast.While() | ast.Try() | ast.TryStar() | ast.Lambda() | ast.Match() | ast.With():
+                return False
+            case ast.If(test=test, body=body, orelse=orelse) if child is not test:
+                return False
+            case ast.IfExp(test=test) if child is not test:
+                return False
+            case ast.BoolOp(values=[first, *_]) if child is not first:
+                return False
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                generator = each.generators[0]
+                if len(each.generators) > 1 or (generator.ifs and child is not generator):
+                    return False
+                if child is generator and generator.ifs and not any(n is node for n in ast.walk(generator.ifs[0])):
+                    return False
+                if any(isinstance(one, COMPREHENSIONS) for one in subject.around(each) if isinstance(one, ast.expr)):
+                    return False
+        if each is place:
+            return True
+        child = each
+    return False
+
+
+def _before(body: list[ast.stmt], child: ast.AST) -> bool:
+    for statement in body:
+        if statement is child:
+            return True
+        if any(isinstance(each, ast.Continue | ast.Break | ast.Return | ast.Raise) for each in ast.walk(statement)):
+            return False
+    return False
+
+
+def _guard(subject: Subject, place: ast.stmt) -> str | None:
+    """What tells whether there is a first round; empty: there is; None: nobody knows."""
+    source: ast.expr | None = None
+    if isinstance(place, ast.While):
+        return ""
+    if isinstance(place, ast.For):
+        source = place.iter
+    else:
+        comprehensions = [each for each in ast.walk(place) if isinstance(each, COMPREHENSIONS)]
+        if len(comprehensions) != 1:
+            return None
+        source = comprehensions[0].generators[0].iter
+    match source:
+        case ast.Name() | ast.Attribute(value=ast.Name()) if base(subject.kind(source)) not in LAZY:
+            return subject.code(source)
+        case ast.Call(func=ast.Name(id="range"), args=args) if subject.builtin("range") and calm(*args):
+            return subject.code(source)
+    return None
+
+
+RULE = Rule("steady-call", "What a function of the file gives in every round alike is computed once.", find)

@@ -1,0 +1,298 @@
+"""Which functions of a file change nothing and give the same again, as far as their text tells."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, READS, SUSPENDS
+from bakeoff.optimize.target import Function, definitions
+
+CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
+"""Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
+CHANGING = {"insort", "insort_left", "insort_right", "dump", "load"}
+CALM_NAMES = CALM | (READS - {"print", "next", "iter"}) | {
+    "complex", "bytearray", "slice", "object", "hasattr", "callable", "issubclass", "hex", "bin", "oct", "ascii",
+    "OrderedDict", "permutations", "combinations", "product", "chain", "accumulate", "groupby", "reduce", "prod",
+    "isclose", "floor", "ceil", "log", "exp", "itemgetter", "attrgetter", "gcd", "lcm", "isqrt",
+}  # fmt: skip
+"""Functions that change nothing, built-in or imported."""
+MORE_METHODS = CALM_METHODS | {
+    "strptime", "strftime", "fromisoformat", "toordinal", "fromordinal", "timestamp", "isoweekday", "year", "month",
+    "match", "search", "fullmatch", "findall", "finditer", "group", "groups", "sub", "start", "end", "span", "decode",
+    "rfind", "rindex", "rsplit", "swapcase", "ljust", "rjust", "center", "removeprefix", "removesuffix", "translate",
+    "isdecimal", "isnumeric", "isidentifier", "isascii", "expandtabs", "issubset", "issuperset", "isdisjoint",
+    "symmetric_difference", "fromkeys", "quantize", "conjugate", "as_integer_ratio", "is_integer", "hex", "format_map",
+    "elements", "total", "to_bytes", "from_bytes", "from_iterable", "bit_count", "utcoffset", "replace", "combine",
+}  # fmt: skip
+"""Methods of built-in types, and of those of the standard library, that change nothing."""
+MAKING = {"list", "dict", "set", "sorted", "Counter", "deque", "defaultdict", "OrderedDict", "bytearray"}
+DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cache", "lru_cache", "functools.lru_cache"}
+
+
+@dataclass(eq=False)
+class Purity:
+    """What the functions of one file do, by qualified name."""
+
+    tree: ast.Module
+    functions: dict[str, Function] = field(init=False)
+    pure: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.functions = {name: node for name, node, _ in definitions(self.tree)}
+        # At first all are taken for pure, so that those which call each other can be; then what is not goes.
+        self.pure = {name for name, node in self.functions.items() if _plain(node)}
+        while impure := {name for name in self.pure if not self._is_pure(name)}:
+            self.pure -= impure
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        """The classes of the module, by name."""
+        return {each.name: each for each in self.tree.body if isinstance(each, ast.ClassDef)}
+
+    @cached_property
+    def methods(self) -> dict[str, list[str]]:
+        """Qualified names of the methods of each name."""
+        found: dict[str, list[str]] = {}
+        for name in self.functions:
+            if "." in name:
+                found.setdefault(name.rpartition(".")[2], []).append(name)
+        return found
+
+    def called(self, call: ast.Call, home: str) -> list[str]:
+        """Functions of the file that a call in a function of the class `home` may mean; none: it is another's."""
+        match call.func:
+            case ast.Name(id=name) if name in self.functions:
+                return [name]
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if f"{home}.{attr}" in self.functions:
+                return [f"{home}.{attr}"]
+            case ast.Attribute(attr=attr):
+                return self.methods.get(attr, [])
+        return []
+
+    def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
+        """Names whose contents a piece of a function changes; None: it may do anything."""
+        own = fresh(function, self, home)
+        local = _stored_names(function)
+        written = _written_out(function)
+        found: set[str] = set()
+        for top in nodes:
+            for node in ast.walk(top):
+                root: str | None = None
+                match node:
+                    case ast.Global() | ast.Nonlocal() | ast.Import() | ast.ImportFrom() | ast.With() | ast.AsyncWith():
+                        return None
+                    case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                        root = _root(node)
+                    case ast.AugAssign(target=ast.Name(id=name), value=value) if name not in own:
+                        if isinstance(value, ast.Constant) or _number(value) or name in written:
+                            continue
+                        root = name
+                    case ast.Call() if not self.calm_call(node, home, local):
+                        if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
+                            return None
+                        if node.func.attr not in MUTATORS:
+                            return None
+                        root = _root(node.func)
+                    case ast.Yield() | ast.YieldFrom() | ast.Await():
+                        return None
+                    case _:
+                        continue
+                parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+                if root is None or root not in own | parameters:
+                    return None
+                found.add(root)
+        return found
+
+    def calm_call(self, call: ast.Call, home: str, local: set[str]) -> bool:
+        """Whether what is called changes nothing."""
+        theirs = self.called(call, home)
+        if theirs:
+            return all(each in self.pure for each in theirs)
+        match call.func:
+            case ast.Name(id=name) if name in self.classes:
+                return self._makes(self.classes[name])
+            case ast.Name(id=name) if name not in local:
+                value = getattr(builtins, name, None)
+                error = isinstance(value, type) and issubclass(value, BaseException)
+                return name in CALM_NAMES or error or name.endswith(("Error", "Exception"))
+            case ast.Attribute(value=ast.Name(id=module), attr=attr) if module in CALM_MODULES:
+                return attr not in CHANGING
+            case ast.Attribute(value=ast.Name(id="datetime" | "decimal" | "fractions" | "collections"), attr=attr):
+                return attr in MORE_METHODS | {"timedelta", "date", "datetime", "Counter", "Decimal", "Fraction", "time"}
+            case ast.Attribute(value=ast.Name(id="dict" | "str" | "int" | "float")):
+                return True
+            case ast.Attribute(attr=attr):
+                return attr in MORE_METHODS
+        return False
+
+    def makes_new(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a function gives a list, set, dict or object that it makes, so that no two calls may share it."""
+        node, home = self.functions[name], name.rpartition(".")[0]
+        if name in seen:
+            return False
+        own = {each for each in fresh(node, self, home) if not _immutable(node, each)}
+
+        def new(value: ast.expr | None) -> bool:
+            match value:
+                case ast.List() | ast.ListComp() | ast.Set() | ast.SetComp() | ast.Dict() | ast.DictComp():
+                    return True
+                case ast.GeneratorExp():
+                    return True
+                case ast.Name(id=found):
+                    return found in own
+                case ast.IfExp(body=body, orelse=orelse):
+                    return new(body) or new(orelse)
+                case ast.BoolOp(values=values):
+                    return any(map(new, values))
+                case ast.Tuple(elts=elts):
+                    return any(map(new, elts))
+                case ast.BinOp(left=left, right=right):
+                    return new(left) or new(right)
+                case ast.Call(func=ast.Name(id=called)) if called in MAKING or called in self.classes:
+                    return True
+                case ast.Call(func=ast.Attribute(attr="split" | "copy" | "splitlines" | "findall")):
+                    return True
+                case ast.Call():
+                    return any(self.makes_new(each, seen | {name}) for each in self.called(value, home))
+            return False
+
+        return any(new(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
+
+    def _is_pure(self, name: str) -> bool:
+        node, home = self.functions[name], name.rpartition(".")[0]
+        changed = self.changes(node.body, node, home)
+        if changed is None:
+            return False
+        making = {"self"} if name.endswith(".__init__") else set()
+        return changed <= fresh(node, self, home) | making
+
+    def _makes(self, owner: ast.ClassDef) -> bool:
+        """Whether making an object of a class does nothing but that."""
+        usual = {"object", "NamedTuple", "Exception", "ValueError", "str", "Enum"}
+        if any(not isinstance(each, ast.Name) or each.id not in usual | set(self.classes) for each in owner.bases):
+            return False
+        inits = [f"{owner.name}.{each}" for each in ("__init__", "__post_init__", "__new__")]
+        return all(each in self.pure for each in inits if each in self.functions) and not owner.keywords
+
+
+MUTATORS = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "add", "discard", "update", "popleft",
+    "appendleft", "setdefault", "popitem", "extendleft", "rotate", "subtract", "difference_update", "move_to_end",
+    "intersection_update",
+}  # fmt: skip
+"""Methods of built-in containers that change nothing but their own."""
+
+
+def fresh(function: Function, purity: Purity | None = None, home: str = "") -> set[str]:
+    """Locals that only ever hold what the function itself made, or what cannot change."""
+    bad = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    good: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                (good if _new(value, purity, home) else bad).add(name)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                (good if _new(value, purity, home) else bad).add(name)
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                        for one, value in zip(target.elts, node.value.elts, strict=False):
+                            if isinstance(one, ast.Name):
+                                (good if _new(value, purity, home) else bad).add(one.id)
+                    else:
+                        bad |= _stored_names(target)
+            case ast.For(target=target) | ast.comprehension(target=target) | ast.NamedExpr(target=target):
+                bad |= _stored_names(target)
+            case ast.ExceptHandler(name=str(name)):
+                bad.add(name)
+    return good - bad
+
+
+def _new(value: ast.expr, purity: Purity | None, home: str) -> bool:
+    match value:
+        case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BinOp() | ast.UnaryOp():
+            return True
+        case ast.List() | ast.ListComp() | ast.Set() | ast.SetComp() | ast.Dict() | ast.DictComp():
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            if name in CALM_NAMES - {"max", "min", "next", "iter", "reduce"}:
+                return True
+            if purity is not None and name in purity.classes:
+                return True
+        case ast.Call(func=ast.Attribute(attr="split" | "copy" | "splitlines" | "strip" | "lower" | "upper" | "join")):
+            return True
+        case ast.Subscript(slice=ast.Slice()):
+            return True
+    return False
+
+
+def _immutable(function: Function, name: str) -> bool:
+    """Whether all that a local is bound to are numbers and texts written out, or computed from such."""
+    values = [
+        each.value for each in ast.walk(function) if isinstance(each, ast.Assign | ast.AnnAssign)
+        for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
+        if isinstance(target, ast.Name) and target.id == name
+    ]  # fmt: skip
+    plain = ast.Constant | ast.JoinedStr | ast.Compare | ast.UnaryOp
+    return all(
+        isinstance(each, plain)
+        or (isinstance(each, ast.BinOp) and not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(each)))
+        or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in MAKING)
+        for each in values
+    )
+
+
+def _plain(node: Function) -> bool:
+    if isinstance(node, ast.AsyncFunctionDef):
+        return False
+    decorators = {ast.unparse(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
+    return decorators <= DECORATORS and not any(isinstance(each, SUSPENDS) for each in ast.walk(node))
+
+
+def _written_out(function: Function) -> set[str]:
+    """Locals that hold numbers or texts, as far as the first value of each tells."""
+    return {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _number(value: ast.expr) -> bool:
+    """Whether adding this changes no list in place: it is computed by arithmetic, or a length."""
+    match value:
+        case ast.BinOp(op=ast.Sub() | ast.Mult() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.Pow()):
+            return True
+        case ast.Call(func=ast.Name(id="len" | "int" | "float" | "abs" | "str" | "ord" | "round")):
+            return True
+    return False
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _stored_names(node: ast.AST) -> set[str]:
+    return set(_each_stored(node))
+
+
+def _each_stored(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, ast.arg):
+            yield each.arg
+
+
+@lru_cache(maxsize=8)
+def purity_of(text: str) -> Purity:
+    """What the functions of a file do. Passes on SyntaxError."""
+    return Purity(ast.parse(text))
