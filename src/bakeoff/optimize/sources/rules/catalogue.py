@@ -46,6 +46,7 @@ from bakeoff.optimize.sources.rules.each import (
     range_length,
     ranks,
     remembered,
+    remembered_below,
     running,
     search,
     seen_set,
@@ -65,6 +66,6 @@ RULES: tuple[Rule, ...] = tuple(
         insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions,
         prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
         loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,
-        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
+        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind, remembered_below,
     )
 )  # fmt: skip

@@ -14,6 +14,8 @@ from bakeoff.optimize.target import Function, definitions
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
 CHANGING = {"insort", "insort_left", "insort_right", "dump", "load"}
+FILLING = {"insort", "insort_left", "insort_right", "heappush", "heappop", "heapify", "heappushpop", "heapreplace"}
+"""Functions that change their first argument alone."""
 CALM_NAMES = CALM | (READS - {"print", "next", "iter"}) | {
     "complex", "bytearray", "slice", "object", "hasattr", "callable", "issubclass", "hex", "bin", "oct", "ascii",
     "OrderedDict", "permutations", "combinations", "product", "chain", "accumulate", "groupby", "reduce", "prod",
@@ -91,6 +93,10 @@ class Purity:
                         if isinstance(value, ast.Constant) or _number(value) or name in written:
                             continue
                         root = name
+                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)) if (
+                        name in FILLING and node.args
+                    ):
+                        root = _root(node.args[0])
                     case ast.Call() if not self.calm_call(node, home, local):
                         if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
                             return None

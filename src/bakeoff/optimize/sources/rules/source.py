@@ -153,11 +153,20 @@ class RulesSource:
 
     def _each(self, context: Context) -> Iterator[Version]:
         start, qualname = Version(context.source), context.target.qualname
-        yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble])
-        yield self._everywhere(context, start, self.rules)
-        yield fixed_point(start, qualname, context.argument_types, self.rules)
+        calm = [rule for rule in self.rules if not rule.gamble and rule.turn != "first"]
+        plain = [rule for rule in self.rules if not rule.turn]
+        whole = [rule for rule in self.rules if rule.turn != "first"]
+        yield self._everywhere(context, start, calm)
+        yield self._everywhere(context, start, [rule for rule in whole if not rule.gamble or rule.turn])
+        yield self._everywhere(context, start, plain)
+        for first in (rule for rule in self.rules if rule.turn == "first"):
+            opened = apply_rule(first, start, qualname, context.argument_types)
+            if opened is not None:
+                yield self._everywhere(context, opened, calm)
+                yield self._everywhere(context, opened, plain)
+        yield fixed_point(start, qualname, context.argument_types, plain)
         for name in functions_among(context.source, context.helpers, qualname):
-            yield _with_helpers(start, qualname, [name], self.rules)
+            yield _with_helpers(start, qualname, [name], plain)
         for rule in self.rules:
             yield self._everywhere(context, start, [rule])
 
@@ -165,8 +174,10 @@ class RulesSource:
         """The version with rules applied to the target and to the functions that it calls."""
         qualname = context.target.qualname
         helpers = functions_among(version.source, context.helpers, qualname)
-        version = fixed_point(version, qualname, context.argument_types, rules)
-        return _with_helpers(version, qualname, helpers, rules)
+        early, late = [[rule for rule in rules if (rule.turn == "last") is last] for last in (False, True)]
+        version = fixed_point(version, qualname, context.argument_types, early)
+        version = _with_helpers(version, qualname, helpers, early)
+        return fixed_point(version, qualname, context.argument_types, late)
 
     def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
         why = {rule.name: rule.why for rule in self.rules}

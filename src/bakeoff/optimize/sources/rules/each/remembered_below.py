@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bakeoff.optimize.names import bound_by
@@ -75,6 +75,7 @@ class _Below:
                 continue
             self.reached[name] = subject
             waiting += sorted({called for _, called in self.calls(subject)})
+        self.keep_the_same(self.reached)
 
     def calls(self, subject: Subject) -> Iterator[tuple[ast.Call, str]]:
         """Calls of pure functions of the file, and of methods of the same object."""
@@ -99,9 +100,10 @@ class _Below:
                 again = again or caller is not self.target or _repeated(caller, call)
                 if not shareable(caller, call):
                     return False
-                if any(base(caller.kind(each)) in UNHASHABLE and not self._steady(caller, each) for each in call.args):
+                given = zip(_given(subject) or [], call.args, strict=False)
+                keys = [each for parameter, each in given if (name, parameter) not in self.fixed]
+                if any(base(caller.kind(each)) in UNHASHABLE for each in keys):
                     return False
-        self.keep_the_same({*self.reached})
         free = [each for each in _given(subject) or [] if (name, each) not in self.fixed]
         return again and not any(self._container(subject, each) for each in free)
 
@@ -116,9 +118,9 @@ class _Below:
             found |= more
         return sorted(found, key=list(self.reached).index)
 
-    def keep_the_same(self, among: object) -> None:
+    def keep_the_same(self, among: Iterable[str]) -> None:
         """Find the parameters that are one variable of the target in every call."""
-        names = set(among)  # type: ignore[call-overload]
+        names = set(among)
         self.fixed = {}
         possible: dict[tuple[str, str], str] = {}
         bad: set[tuple[str, str]] = set()
@@ -318,8 +320,13 @@ def _given(subject: Subject) -> list[str] | None:
 
 
 def _repeated(subject: Subject, call: ast.AST) -> bool:
-    loops = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    return any(isinstance(each, loops) for each in subject.around(call))
+    loops = (ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    previous = call
+    for each in subject.around(call):
+        if isinstance(each, loops) or (isinstance(each, ast.For) and previous is not each.iter):
+            return True
+        previous = each
+    return False
 
 
 def _text(subject: Subject, name: str) -> bool:
@@ -336,4 +343,5 @@ RULE = Rule(
     "What functions behind other functions gave for the same arguments is looked up in place of computed again.",
     find,
     gamble=True,
+    turn="last",
 )
