@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, READS, SUSPENDS
+from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, READS, SUSPENDS, TEXTS_METHODS
 from bakeoff.optimize.target import Function, definitions
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
@@ -168,6 +168,50 @@ class Purity:
 
         return any(new(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
 
+    def takes_containers(self, name: str, arguments: int) -> bool:
+        """Whether one of the first parameters of a function is used as what cannot be a key: a dict or a list."""
+        node = self.functions[name]
+        every = [*node.args.posonlyargs, *node.args.args][1 if "." in name else 0 :]
+        return any(self.is_container(name, each.arg) for each in every[:arguments])
+
+    def is_container(self, name: str, parameter: str, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
+        """Whether a parameter is used as a dict, or as a list of what is no text, by a function or what it calls."""
+        if (name, parameter) in seen or name not in self.functions:
+            return False
+        function, home = self.functions[name], name.rpartition(".")[0]
+        given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
+        kind = ast.unparse(given[0].annotation).strip("'\"").lower() if given and given[0].annotation else ""
+        if kind.startswith(("str", "int", "float", "tuple", "bool", "frozenset", "bytes")):
+            return False
+        if kind.startswith(("list", "dict", "set", "deque", "sequence", "iterable", "typing.list", "typing.dict")):
+            return True
+        for node in ast.walk(function):
+            match node:
+                case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str())) if found == parameter:
+                    return True
+                case ast.Attribute(value=ast.Name(id=found), attr="get" | "items" | "keys" | "values" | "append") if (
+                    found == parameter
+                ):
+                    return True
+                case (
+                    ast.For(target=target, iter=ast.Name(id=found))
+                    | ast.comprehension(target=target, iter=ast.Name(id=found))
+                ) if found == parameter and not (isinstance(target, ast.Name) and _is_text(function, target.id)):
+                    return True
+                case ast.Call(func=ast.Name(id="sum" | "sorted" | "min" | "max"), args=[ast.Name(id=found)]) if (
+                    found == parameter
+                ):
+                    return True
+                case ast.Call(args=args):
+                    for called in self.called(node, home):
+                        theirs = self.functions[called].args
+                        names = [each.arg for each in (*theirs.posonlyargs, *theirs.args)][1 if "." in called else 0 :]
+                        for inner, argument in zip(names, args, strict=False):
+                            if isinstance(argument, ast.Name) and argument.id == parameter:
+                                if self.is_container(called, inner, seen | {(name, parameter)}):
+                                    return True
+        return False
+
     def _is_pure(self, name: str) -> bool:
         node, home = self.functions[name], name.rpartition(".")[0]
         changed = self.changes(node.body, node, home)
@@ -250,6 +294,19 @@ def _immutable(function: Function, name: str) -> bool:
         or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in MAKING)
         for each in values
     )
+
+
+def _is_text(function: Function, name: str) -> bool:
+    """Whether the items of what is gone through are used as texts."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
+                return attr in TEXTS_METHODS or attr.startswith("is")
+            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
+                return True
+            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
+                return True
+    return False
 
 
 def _plain(node: Function) -> bool:

@@ -165,8 +165,6 @@ class RulesSource:
                 yield self._everywhere(context, opened, calm)
                 yield self._everywhere(context, opened, plain)
         yield fixed_point(start, qualname, context.argument_types, plain)
-        for name in functions_among(context.source, context.helpers, qualname):
-            yield _with_helpers(start, qualname, [name], plain)
         for rule in self.rules:
             yield self._everywhere(context, start, [rule])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import stored
+from bakeoff.optimize.sources.rules.looking import assignment, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -26,7 +26,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
                 fits = _is_function(subject, function) and _in_loop(subject, node) and not in_text(subject, node)
-                if fits and all(_may_be_key(subject, each) for each in arguments):
+                if fits and all(_may_be_key(subject, each) for each in arguments) and _fits(subject, node):
                     found.setdefault(ast.unparse(function), []).append(node)
     body = subject.node.body
     doc = body[0] if ast.get_docstring(subject.node, clean=False) is not None else None
@@ -56,6 +56,14 @@ def _is_function(subject: Subject, function: ast.expr) -> bool:
     if root in subject.local:
         return False
     return root in _known(subject)
+
+
+def _fits(subject: Subject, call: ast.Call) -> bool:
+    """Whether a function of the file changes nothing, and uses what it is given as what may be keys."""
+    for name in subject.purity.called(call, subject.home):
+        if name not in subject.purity.pure or subject.purity.takes_containers(name, len(call.args)):
+            return False
+    return True
 
 
 NOISY = {"print", "input", "open", "next", "send", "append", "write", "now", "today", "utcnow"}
@@ -88,7 +96,20 @@ def _may_be_key(subject: Subject, argument: ast.expr) -> bool:
     shown = ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
     if isinstance(argument, ast.Starred | shown):
         return False
+    if isinstance(argument, ast.Name) and _made(subject, argument.id):
+        return False
     return base(subject.kind(argument)) not in UNHASHABLE
+
+
+def _made(subject: Subject, name: str) -> bool:
+    """Whether a local holds what a function of the file made anew: a list, as a rule."""
+    for statement in ast.walk(subject.node):
+        found = assignment(statement)
+        if found is not None and found[0] == name and isinstance(found[1], ast.Call):
+            called = subject.purity.called(found[1], subject.home)
+            if any(subject.purity.makes_new(each) for each in called):
+                return True
+    return False
 
 
 RULE = Rule(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from bakeoff.optimize.names import bound_by
 from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import TEXTS_METHODS, names_in, stored
+from bakeoff.optimize.sources.rules.looking import names_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import locate
@@ -36,20 +36,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     if not kept or len(needed) > MOST or (kept <= below.direct and not any(name in kept for name, _ in below.fixed)):
         return  # what the target calls itself is another rule's
     below.names = {name: subject.fresh(f"{name.rpartition('.')[2].lstrip('_')}_once") for name in needed}
-    line, cache = subject.imported("functools", "cache")
     texts = []
     for name in needed:
-        text = below.nested(name)
+        text = below.nested(name, name in kept)
         if text is None:
             return
-        texts.append(f"@{cache}\n{text}" if name in kept else text)
+        texts.append(text)
     body = node.body
     doc = ast.get_docstring(node, clean=False) is not None
     rest = body[1:] if doc else body
     if not rest:
         return
     text = subject.statements(rest, below.in_target())
-    yield rewrite((rest, "\n".join([*texts, text])), imports=[line], assumes=below.assumes(needed))
+    yield rewrite((rest, "\n".join([*texts, text])), assumes=below.assumes(needed))
 
 
 @dataclass(eq=False)
@@ -193,36 +192,15 @@ class _Below:
         """Whether a parameter is used as what cannot be a key: a dict, or a list of such things."""
         if base(subject.kind(ast.Name(parameter, ast.Load()))) in UNHASHABLE:
             return True
-        for node in ast.walk(subject.node):
-            match node:
-                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())) if name == parameter:
-                    return True
-                case ast.Attribute(value=ast.Name(id=name), attr="get" | "items" | "keys" | "values") if (
-                    name == parameter
-                ):
-                    return True
-                case (
-                    ast.For(target=target, iter=ast.Name(id=name))
-                    | ast.comprehension(target=target, iter=ast.Name(id=name))
-                ) if name == parameter and base(subject.kind(node.iter)) not in ("tuple", "str"):
-                    if not isinstance(target, ast.Name) or not _text(subject, target.id):
-                        return True
-        for call, called in self.calls(subject):
-            for theirs, argument in zip(_given(self.reached[called]) or [], call.args, strict=False) if (
-                called in self.reached and self.reached[called] is not subject
-            ) else ():
-                handed = isinstance(argument, ast.Name) and argument.id == parameter
-                if handed and (called, theirs) not in self.fixed and self._container(self.reached[called], theirs):
-                    return True
-        return False
+        return subject.purity.is_container(subject.definition.qualname, parameter)
 
     def _clashes(self, subject: Subject) -> bool:
         """Whether a name of the module that it uses is another one in the target."""
         local = subject.local | {each.arg for each in ast.walk(subject.node) if isinstance(each, ast.arg)}
         return bool((names_in(*subject.node.body) - local - stored(subject.node)) & self.target.local)
 
-    def nested(self, name: str) -> str | None:
-        """Its text as a function inside the target; None where it cannot be one."""
+    def nested(self, name: str, kept: bool) -> str | None:
+        """Its text as a function inside the target, with its results in a dict; None where it cannot be one."""
         subject, given = self.reached[name], _given(self.reached[name])
         renamed = {parameter: self.fixed[name, parameter] for parameter in given or () if (name, parameter) in self.fixed}
         if given is None or any(old != new and new in subject.local for old, new in renamed.items()):
@@ -237,8 +215,20 @@ class _Below:
             return None
         left = [each for each in given if each not in renamed]
         head = ", ".join(f"{each}={ast.unparse(defaults[each])}" if each in defaults else each for each in left)
-        whole = "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in body)
-        return f"def {self.names[name]}({head}):\n{self.target.indented(whole)}"
+        taken = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        first = ""
+        if kept:
+            # A dict costs less than `functools.cache` where little is asked for.
+            memo, key, result = f"{self.names[name]}_memo", _unused("key", taken), _unused("result", taken)
+            if len(left) == 1 and left[0] not in stored(*body):
+                key = left[0]
+            body = [_Keeping(memo, key, result).visit(each) for each in body]
+            first = f"    if {key} in {memo}:\n        return {memo}[{key}]\n"
+            if key not in left:
+                first = f"    {key} = ({', '.join(left)})\n{first}" if left else f"    {key} = ()\n{first}"
+        whole = "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in _flat(body))
+        text = f"def {self.names[name]}({head}):\n{first}{self.target.indented(whole)}"
+        return f"{memo} = {{}}\n{text}" if kept else text
 
     def in_target(self) -> dict[int, str]:
         """What changes in the target, by the nodes in whose place it stands."""
@@ -295,6 +285,38 @@ class _Replacing(ast.NodeTransformer):
         return node
 
 
+class _Keeping(ast.NodeTransformer):
+    """What is returned is kept in a dict."""
+
+    def __init__(self, memo: str, key: str, result: str) -> None:
+        self.memo, self.key, self.result = memo, key, result
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        place = ast.Subscript(ast.Name(self.memo, ast.Load()), ast.Name(self.key, ast.Load()), ast.Store())
+        value = node.value or ast.Constant(None)
+        if isinstance(value, ast.Constant):
+            return [ast.Assign([place], value), ast.Return(value)]
+        result = ast.Name(self.result, ast.Store())
+        return [ast.Assign([result, place], value), ast.Return(ast.Name(self.result, ast.Load()))]
+
+
+def _flat(body: list[ast.stmt | list[ast.stmt]]) -> Iterator[ast.stmt]:
+    for each in body:
+        yield from each if isinstance(each, list) else [each]
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
 def _pairs(subject: Subject, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     yield from zip(ast.walk(subject.node), ast.walk(new), strict=True)
 
@@ -326,15 +348,6 @@ def _repeated(subject: Subject, call: ast.AST) -> bool:
         if isinstance(each, loops) or (isinstance(each, ast.For) and previous is not each.iter):
             return True
         previous = each
-    return False
-
-
-def _text(subject: Subject, name: str) -> bool:
-    """Whether the items of what is gone through are used as texts or numbers."""
-    for node in ast.walk(subject.node):
-        match node:
-            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
-                return attr in TEXTS_METHODS or attr.startswith("is")
     return False
 
 
