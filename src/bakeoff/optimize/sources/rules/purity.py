@@ -42,6 +42,7 @@ class Purity:
     tree: ast.Module
     functions: dict[str, Function] = field(init=False)
     pure: set[str] = field(init=False)
+    _writes: dict[str, set[str] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = {name: node for name, node, _ in definitions(self.tree)}
@@ -49,6 +50,7 @@ class Purity:
         self.pure = {name for name, node in self.functions.items() if _plain(node)}
         while impure := {name for name in self.pure if not self._is_pure(name)}:
             self.pure -= impure
+            self._writes.clear()
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
@@ -76,7 +78,7 @@ class Purity:
         return []
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
-        """Names whose contents a piece of a function changes; None: it may do anything."""
+        """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
         own = fresh(function, self, home)
         local = _stored_names(function)
         written = _written_out(function)
@@ -97,6 +99,12 @@ class Purity:
                         name in FILLING and node.args
                     ):
                         root = _root(node.args[0])
+                    case ast.Call() if (name := self.own_method(node, home)) and name not in self.pure:
+                        theirs = self.writes(name)
+                        if theirs is None:
+                            return None
+                        found |= theirs
+                        continue
                     case ast.Call() if not self.calm_call(node, home, local):
                         if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
                             return None
@@ -110,8 +118,56 @@ class Purity:
                 parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
                 if root is None or root not in own | parameters:
                     return None
-                found.add(root)
+                found.add(self._part(node, root) if root == "self" and home else root)
         return found
+
+    def own_method(self, call: ast.Call, home: str) -> str | None:
+        """The method of its own object that a call means, where no other class of the file has one of that name."""
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if self.methods.get(attr) == [f"{home}.{attr}"]:
+                return f"{home}.{attr}"
+        return None
+
+    def writes(self, name: str) -> set[str] | None:
+        """Attributes of its own object that a method changes, as `self.x`; None: it may change anything."""
+        if name not in self._writes:
+            self._writes[name] = set()  # as long as it is not known, for those that call each other
+            node, home = self.functions[name], name.rpartition(".")[0]
+            changed = None if node.decorator_list else self.changes(node.body, node, home)
+            own = set() if changed is None else changed - fresh(node, self, home)
+            known = changed is not None and all(each.startswith("self.") for each in own)
+            self._writes[name] = own if known else None
+        return self._writes[name]
+
+    def reads(self, name: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        """Attributes of its own object that a function looks at, as `self.x`; `self.*` stands for all."""
+        if name in seen:
+            return set()
+        return self.reads_of(self.functions[name].body, name.rpartition(".")[0], seen | {name})
+
+    def reads_of(self, nodes: Sequence[ast.AST], home: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        """The same of a piece of a function."""
+        found: set[str] = set()
+        for top in nodes:
+            attributes = set()
+            for node in ast.walk(top):
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self") as own, attr=attr):
+                        attributes.add(id(own))
+                        method = f"{home}.{attr}"
+                        found |= self.reads(method, seen) if method in self.functions else {f"self.{attr}"}
+            if any(isinstance(each, ast.Name) and each.id == "self" and id(each) not in attributes for each in ast.walk(top)):
+                found.add("self.*")
+        return found
+
+    def _part(self, node: ast.AST, root: str) -> str:
+        """`self.x` of `self.x.y[0]`."""
+        inner: ast.AST = node.func if isinstance(node, ast.Call) else node
+        while isinstance(inner, ast.Attribute | ast.Subscript):
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+                return f"{root}.{inner.attr}"
+            inner = inner.value
+        return f"{root}.*"
 
     def calm_call(self, call: ast.Call, home: str, local: set[str]) -> bool:
         """Whether what is called changes nothing."""
@@ -217,8 +273,8 @@ class Purity:
         changed = self.changes(node.body, node, home)
         if changed is None:
             return False
-        making = {"self"} if name.endswith(".__init__") else set()
-        return changed <= fresh(node, self, home) | making
+        making = name.endswith(".__init__")
+        return all(each in fresh(node, self, home) or (making and each.startswith("self.")) for each in changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:
         """Whether making an object of a class does nothing but that."""
@@ -235,6 +291,16 @@ MUTATORS = {
     "intersection_update",
 }  # fmt: skip
 """Methods of built-in containers that change nothing but their own."""
+
+
+def touched(changed: set[str] | None, needed: set[str]) -> bool:
+    """Whether a change may concern what is needed."""
+    if changed is None:
+        return True
+    parts = {each for each in changed if each.startswith("self.")}
+    return bool(changed & needed) or (
+        bool(parts) and ("self.*" in needed or ("self.*" in parts and any(each.startswith("self.") for each in needed)))
+    )
 
 
 def fresh(function: Function, purity: Purity | None = None, home: str = "") -> set[str]:

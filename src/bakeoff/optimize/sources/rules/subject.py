@@ -217,6 +217,15 @@ class Subject:
         """Names whose contents a piece of it changes; None: it may do anything."""
         return self.purity.changes(nodes, self.node, self.home)
 
+    def needs(self, call: ast.Call) -> set[str]:
+        """What a call of a function of the file depends on: names, and `self.x` of its own object."""
+        values = [*call.args, *(each.value for each in call.keywords)]
+        found = names_in(*values) | self.purity.reads_of(values, self.home)
+        if isinstance(call.func, ast.Attribute):
+            for each in self.purity.called(call, self.home):
+                found |= self.purity.reads(each)
+        return found - {"self"}
+
     def kind(self, node: ast.expr) -> str | None:
         """What an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""
         return kind_of(node, self)

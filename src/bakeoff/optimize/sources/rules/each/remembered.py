@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import assignment, stored
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -62,6 +63,9 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     """Whether a function of the file changes nothing, and uses what it is given as what may be keys."""
     for name in subject.purity.called(call, subject.home):
         if name not in subject.purity.pure or subject.purity.takes_containers(name, len(call.args)):
+            return False
+        needed = subject.purity.reads(name)
+        if needed and touched(subject.changes(*subject.node.body), needed):
             return False
     return True
 

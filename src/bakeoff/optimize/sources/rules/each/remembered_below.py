@@ -15,6 +15,7 @@ from bakeoff.optimize.names import bound_by
 from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import names_in, stored
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import locate
@@ -33,7 +34,8 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     kept = {name for name in below.reached if below.may_be_kept(name)}
     needed = below.above(kept)
     below.keep_the_same(needed)
-    if not kept or len(needed) > MOST or (kept <= below.direct and not any(name in kept for name, _ in below.fixed)):
+    inner = any(called in kept for name in needed for _, called in below.calls(below.reached[name]))
+    if not kept or len(needed) > MOST or not (inner or any(name in kept for name, _ in below.fixed)):
         return  # what the target calls itself is another rule's
     below.names = {name: subject.fresh(f"{name.rpartition('.')[2].lstrip('_')}_once") for name in needed}
     texts = []
@@ -90,6 +92,9 @@ class _Below:
         subject = self.reached[name]
         work = (ast.Call, ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
         if not any(isinstance(each, work) for each in ast.walk(subject.node)) or _given(subject) is None:
+            return False
+        needed = self.target.purity.reads(name)
+        if needed and touched(self.target.changes(*self.target.node.body), needed):
             return False
         again = False
         for caller in (self.target, *self.reached.values()):

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import bound_inside, calm, names_in, only_looked_at, stored
+from bakeoff.optimize.sources.rules.looking import bound_inside, calm, only_looked_at, stored
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.target import locate
+
+
+ITEMS = "(items)"
+"""What is gone through tells it, once it has a name."""
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -34,8 +40,15 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         guard = _guard(subject, place) if _always(subject, node, place) else None
         name = subject.fresh(_name(node))
         if guard is not None:
+            changed = {id(each): name for each in same}
+            head = ""
+            if guard is ITEMS:
+                assert isinstance(place, ast.For)
+                guard = subject.fresh("items")
+                head = f"{guard} = {subject.code(place.iter)}\n"
+                changed[id(place.iter)] = guard
             value = f"{text} if {guard} else None" if guard else text
-            yield rewrite(before(subject, place, f"{name} = {value}", {id(each): name for each in same}), assumes=["pure"])
+            yield rewrite(before(subject, place, f"{head}{name} = {value}", changed), assumes=["pure"])
             continue
         (one, cache), (two, partial) = subject.imported("functools", "cache"), subject.imported("functools", "partial")
         parts = [subject.code(node.func), *map(subject.code, node.args)]
@@ -53,7 +66,7 @@ def _name(node: ast.Call) -> str:
 
 def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
     """The outermost statement that computes it again and again while nothing that it depends on changes."""
-    needed = names_in(node) - bound_inside(node)
+    needed = subject.needs(node) - bound_inside(node)
     if needed & subject.shared:
         return None
     found: ast.stmt | None = None
@@ -76,13 +89,11 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
                     return None
                 again = True
         elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
-            changed = subject.changes(each)
-            if changed is None or needed & (changed | stored(each)):
+            if touched(subject.changes(each), needed) or needed & stored(each):
                 return found
             found, again = each, False
         if again and isinstance(each, ast.stmt):
-            changed = subject.changes(each)
-            if changed is None or needed & changed or not isinstance(each, SIMPLE):
+            if touched(subject.changes(each), needed) or not isinstance(each, SIMPLE):
                 return found
             found, again = each, False
         child = each
@@ -177,7 +188,19 @@ def _guard(subject: Subject, place: ast.stmt) -> str | None:
             return subject.code(source)
         case ast.Call(func=ast.Name(id="range"), args=args) if subject.builtin("range") and calm(*args):
             return subject.code(source)
+        case ast.Call() if isinstance(place, ast.For):
+            listed = base(subject.kind(source)) in ("list", "tuple", "set", "dict")
+            called = subject.pure_functions(source)
+            if listed or (called and all(_gives_list(subject, each) for each in called)):
+                return ITEMS
     return None
+
+
+def _gives_list(subject: Subject, name: str) -> bool:
+    """Whether a function gives a list, which tells whether there is anything in it."""
+    inner = Subject(locate(subject.definition.file, name))
+    here = [each.value for each in ast.walk(inner.node) if isinstance(each, ast.Return)]
+    return bool(here) and all(value and base(inner.kind(value)) in ("list", "set", "tuple", "dict") for value in here)
 
 
 RULE = Rule("steady-call", "What a function of the file gives in every round alike is computed once.", find)
