@@ -398,7 +398,7 @@ def _number(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(op=ast.Sub() | ast.Mult() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.Pow()):
             return True
-        case ast.Call(func=ast.Name(id="len" | "int" | "float" | "abs" | "str" | "ord" | "round")):
+        case ast.Call(func=ast.Name(id=name)) if name in CALM_NAMES - MAKING - {"max", "min", "sum", "reversed"}:
             return True
     return False
 

@@ -13,7 +13,7 @@ from bakeoff.optimize.names import bound_by, module_names, table_of, tables
 from bakeoff.optimize.normalise import SEES_FRAMES, SEES_ITS_LOCALS
 from bakeoff.optimize.python_file import PythonFile
 from bakeoff.optimize.sources.rules.kinds import kind_of
-from bakeoff.optimize.sources.rules.looking import names_in, stored
+from bakeoff.optimize.sources.rules.looking import bound_inside, names_in, stored
 from bakeoff.optimize.sources.rules.purity import Purity, purity_of
 from bakeoff.optimize.target import Definition, Function, blocks
 
@@ -217,14 +217,12 @@ class Subject:
         """Names whose contents a piece of it changes; None: it may do anything."""
         return self.purity.changes(nodes, self.node, self.home)
 
-    def needs(self, call: ast.Call) -> set[str]:
-        """What a call of a function of the file depends on: names, and `self.x` of its own object."""
-        values = [*call.args, *(each.value for each in call.keywords)]
-        found = names_in(*values) | self.purity.reads_of(values, self.home)
-        if isinstance(call.func, ast.Attribute):
-            for each in self.purity.called(call, self.home):
-                found |= self.purity.reads(each)
-        return found - {"self"}
+    def needs(self, node: ast.expr) -> set[str]:
+        """What an expression depends on: names, and `self.x` of its own object."""
+        bound = bound_inside(node) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+        called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called}
+        return (names | self.purity.reads_of([node], self.home)) - bound - {"self"}
 
     def kind(self, node: ast.expr) -> str | None:
         """What an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""

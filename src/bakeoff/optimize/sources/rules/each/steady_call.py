@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import bound_inside, calm, only_looked_at, stored
+from bakeoff.optimize.sources.rules.looking import calm, only_looked_at, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -22,25 +22,23 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     done: set[str] = set()
     for node in ast.walk(subject.node):
-        if not isinstance(node, ast.Call) or not subject.pure_functions(node) or in_text(subject, node):
+        if not isinstance(node, ast.Call | ast.ListComp | ast.SetComp | ast.DictComp) or in_text(subject, node):
             continue
-        values = [*node.args, *(each.value for each in node.keywords)]
-        starred = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
         text = subject.code(node)
-        if starred or not calm(*values) or text in done:
+        if text in done or not _worth(subject, node):
             continue
         place = _place(subject, node)
         if place is None or subject.trying(node, place):
             continue
-        same = [each for each in ast.walk(place) if isinstance(each, ast.Call) and ast.dump(each) == ast.dump(node)]
+        same = [each for each in ast.walk(place) if isinstance(each, type(node)) and ast.dump(each) == ast.dump(node)]
         same = [each for each in same if not in_text(subject, each) and shareable(subject, each)]
         if not any(each is node for each in same):
             continue
         done.add(text)
         guard = _guard(subject, place) if _always(subject, node, place) else None
         name = subject.fresh(_name(node))
+        changed = {id(each): name for each in same}
         if guard is not None:
-            changed = {id(each): name for each in same}
             head = ""
             if guard is ITEMS:
                 assert isinstance(place, ast.For)
@@ -49,25 +47,52 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 changed[id(place.iter)] = guard
             value = f"{text} if {guard} else None" if guard else text
             yield rewrite(before(subject, place, f"{head}{name} = {value}", changed), assumes=["pure"])
-            continue
-        (one, cache), (two, partial) = subject.imported("functools", "cache"), subject.imported("functools", "partial")
-        parts = [subject.code(node.func), *map(subject.code, node.args)]
-        parts += [f"{each.arg}={subject.code(each.value)}" for each in node.keywords]
-        head = f"{name} = {cache}({partial}({', '.join(parts)}))" if len(parts) > 1 else f"{name} = {cache}({parts[0]})"
-        imports = [one, two] if len(parts) > 1 else [one]
-        changed = {id(each): f"{name}()" for each in same}
-        yield rewrite(before(subject, place, head, changed), imports=imports, assumes=["pure"])
+        elif isinstance(node, ast.Call) and subject.pure_functions(node):
+            yield _when_asked(subject, node, place, name, changed)
 
 
-def _name(node: ast.Call) -> str:
-    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "value")
-    return f"the_{last}"
+def _when_asked(subject: Subject, node: ast.Call, place: ast.stmt, name: str, changed: dict[int, str]) -> Rewrite:
+    """It is computed when the first round asks for it: perhaps none does."""
+    (one, cache), (two, partial) = subject.imported("functools", "cache"), subject.imported("functools", "partial")
+    parts = [subject.code(node.func), *map(subject.code, node.args)]
+    parts += [f"{each.arg}={subject.code(each.value)}" for each in node.keywords]
+    head = f"{name} = {cache}({partial}({', '.join(parts)}))" if len(parts) > 1 else f"{name} = {cache}({parts[0]})"
+    imports = [one, two] if len(parts) > 1 else [one]
+    return rewrite(before(subject, place, head, {at: f"{name}()" for at in changed}), imports=imports, assumes=["pure"])
 
 
-def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
+def _worth(subject: Subject, node: ast.expr) -> bool:
+    """Whether this is a call of a pure function, or goes through something, and changes nothing."""
+    if isinstance(node, ast.Call):
+        starred = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
+        if starred:
+            return False
+        if subject.pure_functions(node):
+            return calm(*node.args, *(each.value for each in node.keywords))
+        match node.func:
+            case ast.Name(id="sorted" | "sum" | "min" | "max" | "set" | "any" | "all" | "list" | "dict" as name):
+                if not subject.builtin(name) or not node.args:
+                    return False
+            case _:
+                return False
+    local = stored(subject.node)
+    inner = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    quiet = not any(isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for each in ast.walk(node))
+    return quiet and all(subject.purity.calm_call(each, subject.home, local) for each in inner)
+
+
+def _name(node: ast.expr) -> str:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=last) | ast.Name(id=last)):
+            return f"the_{last}"
+    return "the_items"
+
+
+def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
     """The outermost statement that computes it again and again while nothing that it depends on changes."""
-    needed = subject.needs(node) - bound_inside(node)
-    if needed & subject.shared:
+    needed = subject.needs(node)
+    lazy = any(base(subject.kind(ast.Name(each, ast.Load()))) in LAZY for each in needed)
+    if needed & subject.shared or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
         return None
     found: ast.stmt | None = None
     again = False
@@ -103,10 +128,14 @@ def _place(subject: Subject, node: ast.Call) -> ast.stmt | None:
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign, ast.For)
 
 
-def shareable(subject: Subject, node: ast.Call) -> bool:
+def shareable(subject: Subject, node: ast.expr) -> bool:
     """Whether what it gives may be the same object each time: nobody changes or keeps it."""
-    if not any(subject.purity.makes_new(each) for each in subject.pure_functions(node)):
-        return True
+    match node:
+        case ast.Call(func=ast.Name(id="sum" | "min" | "max" | "any" | "all")):
+            return True
+        case ast.Call() if subject.pure_functions(node):
+            if not any(subject.purity.makes_new(each) for each in subject.pure_functions(node)):
+                return True
     parent = subject.parents.get(id(node))
     if _only_read(subject, node, parent):
         return True
