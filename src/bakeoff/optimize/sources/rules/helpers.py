@@ -204,7 +204,7 @@ def _renamed(definition: Definition, new: Mapping[str, str]) -> str:
 
 
 def _in_text(lines: Sequence[str], joined: ast.JoinedStr, name: str, copy: str) -> list[tuple[int, int, str, str]]:
-    """Every place in a formatted text where the name may stand; whether it is one is seen afterwards."""
+    """The places in a formatted text where the name seems to stand; whether they are right is seen afterwards."""
     found = []
     for number in range(joined.lineno, (joined.end_lineno or joined.lineno) + 1):
         line = lines[number - 1]
@@ -212,5 +212,7 @@ def _in_text(lines: Sequence[str], joined: ast.JoinedStr, name: str, copy: str) 
         last = joined.end_col_offset if number == joined.end_lineno else None
         text = line.encode()[:last].decode()
         for match in re.finditer(rf"(?<![\w]){name}(?=\()", text[first:]):
-            found.append((number, len(text[: first + match.start()].encode()), name, copy))
+            ahead = text[first : first + match.start()]
+            if ahead.count("{") > ahead.count("}"):
+                found.append((number, len(text[: first + match.start()].encode()), name, copy))
     return found

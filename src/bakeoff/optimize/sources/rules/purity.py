@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, READS, SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.looking import SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.making import (
+    CALM_MODULES,
+    CALM_NAMES,
+    CHANGING,
+    FILLING,
+    MAKING,
+    MORE_METHODS,
+    MUTATORS,
+    fresh,
+    is_number,
+    is_plain,
+    stored_names,
+    written_out,
+)
 from bakeoff.optimize.target import Function, definitions
 
-CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
-"""Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
-CHANGING = {"insort", "insort_left", "insort_right", "dump", "load"}
-FILLING = {"insort", "insort_left", "insort_right", "heappush", "heappop", "heapify", "heappushpop", "heapreplace"}
-"""Functions that change their first argument alone."""
-CALM_NAMES = CALM | (READS - {"print", "next", "iter"}) | {
-    "complex", "bytearray", "slice", "object", "hasattr", "callable", "issubclass", "hex", "bin", "oct", "ascii",
-    "OrderedDict", "permutations", "combinations", "product", "chain", "accumulate", "groupby", "reduce", "prod",
-    "isclose", "floor", "ceil", "log", "exp", "itemgetter", "attrgetter", "gcd", "lcm", "isqrt",
-}  # fmt: skip
-"""Functions that change nothing, built-in or imported."""
-MORE_METHODS = CALM_METHODS | {
-    "strptime", "strftime", "fromisoformat", "toordinal", "fromordinal", "timestamp", "isoweekday", "year", "month",
-    "match", "search", "fullmatch", "findall", "finditer", "group", "groups", "sub", "start", "end", "span", "decode",
-    "rfind", "rindex", "rsplit", "swapcase", "ljust", "rjust", "center", "removeprefix", "removesuffix", "translate",
-    "isdecimal", "isnumeric", "isidentifier", "isascii", "expandtabs", "issubset", "issuperset", "isdisjoint",
-    "symmetric_difference", "fromkeys", "quantize", "conjugate", "as_integer_ratio", "is_integer", "hex", "format_map",
-    "elements", "total", "to_bytes", "from_bytes", "from_iterable", "bit_count", "utcoffset", "replace", "combine",
-}  # fmt: skip
-"""Methods of built-in types, and of those of the standard library, that change nothing."""
-MAKING = {"list", "dict", "set", "sorted", "Counter", "deque", "defaultdict", "OrderedDict", "bytearray"}
 DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cache", "lru_cache", "functools.lru_cache"}
 
 
@@ -79,9 +72,9 @@ class Purity:
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
         """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
-        own = fresh(function, self, home)
-        local = _stored_names(function)
-        written = _written_out(function)
+        own = fresh(function, self.classes)
+        local = stored_names(function)
+        written = written_out(function)
         found: set[str] = set()
         for top in nodes:
             for node in ast.walk(top):
@@ -92,15 +85,15 @@ class Purity:
                     case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                         root = _root(node)
                     case ast.AugAssign(target=ast.Name(id=name), value=value) if name not in own:
-                        if isinstance(value, ast.Constant) or _number(value) or name in written:
+                        if isinstance(value, ast.Constant) or is_number(value) or name in written:
                             continue
                         root = name
-                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)) if (
-                        name in FILLING and node.args
-                    ):
+                    case ast.Call(
+                        func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)
+                    ) if name in FILLING and node.args:
                         root = _root(node.args[0])
-                    case ast.Call() if (name := self.own_method(node, home)) and name not in self.pure:
-                        theirs = self.writes(name)
+                    case ast.Call() if (method := self.own_method(node, home)) and method not in self.pure:
+                        theirs = self.writes(method)
                         if theirs is None:
                             return None
                         found |= theirs
@@ -134,7 +127,7 @@ class Purity:
             self._writes[name] = set()  # as long as it is not known, for those that call each other
             node, home = self.functions[name], name.rpartition(".")[0]
             changed = None if node.decorator_list else self.changes(node.body, node, home)
-            own = set() if changed is None else changed - fresh(node, self, home)
+            own = set() if changed is None else changed - fresh(node, self.classes)
             known = changed is not None and all(each.startswith("self.") for each in own)
             self._writes[name] = own if known else None
         return self._writes[name]
@@ -156,7 +149,10 @@ class Purity:
                         attributes.add(id(own))
                         method = f"{home}.{attr}"
                         found |= self.reads(method, seen) if method in self.functions else {f"self.{attr}"}
-            if any(isinstance(each, ast.Name) and each.id == "self" and id(each) not in attributes for each in ast.walk(top)):
+            if any(
+                isinstance(each, ast.Name) and each.id == "self" and id(each) not in attributes
+                for each in ast.walk(top)
+            ):
                 found.add("self.*")
         return found
 
@@ -184,7 +180,15 @@ class Purity:
             case ast.Attribute(value=ast.Name(id=module), attr=attr) if module in CALM_MODULES:
                 return attr not in CHANGING
             case ast.Attribute(value=ast.Name(id="datetime" | "decimal" | "fractions" | "collections"), attr=attr):
-                return attr in MORE_METHODS | {"timedelta", "date", "datetime", "Counter", "Decimal", "Fraction", "time"}
+                return attr in MORE_METHODS | {
+                    "timedelta",
+                    "date",
+                    "datetime",
+                    "Counter",
+                    "Decimal",
+                    "Fraction",
+                    "time",
+                }
             case ast.Attribute(value=ast.Name(id="dict" | "str" | "int" | "float")):
                 return True
             case ast.Attribute(attr=attr):
@@ -196,7 +200,7 @@ class Purity:
         node, home = self.functions[name], name.rpartition(".")[0]
         if name in seen:
             return False
-        own = {each for each in fresh(node, self, home) if not _immutable(node, each)}
+        own = {each for each in fresh(node, self.classes) if not is_plain(node, each)}
 
         def new(value: ast.expr | None) -> bool:
             match value:
@@ -263,9 +267,9 @@ class Purity:
                         theirs = self.functions[called].args
                         names = [each.arg for each in (*theirs.posonlyargs, *theirs.args)][1 if "." in called else 0 :]
                         for inner, argument in zip(names, args, strict=False):
-                            if isinstance(argument, ast.Name) and argument.id == parameter:
-                                if self.is_container(called, inner, seen | {(name, parameter)}):
-                                    return True
+                            handed = isinstance(argument, ast.Name) and argument.id == parameter
+                            if handed and self.is_container(called, inner, seen | {(name, parameter)}):
+                                return True
         return False
 
     def _is_pure(self, name: str) -> bool:
@@ -274,7 +278,7 @@ class Purity:
         if changed is None:
             return False
         making = name.endswith(".__init__")
-        return all(each in fresh(node, self, home) or (making and each.startswith("self.")) for each in changed)
+        return all(each in fresh(node, self.classes) or (making and each.startswith("self.")) for each in changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:
         """Whether making an object of a class does nothing but that."""
@@ -285,14 +289,6 @@ class Purity:
         return all(each in self.pure for each in inits if each in self.functions) and not owner.keywords
 
 
-MUTATORS = {
-    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "add", "discard", "update", "popleft",
-    "appendleft", "setdefault", "popitem", "extendleft", "rotate", "subtract", "difference_update", "move_to_end",
-    "intersection_update",
-}  # fmt: skip
-"""Methods of built-in containers that change nothing but their own."""
-
-
 def touched(changed: set[str] | None, needed: set[str]) -> bool:
     """Whether a change may concern what is needed."""
     if changed is None:
@@ -300,65 +296,6 @@ def touched(changed: set[str] | None, needed: set[str]) -> bool:
     parts = {each for each in changed if each.startswith("self.")}
     return bool(changed & needed) or (
         bool(parts) and ("self.*" in needed or ("self.*" in parts and any(each.startswith("self.") for each in needed)))
-    )
-
-
-def fresh(function: Function, purity: Purity | None = None, home: str = "") -> set[str]:
-    """Locals that only ever hold what the function itself made, or what cannot change."""
-    bad = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-    good: set[str] = set()
-    for node in ast.walk(function):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                (good if _new(value, purity, home) else bad).add(name)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                (good if _new(value, purity, home) else bad).add(name)
-            case ast.Assign(targets=targets):
-                for target in targets:
-                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                        for one, value in zip(target.elts, node.value.elts, strict=False):
-                            if isinstance(one, ast.Name):
-                                (good if _new(value, purity, home) else bad).add(one.id)
-                    else:
-                        bad |= _stored_names(target)
-            case ast.For(target=target) | ast.comprehension(target=target) | ast.NamedExpr(target=target):
-                bad |= _stored_names(target)
-            case ast.ExceptHandler(name=str(name)):
-                bad.add(name)
-    return good - bad
-
-
-def _new(value: ast.expr, purity: Purity | None, home: str) -> bool:
-    match value:
-        case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BinOp() | ast.UnaryOp():
-            return True
-        case ast.List() | ast.ListComp() | ast.Set() | ast.SetComp() | ast.Dict() | ast.DictComp():
-            return True
-        case ast.Call(func=ast.Name(id=name)):
-            if name in CALM_NAMES - {"max", "min", "next", "iter", "reduce"}:
-                return True
-            if purity is not None and name in purity.classes:
-                return True
-        case ast.Call(func=ast.Attribute(attr="split" | "copy" | "splitlines" | "strip" | "lower" | "upper" | "join")):
-            return True
-        case ast.Subscript(slice=ast.Slice()):
-            return True
-    return False
-
-
-def _immutable(function: Function, name: str) -> bool:
-    """Whether all that a local is bound to are numbers and texts written out, or computed from such."""
-    values = [
-        each.value for each in ast.walk(function) if isinstance(each, ast.Assign | ast.AnnAssign)
-        for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
-        if isinstance(target, ast.Name) and target.id == name
-    ]  # fmt: skip
-    plain = ast.Constant | ast.JoinedStr | ast.Compare | ast.UnaryOp
-    return all(
-        isinstance(each, plain)
-        or (isinstance(each, ast.BinOp) and not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(each)))
-        or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in MAKING)
-        for each in values
     )
 
 
@@ -382,43 +319,10 @@ def _plain(node: Function) -> bool:
     return decorators <= DECORATORS and not any(isinstance(each, SUSPENDS) for each in ast.walk(node))
 
 
-def _written_out(function: Function) -> set[str]:
-    """Locals that hold numbers or texts, as far as the first value of each tells."""
-    return {
-        target.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-
-
-def _number(value: ast.expr) -> bool:
-    """Whether adding this changes no list in place: it is computed by arithmetic, or a length."""
-    match value:
-        case ast.BinOp(op=ast.Sub() | ast.Mult() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.Pow()):
-            return True
-        case ast.Call(func=ast.Name(id=name)) if name in CALM_NAMES - MAKING - {"max", "min", "sum", "reversed"}:
-            return True
-    return False
-
-
 def _root(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
-
-
-def _stored_names(node: ast.AST) -> set[str]:
-    return set(_each_stored(node))
-
-
-def _each_stored(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-            yield each.id
-        elif isinstance(each, ast.arg):
-            yield each.arg
 
 
 @lru_cache(maxsize=8)

@@ -143,7 +143,12 @@ class _Below:
                 del self.fixed[key]
 
     def _compare(
-        self, caller: Subject, call: ast.Call, called: str, possible: dict[tuple[str, str], str], bad: set[tuple[str, str]]
+        self,
+        caller: Subject,
+        call: ast.Call,
+        called: str,
+        possible: dict[tuple[str, str], str],
+        bad: set[tuple[str, str]],
     ) -> None:
         parameters = _given(self.reached[called]) or []
         for at, parameter in enumerate(parameters):
@@ -190,7 +195,8 @@ class _Below:
         if name in self.target.parameters:
             return not bindings
         return len(bindings) == 1 and any(
-            isinstance(each, ast.Assign | ast.AnnAssign) and bindings[0] in ast.walk(each) for each in self.target.node.body
+            isinstance(each, ast.Assign | ast.AnnAssign) and bindings[0] in ast.walk(each)
+            for each in self.target.node.body
         )
 
     def _container(self, subject: Subject, parameter: str) -> bool:
@@ -220,7 +226,9 @@ class _Below:
     def nested(self, name: str, kept: bool) -> str | None:
         """Its text as a function inside the target, with its results in a dict; None where it cannot be one."""
         subject, given = self.reached[name], _given(self.reached[name])
-        renamed = {parameter: self.fixed[name, parameter] for parameter in given or () if (name, parameter) in self.fixed}
+        renamed = {
+            parameter: self.fixed[name, parameter] for parameter in given or () if (name, parameter) in self.fixed
+        }
         if given is None or any(old != new and new in subject.local for old, new in renamed.items()):
             return None
         node = copy.deepcopy(subject.node)
@@ -258,7 +266,9 @@ class _Below:
                 continue
             outermost: ast.AST = call
             for each in self.target.around(call):
-                found = isinstance(each, ast.Call) and any(each is one for one, name in self.calls(self.target) if name in self.names)
+                found = isinstance(each, ast.Call) and any(
+                    each is one for one, name in self.calls(self.target) if name in self.names
+                )
                 if found or isinstance(each, ast.JoinedStr):
                     outermost = each
             if id(outermost) not in changed:

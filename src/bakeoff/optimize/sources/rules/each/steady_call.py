@@ -13,7 +13,6 @@ from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import locate
 
-
 ITEMS = "(items)"
 """What is gone through tells it, once it has a name."""
 
@@ -35,7 +34,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if not any(each is node for each in same):
             continue
         done.add(text)
-        guard = _guard(subject, place) if _always(subject, node, place) else None
+        guard = _guard(subject, node, place) if _always(subject, node, place) else None
         name = subject.fresh(_name(node))
         changed = {id(each): name for each in same}
         if guard is not None:
@@ -58,13 +57,15 @@ def _when_asked(subject: Subject, node: ast.Call, place: ast.stmt, name: str, ch
     parts += [f"{each.arg}={subject.code(each.value)}" for each in node.keywords]
     head = f"{name} = {cache}({partial}({', '.join(parts)}))" if len(parts) > 1 else f"{name} = {cache}({parts[0]})"
     imports = [one, two] if len(parts) > 1 else [one]
-    return rewrite(before(subject, place, head, {at: f"{name}()" for at in changed}), imports=imports, assumes=["pure"])
+    return rewrite(before(subject, place, head, dict.fromkeys(changed, f"{name}()")), imports=imports, assumes=["pure"])
 
 
 def _worth(subject: Subject, node: ast.expr) -> bool:
     """Whether this is a call of a pure function, or goes through something, and changes nothing."""
     if isinstance(node, ast.Call):
-        starred = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
+        starred = any(isinstance(each, ast.Starred) for each in node.args) or any(
+            not each.arg for each in node.keywords
+        )
         if starred:
             return False
         if subject.pure_functions(node):
@@ -171,7 +172,7 @@ def _always(subject: Subject, node: ast.AST, place: ast.stmt) -> bool:
                 return each is place and _before(body, child)
             case ast.While() | ast.Try() | ast.TryStar() | ast.Lambda() | ast.Match() | ast.With():
                 return False
-            case ast.If(test=test, body=body, orelse=orelse) if child is not test:
+            case ast.If(test=test) if child is not test:
                 return False
             case ast.IfExp(test=test) if child is not test:
                 return False
@@ -200,7 +201,7 @@ def _before(body: list[ast.stmt], child: ast.AST) -> bool:
     return False
 
 
-def _guard(subject: Subject, place: ast.stmt) -> str | None:
+def _guard(subject: Subject, node: ast.expr, place: ast.stmt) -> str | None:
     """What tells whether there is a first round; empty: there is; None: nobody knows."""
     source: ast.expr | None = None
     if isinstance(place, ast.While):
@@ -208,10 +209,8 @@ def _guard(subject: Subject, place: ast.stmt) -> str | None:
     if isinstance(place, ast.For):
         source = place.iter
     else:
-        comprehensions = [each for each in ast.walk(place) if isinstance(each, COMPREHENSIONS)]
-        if len(comprehensions) != 1:
-            return None
-        source = comprehensions[0].generators[0].iter
+        around = [each for each in subject.around(node) if isinstance(each, COMPREHENSIONS)]
+        source = around[-1].generators[0].iter if around else None
     match source:
         case ast.Name() | ast.Attribute(value=ast.Name()) if base(subject.kind(source)) not in LAZY:
             return subject.code(source)
