@@ -299,6 +299,21 @@ def touched(changed: set[str] | None, needed: set[str]) -> bool:
     )
 
 
+def shows_type(function: Function, parameter: str) -> bool:
+    """Whether a function may give something else for 1, 1.0 and True, although they are equal."""
+    given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
+    if given and given[0].annotation is not None and ast.unparse(given[0].annotation) in ("str", "int", "bytes"):
+        return False
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "str" | "repr" | "type" | "format"), args=[first, *_]):
+                if isinstance(first, ast.Name) and first.id == parameter:
+                    return True
+            case ast.FormattedValue(value=ast.Name(id=name)) if name == parameter:
+                return True
+    return False
+
+
 def _is_text(function: Function, name: str) -> bool:
     """Whether the items of what is gone through are used as texts."""
     for node in ast.walk(function):

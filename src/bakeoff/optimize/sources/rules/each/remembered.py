@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import assignment, stored
-from bakeoff.optimize.sources.rules.purity import touched
+from bakeoff.optimize.sources.rules.purity import shows_type, touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -34,13 +34,28 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     rest = body[1:] if doc is not None else body
     if not rest:
         return
-    line, cache = subject.imported("functools", "cache")
     for name, calls in found.items():
-        local = subject.fresh(name.rpartition(".")[2])
-        if "." not in name:
-            local = subject.fresh(f"{name}_once")
+        last = name.rpartition(".")[2]
+        local, memo = subject.fresh(f"{last}_once"), subject.fresh(f"{last}_memo")
         text = subject.statements(rest, {id(call.func): local for call in calls})
-        yield rewrite((rest, f"{local} = {cache}({name})\n{text}"), imports=[line], assumes=("pure", "hashable"))
+        head = f"{memo} = {{}}"
+        if (
+            name.partition(".")[0] in subject.parameters
+        ):  # what a closure reads is slower for everybody, and others stop at it
+            original = subject.fresh(last)
+            head, name = f"{original}, {memo} = {name}, {{}}", original
+        yield rewrite((rest, f"{head}\n{_once(calls, local, memo, name)}\n{text}"), assumes=("pure", "hashable"))
+
+
+def _once(calls: list[ast.Call], local: str, memo: str, function: str) -> str:
+    """A function that looks results up; a dict costs less than `functools.cache` where little is asked for."""
+    many = {len(call.args) for call in calls}
+    given = ", ".join(f"arg_{at}" for at in range(min(many))) if len(many) == 1 else "*args"
+    if many == {1}:
+        given = "arg"
+    key = given if many == {1} else given.removeprefix("*") if given == "*args" else f"({given})"
+    lines = [f"if {key} not in {memo}:", f"    {memo}[{key}] = {function}({given})", f"return {memo}[{key}]"]
+    return f"def {local}({given}):\n    " + "\n    ".join(lines)
 
 
 def _is_function(subject: Subject, function: ast.expr) -> bool:
@@ -63,6 +78,9 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     """Whether a function of the file changes nothing, and uses what it is given as what may be keys."""
     for name in subject.purity.called(call, subject.home):
         if name not in subject.purity.pure or subject.purity.takes_containers(name, len(call.args)):
+            return False
+        parameters = [each.arg for each in subject.purity.functions[name].args.args]
+        if any(shows_type(subject.purity.functions[name], each) for each in parameters):
             return False
         needed = subject.purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):

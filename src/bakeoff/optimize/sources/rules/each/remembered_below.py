@@ -15,7 +15,7 @@ from bakeoff.optimize.names import bound_by
 from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import names_in, stored
-from bakeoff.optimize.sources.rules.purity import touched
+from bakeoff.optimize.sources.rules.purity import shows_type, touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import locate
@@ -205,19 +205,6 @@ class _Below:
             return True
         return subject.purity.is_container(subject.definition.qualname, parameter)
 
-    def _shows_type(self, subject: Subject, parameter: str) -> bool:
-        """Whether 1, 1.0 and True may give something else, although they are equal."""
-        if subject.kind(ast.Name(parameter, ast.Load())) is not None:
-            return False
-        for node in ast.walk(subject.node):
-            match node:
-                case ast.Call(func=ast.Name(id="isinstance" | "str" | "repr" | "type" | "format"), args=[first, *_]):
-                    if isinstance(first, ast.Name) and first.id == parameter:
-                        return True
-                case ast.FormattedValue(value=ast.Name(id=name)) if name == parameter:
-                    return True
-        return False
-
     def _clashes(self, subject: Subject) -> bool:
         """Whether a name of the module that it uses is another one in the target."""
         local = subject.local | {each.arg for each in ast.walk(subject.node) if isinstance(each, ast.arg)}
@@ -246,12 +233,12 @@ class _Below:
         if kept:
             # A dict costs less than `functools.cache` where little is asked for.
             memo, key, result = f"{self.names[name]}_memo", _unused("key", taken), _unused("result", taken)
-            plain = not any(self._shows_type(subject, each) for each in left)
+            plain = not any(shows_type(subject.node, each) for each in left)
             if len(left) == 1 and plain and left[0] not in stored(*body):
                 key = left[0]
             body = [_Keeping(memo, key, result).visit(each) for each in body]
             first = f"    if {key} in {memo}:\n        return {memo}[{key}]\n"
-            parts = [*left, *(f"type({each})" for each in left if self._shows_type(subject, each))]
+            parts = [*left, *(f"type({each})" for each in left if shows_type(subject.node, each))]
             if key not in left:
                 first = f"    {key} = ({', '.join(parts)})\n{first}"
         whole = "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in _flat(body))
