@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bakeoff.optimize.sources.rules.subject import Subject
@@ -40,15 +40,14 @@ class Rule:
         why: one sentence: why CPython should be faster.
         find: the places where it fits, none where it can see that something would differ.
         gamble: it helps or hurts by what the function is given, so that all are tried together without it, too.
-        turn: when it comes among all: `first`, in versions of their own; `last`, after all others have worked on
-            helpers, too.
+        last: it hides functions from the others, so that it comes when they have worked on helpers, too.
     """
 
     name: str
     why: str
     find: Callable[[Subject], Iterator[Rewrite]]
     gamble: bool = False
-    turn: Literal["first", "", "last"] = ""
+    last: bool = False
 
 
 def rewrite(*replacements: Replacement, imports: Iterable[str] = (), assumes: Iterable[str] = ()) -> Rewrite:

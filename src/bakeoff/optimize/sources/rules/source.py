@@ -101,7 +101,7 @@ class RulesSource:
         self.most = most
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """Everything together first, with helpers, without and with gambles; then helpers and rules one by one.
+        """Everything together first, with helpers, without and with gambles; then rules one by one.
 
         Passes on TargetError.
         """
@@ -153,17 +153,10 @@ class RulesSource:
 
     def _each(self, context: Context) -> Iterator[Version]:
         start, qualname = Version(context.source), context.target.qualname
-        calm = [rule for rule in self.rules if not rule.gamble and rule.turn != "first"]
-        plain = [rule for rule in self.rules if not rule.turn]
-        whole = [rule for rule in self.rules if rule.turn != "first"]
-        yield self._everywhere(context, start, calm)
-        yield self._everywhere(context, start, [rule for rule in whole if not rule.gamble or rule.turn])
+        plain = [rule for rule in self.rules if not rule.last]
+        yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble])
+        yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble or rule.last])
         yield self._everywhere(context, start, plain)
-        for first in (rule for rule in self.rules if rule.turn == "first"):
-            opened = apply_rule(first, start, qualname, context.argument_types)
-            if opened is not None:
-                yield self._everywhere(context, opened, calm)
-                yield self._everywhere(context, opened, plain)
         yield fixed_point(start, qualname, context.argument_types, plain)
         for rule in self.rules:
             yield self._everywhere(context, start, [rule])
@@ -172,7 +165,7 @@ class RulesSource:
         """The version with rules applied to the target and to the functions that it calls."""
         qualname = context.target.qualname
         helpers = functions_among(version.source, context.helpers, qualname)
-        early, late = [[rule for rule in rules if (rule.turn == "last") is last] for last in (False, True)]
+        early, late = [[rule for rule in rules if rule.last is last] for last in (False, True)]
         version = fixed_point(version, qualname, context.argument_types, early)
         version = _with_helpers(version, qualname, helpers, early)
         return fixed_point(version, qualname, context.argument_types, late)

@@ -373,5 +373,5 @@ RULE = Rule(
     "What functions behind other functions gave for the same arguments is looked up in place of computed again.",
     find,
     gamble=True,
-    turn="last",
+    last=True,
 )
