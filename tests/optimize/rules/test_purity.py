@@ -19,6 +19,7 @@ PURE = [
     "import heapq\ndef g(xs):\n    rest = sorted(xs)\n    return heapq.heappop(rest)",
     "def g(text):\n    return datetime.strptime(text, '%Y')",
     "import re\ndef g(text):\n    return re.findall('a', text), dict.fromkeys(text)",
+    "Pair = namedtuple('Pair', 'a b')\ndef g(n):\n    return Pair(n, n)",
     "def g(xs):\n    return max(xs, key=lambda x: x[0])",
 ]
 IMPURE = [
@@ -116,7 +117,9 @@ def test_what_a_change_concerns(changed: set[str] | None, needed: set[str], conc
 @pytest.mark.parametrize(
     ("body", "container"),
     [
-        ("return x['a']", True), ("return x.get(1)", True), ("return [a for a, b in x]", True), ("return x + 1", False),
+        ("return x['a']", True),
+        ("return x[0][1]", True), ("return x[1:][0]", False),
+        ("return x.get(1)", True), ("return [a for a, b in x]", True), ("return x + 1", False),
         ("return [c for c in x if c.isdigit()]", False), ("return [c for c in x if c == 'a']", False),
         ("return [ord(c) for c in x]", False), ("return sum(x)", True), ("return h(x)", True), ("return g(x)", False),
     ],

@@ -44,18 +44,31 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         ):  # what a closure reads is slower for everybody, and others stop at it
             original = subject.fresh(last)
             head, name = f"{original}, {memo} = {name}, {{}}", original
-        yield rewrite((rest, f"{head}\n{_once(calls, local, memo, name)}\n{text}"), assumes=("pure", "hashable"))
+        yield rewrite(
+            (rest, f"{head}\n{_once(subject, calls, local, memo, name)}\n{text}"), assumes=("pure", "hashable")
+        )
 
 
-def _once(calls: list[ast.Call], local: str, memo: str, function: str) -> str:
+def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, function: str) -> str:
     """A function that looks results up; a dict costs less than `functools.cache` where little is asked for."""
     many = {len(call.args) for call in calls}
-    given = ", ".join(f"arg_{at}" for at in range(min(many))) if len(many) == 1 else "*args"
-    if many == {1}:
-        given = "arg"
-    key = given if many == {1} else given.removeprefix("*") if given == "*args" else f"({given})"
+    names = ["arg"] if many == {1} else [f"arg_{at}" for at in range(min(many))]
+    given, key = ", ".join(names), names[0] if many == {1} else f"({', '.join(names)})"
+    shown = _shown(subject, calls[0])
+    if len(many) > 1:
+        given, key = "*args", "(args, *map(type, args))" if shown else "args"
+    elif shown:
+        key = f"({given}, {', '.join(f'type({each})' for each in names)})"
     lines = [f"if {key} not in {memo}:", f"    {memo}[{key}] = {function}({given})", f"return {memo}[{key}]"]
+    if shown:
+        lines = [f"key = {key}", *(line.replace(key, "key") for line in lines)]
     return f"def {local}({given}):\n    " + "\n    ".join(lines)
+
+
+def _shown(subject: Subject, call: ast.Call) -> bool:
+    """Whether 1 and 1.0 may give something else, although they are equal."""
+    called = [subject.purity.functions[name] for name in subject.purity.called(call, subject.home)]
+    return any(shows_type(each, argument.arg) for each in called for argument in each.args.args)
 
 
 def _is_function(subject: Subject, function: ast.expr) -> bool:
@@ -78,9 +91,6 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     """Whether a function of the file changes nothing, and uses what it is given as what may be keys."""
     for name in subject.purity.called(call, subject.home):
         if name not in subject.purity.pure or subject.purity.takes_containers(name, len(call.args)):
-            return False
-        parameters = [each.arg for each in subject.purity.functions[name].args.args]
-        if any(shows_type(subject.purity.functions[name], each) for each in parameters):
             return False
         needed = subject.purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):
