@@ -88,10 +88,12 @@ def _is_function(subject: Subject, function: ast.expr) -> bool:
 
 
 def _fits(subject: Subject, call: ast.Call) -> bool:
-    """Whether a function of the file changes nothing, and uses what it is given as what may be keys."""
+    """Whether a function of the file is not seen to change something, nor to use what it is given as no keys."""
     for name in subject.purity.called(call, subject.home):
-        if name not in subject.purity.pure or subject.purity.takes_containers(name, len(call.args)):
+        if subject.purity.takes_containers(name, len(call.args)) or subject.purity.writes(name):
             return False
+        if name not in subject.purity.pure:
+            continue  # nothing is known of it: the tests tell
         needed = subject.purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):
             return False
