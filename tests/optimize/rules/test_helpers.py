@@ -70,7 +70,7 @@ def test_a_private_helper_is_changed_where_it_stands() -> None:
     assert "ys_set" in whole.source.decode()
 
 
-def test_helpers_of_helpers_and_methods_are_reached_where_they_are_private() -> None:
+def test_helpers_of_helpers_and_methods_are_reached() -> None:
     source = """class A:
     def f(self, xs):
         return self._g(xs)
@@ -91,9 +91,59 @@ def _h(xs):
         t += x
     return t
 """
-    (only,) = versions(source, "A.f")
-    assert only.source.decode().count("sum(xs)") == 1
-    assert only.source.decode().index("sum(xs)") > source.index("def _h")
+    first, *_ = versions(source, "A.f")
+    text = first.source.decode()
+    assert text.count("sum(xs)") == 2
+    assert "def _open(self, xs):" in text
+    assert "return _h(xs) + self._open(xs)" in text
+    assert first.assumes == ("not overridden",)
+    assert changed_besides(source.encode(), first.source, "A.f") == ["A._g", "_h"]
+    assert run(text, "A().f([1, 2]), A().open([3])") == (6, 3)
+
+
+CHAIN = """def low(xs):
+    t = 0
+    for x in xs:
+        t += x
+    return t
+
+
+def middle(xs):
+    return f"{low(xs)} of low(xs)" + str(low(xs))
+
+
+def f(xs):
+    return middle(xs) * 2
+
+
+def other(xs):
+    return middle(xs)
+"""
+
+
+def test_what_is_between_is_copied_too() -> None:
+    first = next(each for each in versions(CHAIN) if each.applied == ("sum",))
+    text = first.source.decode()
+    assert "def _low(xs):" in text
+    assert 'return f"{_low(xs)} of low(xs)" + str(_low(xs))' in text
+    assert changed_besides(CHAIN.encode(), first.source, "f") == []
+    assert run(text, "f([1, 2]), other([4])") == run(CHAIN, "f([1, 2]), other([4])")
+
+
+@pytest.mark.parametrize(
+    "more", ["class B(A):\n    def g(self, xs):\n        return 1\n", "def hide(a):\n    a.g = None\n"]
+)
+def test_a_method_that_may_be_replaced_is_left_alone(more: str) -> None:
+    source = (
+        "class A:\n    def f(self, xs):\n        return self.g(xs)\n\n    def g(self, xs):\n        t = 0\n"
+        "        for x in xs:\n            t += x\n        return t\n\n\n"
+    )
+    assert versions(source, "A.f") != []
+    assert versions(source + more, "A.f") == []
+
+
+def test_a_name_that_is_another_one_inside_is_left_alone() -> None:
+    assert versions(CHAIN.replace("def middle(xs):", "def middle(xs, low=low):")) == []
 
 
 @pytest.mark.parametrize(
@@ -129,6 +179,7 @@ def f(n):
         assert run(text, "f(12)") == 145
 
 
-def test_a_call_inside_a_formatted_text_stays() -> None:
+def test_a_call_inside_a_formatted_text_is_found() -> None:
     helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n"
-    assert versions(helper + "def f(xs):\n    return f'{g(xs)}'\n") == []
+    first, *_ = versions(helper + "def f(xs):\n    return f'g(xs): {g(xs)}'\n")
+    assert "return f'g(xs): {_g(xs)}'" in first.source.decode()

@@ -48,6 +48,29 @@ def test_all_together_first_then_each_alone() -> None:
     assert len({each.id for each in found}) == 4
 
 
+def test_what_hides_helpers_comes_last() -> None:
+    source = b"""def low(xs):
+    t = 0
+    for x in xs:
+        t += x
+    return t
+
+
+def middle(xs, k):
+    return low(xs) + k
+
+
+def f(xs, ks):
+    return [middle(xs, k) for k in ks]
+"""
+    surrounding = {"low": "", "middle": ""}
+    found = propose(Context(CONTEXT.target, source, helpers=surrounding))
+    assert [each.origin for each in found] == ["rules/sum", "rules/sum+remember-below", "rules/remember-below"]
+    text = (found[1].files["m.py"] or b"").decode()
+    assert "low_once_memo[key] = t" in text
+    assert "t = sum(xs)" in text.split("def f(")[1]
+
+
 def test_proposals_are_bounded() -> None:
     assert len(propose(source=RulesSource(most=2))) == 2
 

@@ -46,9 +46,11 @@ from bakeoff.optimize.sources.rules.each import (
     range_length,
     ranks,
     remembered,
+    remembered_below,
     running,
     search,
     seen_set,
+    steady_call,
     total,
     translate,
     trial_division,
@@ -60,10 +62,11 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, remembered, search, list_concat, insert_front, extreme, heap, nearest,
-        insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup, positions,
-        prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
+        manual_sort, trial_division, memo, steady_call, remembered, search, list_concat, insert_front, extreme, heap,
+        nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup,
+        positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
         loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,
         running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
+        remembered_below,
     )
 )  # fmt: skip

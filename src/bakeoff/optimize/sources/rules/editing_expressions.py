@@ -94,3 +94,12 @@ def repeating(subject: Subject, node: ast.AST, names: set[str]) -> ast.stmt | No
             found, again = each, False
         child = each
     return found
+
+
+def uses(subject: Subject, name: str) -> Iterator[tuple[ast.Name, ast.AST, ast.AST | None, ast.AST | None]]:
+    """Where a name stands, with the three nodes around it: of `xs.remove(x)` the attribute, the call, the line."""
+    for node in ast.walk(subject.node):
+        if isinstance(node, ast.Name) and node.id == name:
+            parent = subject.parents[id(node)]
+            call = subject.parents.get(id(parent))
+            yield node, parent, call, subject.parents.get(id(call)) if call else None

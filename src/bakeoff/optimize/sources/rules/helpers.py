@@ -1,18 +1,21 @@
-"""Rules on the functions that the target calls: private ones are changed where they stand, others as a private copy.
+"""Rules on the functions that the target calls: private ones are changed where they stand, others as private copies.
 
-A copy changes nothing for anybody else, so that the candidate is still judged by what the target does.
+A copy changes nothing for anybody else, so that the candidate is still judged by what the target does. Where a function
+between the target and a changed one is public, it is copied, too, and calls the copies.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.indenting import lines_in_strings, reindented
 from bakeoff.optimize.names import bound_by, module_names
-from bakeoff.optimize.target import Definition, Function, locate
+from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.target import Definition, Function, definitions, locate
 
 Improve = Callable[[bytes, str], bytes]
 """The file with the definition of a name rewritten."""
@@ -24,49 +27,129 @@ def functions_among(source: bytes, helpers: Mapping[str, str], qualname: str) ->
     found = []
     for name in helpers:
         owner, _, last = name.rpartition(".")
-        if name == qualname or owner not in ("", prefix) or (owner and not _is_private(last)):
+        if name == qualname or owner not in ("", prefix) or (owner and last.startswith("__")):
             continue
         try:
             definition = locate(source, name)
         except TargetError:
             continue
         plain = isinstance(definition.node, ast.FunctionDef) and not definition.node.decorator_list
-        if plain and (_is_private(last) or _calls(locate(source, qualname), name)):
+        if plain and (_is_private(last) or not owner or not _overridden(definition)):
             found.append(name)
     return found
 
 
-def with_helper(source: bytes, qualname: str, name: str, improve: Improve) -> bytes | None:
-    """The file with the helper `name` made better for the target; None where nothing is to be made better.
+def with_helpers(source: bytes, qualname: str, names: Sequence[str], improve: Improve) -> tuple[bytes, bool]:
+    """The file with helpers made better for the target, and whether one is a method, which subclasses may replace.
 
     Passes on TargetError: the file has not the one or the other.
     """
-    changed = improve(source, name)
-    if changed == source:
-        return None
-    if _is_private(name.rpartition(".")[2]):
-        return changed
-    better, original, target = locate(changed, name), locate(source, name), locate(source, qualname)
-    taken = module_names(original.file.text)
-    copy = f"_{name}"
-    while copy in taken[0] | taken[1] or copy in bound_by(*target.node.body):
-        copy += "_"
-    texts = [_renamed(definition, name, copy) for definition in (better, target)]
-    if None in texts:
-        return None
+    better, changed = source, set()
+    for name in names:
+        after = improve(better, name)
+        if after != better:
+            changed.add(name)
+            better = after
+    if not changed:
+        return source, False
+    graph = {name: _called(locate(source, name), names) for name in (*names, qualname)}
+    needed = _above(changed, graph) & set(names)
+    copied = [name for name in names if name in needed and not _is_private(name.rpartition(".")[2])]
+    if not copied:
+        return better, False
     try:
-        restored = apply_definition(changed, name, _text(original))
-        return apply_definition(restored, qualname, "\n\n".join(text for text in texts if text is not None))
-    except InvalidCandidateError:
-        return None
+        return _copied(source, better, qualname, copied, needed), any("." in name for name in copied)
+    except (InvalidCandidateError, _UnclearError):
+        return source, False
+
+
+class _UnclearError(Exception):
+    """Where a name is used cannot be told for sure."""
+
+
+def _copied(source: bytes, better: bytes, qualname: str, copied: Sequence[str], needed: set[str]) -> bytes:
+    """Public helpers as they were, and copies of the better ones that the target calls."""
+    target = locate(better, qualname)
+    taken = set().union(*module_names(target.file.text), *(bound_by(*node.body) for _, node, _ in _all(target.file)))
+    taken |= {name.rpartition(".")[2] for name, _, _ in _all(target.file)}
+    new: dict[str, str] = {}
+    for name in copied:
+        copy = f"_{name.rpartition('.')[2]}"
+        while copy in taken or copy in new.values():
+            copy += "_"
+        new[name] = copy
+    found = better
+    for name in needed - set(copied):
+        found = apply_definition(found, name, _renamed(locate(better, name), new))
+    functions = [_renamed(locate(better, name), new) for name in copied if "." not in name]
+    members = [_renamed(locate(better, name), new) for name in copied if "." in name]
+    for name in copied:
+        found = apply_definition(found, name, _text(locate(source, name)))
+    text = _renamed(target, new)
+    if members:
+        for each in reversed(qualname.split(".")[:-1]):
+            text = f"class {each}:\n" + _inside("\n\n".join([*members, text]))
+            members = []
+    return apply_definition(found, qualname, "\n\n".join([*functions, text]))
+
+
+def _inside(text: str) -> str:
+    inside = lines_in_strings(text)
+    return "    " + reindented(text, "", "    ", inside)
+
+
+def _all(file: PythonFile) -> list[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
+    return list(definitions(file.tree))
 
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def _calls(definition: Definition, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(definition.node))
+def _overridden(definition: Definition) -> bool:
+    """Whether another class of the file has a method of that name and may stand below, or an attribute hides it."""
+    owner, name = definition.classes[-1].name, definition.name
+    for node in ast.walk(definition.file.tree):
+        match node:
+            case ast.ClassDef(bases=[_, *_], body=body) if node.name != owner:
+                if any(isinstance(each, Function) and each.name == name for each in body):
+                    return True
+            case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if attr == name:
+                return True
+    return False
+
+
+def _called(definition: Definition, names: Sequence[str]) -> set[str]:
+    """Which of these a definition names."""
+    return {name for name in names if _places(definition.node, name, _own(definition))}
+
+
+def _above(changed: set[str], graph: Mapping[str, set[str]]) -> set[str]:
+    """Those that reach one of `changed`, and these."""
+    found = set(changed)
+    while more := {name for name, called in graph.items() if name not in found and called & found}:
+        found |= more
+    return found
+
+
+def _own(definition: Definition) -> str:
+    """How a method calls its own object."""
+    arguments = definition.node.args
+    first = [*arguments.posonlyargs, *arguments.args][:1]
+    return first[0].arg if definition.classes and first else ""
+
+
+def _places(node: ast.AST, name: str, own: str) -> list[ast.Name | ast.Attribute]:
+    """Where a function of the file, or a method of its own object, is named."""
+    owner, _, last = name.rpartition(".")
+    found: list[ast.Name | ast.Attribute] = []
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id=called) if not owner and called == name:
+                found.append(each)
+            case ast.Attribute(value=ast.Name(id=root), attr=attr) if owner and own and root == own and attr == last:
+                found.append(each)
+    return found
 
 
 def _text(definition: Definition) -> str:
@@ -74,29 +157,62 @@ def _text(definition: Definition) -> str:
     return reindented(text, definition.indentation, "", lines_in_strings(definition.file.text), definition.line)
 
 
-def _renamed(definition: Definition, name: str, new: str) -> str | None:
-    """The text of a definition with `name` called otherwise; None where that cannot be told for sure."""
-    text = _text(definition)
-    tree = ast.parse(text)
-    node = tree.body[0]
+def _renamed(definition: Definition, new: Mapping[str, str]) -> str:
+    """The text of a definition in which those names, its own included, are called otherwise.
+
+    Raises:
+        _UnclearError: where they are used cannot be told for sure.
+    """
+    text, own = _text(definition), _own(definition)
+    node = ast.parse(text).body[0]
     assert isinstance(node, Function)
-    if any(isinstance(each, ast.JoinedStr) and _mentions(each, name) for each in ast.walk(node)):
-        return None
-    arguments = [each.arg for each in ast.walk(node) if isinstance(each, ast.arg)]
-    if name in arguments or name in bound_by(*node.body):
-        return None
     lines = text.splitlines(keepends=True)
-    places = [
-        (each.lineno, each.col_offset) for each in ast.walk(node) if isinstance(each, ast.Name) and each.id == name
-    ]
-    if node.name == name:
+    bound = bound_by(*node.body) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    texts = [each for each in ast.walk(node) if isinstance(each, ast.JoinedStr)]
+    formatted = {id(each) for text in texts for each in ast.walk(text)}
+    places: list[tuple[int, int, str, str]] = []
+    for name, copy in new.items():
+        last = name.rpartition(".")[2]
+        found = _places(node, name, own)
+        if found and (name in bound or (own and own in bound_by(*node.body))):
+            raise _UnclearError
+        for each in found:
+            if id(each) not in formatted:
+                end = each.end_col_offset or 0
+                places.append((each.end_lineno or 0, end - len(last.encode()), last, copy))
+        for joined in texts:  # whose parts have no place of their own before Python 3.12
+            if any(each in found for each in ast.walk(joined)):
+                places += _in_text(lines, joined, last, copy)
+    if definition.qualname in new:
         line = lines[node.lineno - 1]
-        places.append((node.lineno, len(line[: line.index(name, line.index("def ") + 4)].encode())))
-    for number, column in sorted(places, reverse=True):
-        raw = lines[number - 1].encode()
-        lines[number - 1] = (raw[:column] + new.encode() + raw[column + len(name.encode()) :]).decode()
-    return "".join(lines)
+        at = len(line[: line.index(node.name, line.index("def ") + 4)].encode())
+        places.append((node.lineno, at, node.name, new[definition.qualname]))
+    for number, column, old, copy in sorted(set(places), reverse=True):
+        raw, length = lines[number - 1].encode(), len(old.encode())
+        lines[number - 1] = (raw[:column] + copy.encode() + raw[column + length :]).decode()
+    for name, copy in new.items():
+        for each in _places(node, name, own):
+            if isinstance(each, ast.Name):
+                each.id = copy
+            else:
+                each.attr = copy
+    node.name = new.get(definition.qualname, node.name)
+    result = "".join(lines)
+    if ast.dump(ast.parse(result).body[0]) != ast.dump(node):
+        raise _UnclearError
+    return result
 
 
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+def _in_text(lines: Sequence[str], joined: ast.JoinedStr, name: str, copy: str) -> list[tuple[int, int, str, str]]:
+    """The places in a formatted text where the name seems to stand; whether they are right is seen afterwards."""
+    found = []
+    for number in range(joined.lineno, (joined.end_lineno or joined.lineno) + 1):
+        line = lines[number - 1]
+        first = len(line.encode()[: joined.col_offset].decode()) if number == joined.lineno else 0
+        last = joined.end_col_offset if number == joined.end_lineno else None
+        text = line.encode()[:last].decode()
+        for match in re.finditer(rf"(?<![\w]){name}(?=\()", text[first:]):
+            ahead = text[first : first + match.start()]
+            if ahead.count("{") > ahead.count("}"):
+                found.append((number, len(text[: first + match.start()].encode()), name, copy))
+    return found

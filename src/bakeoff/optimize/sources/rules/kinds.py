@@ -95,6 +95,8 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
         case ast.Call(func=ast.Name(id="min" | "max" | "abs"), args=[only]):
             inner = again(only)
             return inner if inner in NUMBERS else element(inner)
+        case ast.Call(func=ast.Attribute(attr="split" | "rsplit"), args=[ast.Constant(value=str()), *_]):
+            return "list[str]"
         case ast.Call(func=ast.Attribute(value=value, attr=attr)):
             return _method(attr, again(value))
         case ast.Subscript(value=value, slice=index):

@@ -40,12 +40,14 @@ class Rule:
         why: one sentence: why CPython should be faster.
         find: the places where it fits, none where it can see that something would differ.
         gamble: it helps or hurts by what the function is given, so that all are tried together without it, too.
+        last: it hides functions from the others, so that it comes when they have worked on helpers, too.
     """
 
     name: str
     why: str
     find: Callable[[Subject], Iterator[Rewrite]]
     gamble: bool = False
+    last: bool = False
 
 
 def rewrite(*replacements: Replacement, imports: Iterable[str] = (), assumes: Iterable[str] = ()) -> Rewrite:

@@ -10,7 +10,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.sources.rules.catalogue import RULES
-from bakeoff.optimize.sources.rules.helpers import functions_among, with_helper
+from bakeoff.optimize.sources.rules.helpers import functions_among, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -101,7 +101,7 @@ class RulesSource:
         self.most = most
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """Everything together first, with helpers, without and with gambles; then helpers and rules one by one.
+        """Everything together first, with helpers, without and with gambles; then rules one by one.
 
         Passes on TargetError.
         """
@@ -153,11 +153,11 @@ class RulesSource:
 
     def _each(self, context: Context) -> Iterator[Version]:
         start, qualname = Version(context.source), context.target.qualname
+        plain = [rule for rule in self.rules if not rule.last]
         yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble])
-        yield self._everywhere(context, start, self.rules)
-        yield fixed_point(start, qualname, context.argument_types, self.rules)
-        for name in functions_among(context.source, context.helpers, qualname):
-            yield _with_helper(start, qualname, name, self.rules)
+        yield self._everywhere(context, start, [rule for rule in self.rules if not rule.gamble or rule.last])
+        yield self._everywhere(context, start, plain)
+        yield fixed_point(start, qualname, context.argument_types, plain)
         for rule in self.rules:
             yield self._everywhere(context, start, [rule])
 
@@ -165,10 +165,10 @@ class RulesSource:
         """The version with rules applied to the target and to the functions that it calls."""
         qualname = context.target.qualname
         helpers = functions_among(version.source, context.helpers, qualname)
-        version = fixed_point(version, qualname, context.argument_types, rules)
-        for name in helpers:
-            version = _with_helper(version, qualname, name, rules)
-        return version
+        early, late = [[rule for rule in rules if rule.last is last] for last in (False, True)]
+        version = fixed_point(version, qualname, context.argument_types, early)
+        version = _with_helpers(version, qualname, helpers, early)
+        return fixed_point(version, qualname, context.argument_types, late)
 
     def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
         why = {rule.name: rule.why for rule in self.rules}
@@ -181,14 +181,17 @@ class RulesSource:
         return tuple(names.split("+")) if source == "rules" and names else ()
 
 
-def _with_helper(version: Version, qualname: str, name: str, rules: Sequence[Rule]) -> Version:
-    """The version with rules applied to one of the functions that the target calls."""
+def _with_helpers(version: Version, qualname: str, names: Sequence[str], rules: Sequence[Rule]) -> Version:
+    """The version with rules applied to functions that the target calls."""
     found = version
 
     def improve(source: bytes, helper: str) -> bytes:
         nonlocal found
-        found = fixed_point(replace(version, source=source), helper, {}, rules)
+        found = fixed_point(replace(found, source=source), helper, {}, rules)
         return found.source
 
-    source = with_helper(version.source, qualname, name, improve)
-    return version if source is None else replace(found, source=source)
+    source, public_methods = with_helpers(version.source, qualname, names, improve)
+    if source == version.source:
+        return version
+    assumes = [*found.assumes, "not overridden"] if public_methods else found.assumes
+    return replace(found, source=source, assumes=tuple(dict.fromkeys(assumes)))

@@ -13,7 +13,8 @@ from bakeoff.optimize.names import bound_by, module_names, table_of, tables
 from bakeoff.optimize.normalise import SEES_FRAMES, SEES_ITS_LOCALS
 from bakeoff.optimize.python_file import PythonFile
 from bakeoff.optimize.sources.rules.kinds import kind_of
-from bakeoff.optimize.sources.rules.looking import names_in, stored
+from bakeoff.optimize.sources.rules.looking import bound_inside, names_in, stored
+from bakeoff.optimize.sources.rules.purity import Purity, purity_of
 from bakeoff.optimize.target import Definition, Function, blocks
 
 
@@ -189,6 +190,39 @@ class Subject:
         defaults = dict(zip([each.arg for each in every][::-1], arguments.defaults[::-1], strict=False))
         texts = [f"{name}={self.code(defaults[name])}" if name in defaults else name for name in names]
         return ", ".join(texts)
+
+    @property
+    def home(self) -> str:
+        """The class around it, by its qualified name; empty for a function of the module."""
+        return self.definition.qualname.rpartition(".")[0]
+
+    @cached_property
+    def purity(self) -> Purity:
+        """What is known of the functions of its file."""
+        return purity_of(self.definition.file.text)
+
+    def pure_functions(self, call: ast.Call) -> list[str]:
+        """Functions of the file that a call may mean, where all of them change nothing; of methods its own object's."""
+        match call.func:
+            case ast.Name(id=name) if name not in self.local:
+                pass
+            case ast.Attribute(value=ast.Name(id=root)) if self.home and self.parameters[:1] == [root] == ["self"]:
+                pass
+            case _:
+                return []
+        found = self.purity.called(call, self.home)
+        return found if all(each in self.purity.pure for each in found) else []
+
+    def changes(self, *nodes: ast.AST) -> set[str] | None:
+        """Names whose contents a piece of it changes; None: it may do anything."""
+        return self.purity.changes(nodes, self.node, self.home)
+
+    def needs(self, node: ast.expr) -> set[str]:
+        """What an expression depends on: names, and `self.x` of its own object."""
+        bound = bound_inside(node) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+        called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called}
+        return (names | self.purity.reads_of([node], self.home)) - bound - {"self"}
 
     def kind(self, node: ast.expr) -> str | None:
         """What an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, has, stored
+from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, assignment, has, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import own_nodes
@@ -24,14 +24,15 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     again = [each for each in ast.walk(node) if isinstance(each, ast.Call) and _itself(each, node.name, own)]
     inner = [each for each in ast.walk(node) if isinstance(each, ast.FunctionDef | ast.Lambda | ast.ClassDef)]
     branching = len(again) > 1 or any(_in_loop(subject, each) for each in again)
-    if not branching or len(inner) > 1 or not _pure(subject, again):
+    pure = subject.definition.qualname in subject.purity.pure or _pure(subject, again)
+    if not branching or len(inner) > 1 or not pure:
         return
     parameters = [name for name in subject.parameters if name != own]
     keys = [name for at, name in enumerate(parameters) if not _handed_on(subject, again, at, name)]
     if (
         not keys
         or not _hashable(subject, again, parameters, keys)
-        or any(_mutable(subject, each) for each in own_nodes(node) if isinstance(each, ast.Return))
+        or (_gives_new(subject) and _changed_again(subject, again))
     ):
         return
     yield Rewrite([(node.body, _text(subject, again, parameters, keys))], assumes=("pure", "hashable"))
@@ -132,8 +133,44 @@ def _hashable(subject: Subject, again: list[ast.Call], parameters: list[str], ke
     return True
 
 
-def _mutable(subject: Subject, statement: ast.Return) -> bool:
-    return statement.value is not None and base(subject.kind(statement.value)) in UNHASHABLE
+def _gives_new(subject: Subject) -> bool:
+    """Whether what it returns may be a list, set or dict, which could be changed later."""
+    values = [each.value for each in own_nodes(subject.node) if isinstance(each, ast.Return) and each.value is not None]
+    known = any(base(subject.kind(each)) in UNHASHABLE for each in values)
+    return known or subject.purity.makes_new(subject.definition.qualname)
+
+
+def _changed_again(subject: Subject, again: list[ast.Call]) -> bool:
+    """Whether it may change what an inner call of it gave, which is kept."""
+    changed = subject.changes(*subject.node.body)
+    if changed is None:
+        return True
+    given: set[str] = set()
+    calls = {id(each) for each in again}
+    while True:
+        more = set()
+        for node in ast.walk(subject.node):
+            found = assignment(node)
+            if found is not None and any(
+                id(each) in calls or (isinstance(each, ast.Name) and each.id in given) for each in _as_it_is(found[1])
+            ):
+                more.add(found[0])
+        if more <= given:
+            return bool(given & changed)
+        given |= more
+
+
+def _as_it_is(value: ast.expr) -> Iterator[ast.expr]:
+    """What an expression may give without making anything of it."""
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _as_it_is(body)
+            yield from _as_it_is(orelse)
+        case ast.BoolOp(values=values):
+            for each in values:
+                yield from _as_it_is(each)
+        case _:
+            yield value
 
 
 def _in_loop(subject: Subject, node: ast.AST) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_around
+from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_around, uses
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
 from bakeoff.optimize.sources.rules.looking import assignment, changed_in, is_empty, is_number
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
@@ -52,12 +52,7 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
     """What changes, if all that is done with the list can be done with a dict of its items."""
     changed: dict[int, str] = {}
     searched = removed = False
-    for node in ast.walk(subject.node):
-        if not isinstance(node, ast.Name) or node.id != name:
-            continue
-        parent = subject.parents[id(node)]
-        call = subject.parents.get(id(parent))
-        above = subject.parents.get(id(call)) if call else None
+    for node, parent, call, above in uses(subject, name):
         if in_text(subject, node):
             return None
         match parent, call:

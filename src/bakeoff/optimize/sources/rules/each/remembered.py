@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import stored
+from bakeoff.optimize.sources.rules.looking import assignment, stored
+from bakeoff.optimize.sources.rules.purity import shows_type, touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -26,20 +27,48 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
                 fits = _is_function(subject, function) and _in_loop(subject, node) and not in_text(subject, node)
-                if fits and all(_may_be_key(subject, each) for each in arguments):
+                if fits and all(_may_be_key(subject, each) for each in arguments) and _fits(subject, node):
                     found.setdefault(ast.unparse(function), []).append(node)
     body = subject.node.body
     doc = body[0] if ast.get_docstring(subject.node, clean=False) is not None else None
     rest = body[1:] if doc is not None else body
     if not rest:
         return
-    line, cache = subject.imported("functools", "cache")
     for name, calls in found.items():
-        local = subject.fresh(name.rpartition(".")[2])
-        if "." not in name:
-            local = subject.fresh(f"{name}_once")
+        last = name.rpartition(".")[2]
+        local, memo = subject.fresh(f"{last}_once"), subject.fresh(f"{last}_memo")
         text = subject.statements(rest, {id(call.func): local for call in calls})
-        yield rewrite((rest, f"{local} = {cache}({name})\n{text}"), imports=[line], assumes=("pure", "hashable"))
+        head = f"{memo} = {{}}"
+        if (
+            name.partition(".")[0] in subject.parameters
+        ):  # what a closure reads is slower for everybody, and others stop at it
+            original = subject.fresh(last)
+            head, name = f"{original}, {memo} = {name}, {{}}", original
+        yield rewrite(
+            (rest, f"{head}\n{_once(subject, calls, local, memo, name)}\n{text}"), assumes=("pure", "hashable")
+        )
+
+
+def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, function: str) -> str:
+    """A function that looks results up; a dict costs less than `functools.cache` where little is asked for."""
+    many = {len(call.args) for call in calls}
+    names = ["arg"] if many == {1} else [f"arg_{at}" for at in range(min(many))]
+    given, key = ", ".join(names), names[0] if many == {1} else f"({', '.join(names)})"
+    shown = _shown(subject, calls[0])
+    if len(many) > 1:
+        given, key = "*args", "(args, *map(type, args))" if shown else "args"
+    elif shown:
+        key = f"({given}, {', '.join(f'type({each})' for each in names)})"
+    lines = [f"if {key} not in {memo}:", f"    {memo}[{key}] = {function}({given})", f"return {memo}[{key}]"]
+    if shown:
+        lines = [f"key = {key}", *(line.replace(key, "key") for line in lines)]
+    return f"def {local}({given}):\n    " + "\n    ".join(lines)
+
+
+def _shown(subject: Subject, call: ast.Call) -> bool:
+    """Whether 1 and 1.0 may give something else, although they are equal."""
+    called = [subject.purity.functions[name] for name in subject.purity.called(call, subject.home)]
+    return any(shows_type(each, argument.arg) for each in called for argument in each.args.args)
 
 
 def _is_function(subject: Subject, function: ast.expr) -> bool:
@@ -56,6 +85,19 @@ def _is_function(subject: Subject, function: ast.expr) -> bool:
     if root in subject.local:
         return False
     return root in _known(subject)
+
+
+def _fits(subject: Subject, call: ast.Call) -> bool:
+    """Whether a function of the file is not seen to change something, nor to use what it is given as no keys."""
+    for name in subject.purity.called(call, subject.home):
+        if subject.purity.takes_containers(name, len(call.args)) or subject.purity.writes(name):
+            return False
+        if name not in subject.purity.pure:
+            continue  # nothing is known of it: the tests tell
+        needed = subject.purity.reads(name)
+        if needed and touched(subject.changes(*subject.node.body), needed):
+            return False
+    return True
 
 
 NOISY = {"print", "input", "open", "next", "send", "append", "write", "now", "today", "utcnow"}
@@ -88,7 +130,20 @@ def _may_be_key(subject: Subject, argument: ast.expr) -> bool:
     shown = ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
     if isinstance(argument, ast.Starred | shown):
         return False
+    if isinstance(argument, ast.Name) and _made(subject, argument.id):
+        return False
     return base(subject.kind(argument)) not in UNHASHABLE
+
+
+def _made(subject: Subject, name: str) -> bool:
+    """Whether a local holds what a function of the file made anew: a list, as a rule."""
+    for statement in ast.walk(subject.node):
+        found = assignment(statement)
+        if found is not None and found[0] == name and isinstance(found[1], ast.Call):
+            called = subject.purity.called(found[1], subject.home)
+            if any(subject.purity.makes_new(each) for each in called):
+                return True
+    return False
 
 
 RULE = Rule(

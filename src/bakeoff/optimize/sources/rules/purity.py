@@ -1,0 +1,363 @@
+"""Which functions of a file change nothing and give the same again, as far as their text tells."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from bakeoff.optimize.sources.rules.looking import SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.making import (
+    CALM_MODULES,
+    CALM_NAMES,
+    CHANGING,
+    FILLING,
+    MAKING,
+    MORE_METHODS,
+    MUTATORS,
+    fresh,
+    is_number,
+    is_plain,
+    stored_names,
+    written_out,
+)
+from bakeoff.optimize.target import Function, definitions
+
+DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cache", "lru_cache", "functools.lru_cache"}
+
+
+@dataclass(eq=False)
+class Purity:
+    """What the functions of one file do, by qualified name."""
+
+    tree: ast.Module
+    functions: dict[str, Function] = field(init=False)
+    pure: set[str] = field(init=False)
+    _writes: dict[str, set[str] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.functions = {name: node for name, node, _ in definitions(self.tree)}
+        # At first all are taken for pure, so that those which call each other can be; then what is not goes.
+        self.pure = {name for name, node in self.functions.items() if _plain(node)}
+        while impure := {name for name in self.pure if not self._is_pure(name)}:
+            self.pure -= impure
+            self._writes.clear()
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        """The classes of the module, by name."""
+        return {each.name: each for each in self.tree.body if isinstance(each, ast.ClassDef)}
+
+    @cached_property
+    def records(self) -> set[str]:
+        """Named tuples of the module."""
+        return {
+            target.id
+            for each in self.tree.body
+            if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
+            for target in each.targets
+            if isinstance(target, ast.Name) and ast.unparse(each.value.func).rpartition(".")[2] == "namedtuple"
+        }
+
+    @cached_property
+    def methods(self) -> dict[str, list[str]]:
+        """Qualified names of the methods of each name."""
+        found: dict[str, list[str]] = {}
+        for name in self.functions:
+            if "." in name:
+                found.setdefault(name.rpartition(".")[2], []).append(name)
+        return found
+
+    def called(self, call: ast.Call, home: str) -> list[str]:
+        """Functions of the file that a call in a function of the class `home` may mean; none: it is another's."""
+        match call.func:
+            case ast.Name(id=name) if name in self.functions:
+                return [name]
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if f"{home}.{attr}" in self.functions:
+                return [f"{home}.{attr}"]
+            case ast.Attribute(attr=attr):
+                return self.methods.get(attr, [])
+        return []
+
+    def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
+        """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
+        own = fresh(function, self.classes)
+        local = stored_names(function)
+        written = written_out(function)
+        found: set[str] = set()
+        for top in nodes:
+            for node in ast.walk(top):
+                root: str | None = None
+                match node:
+                    case ast.Global() | ast.Nonlocal() | ast.Import() | ast.ImportFrom() | ast.With() | ast.AsyncWith():
+                        return None
+                    case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                        root = _root(node)
+                    case ast.AugAssign(target=ast.Name(id=name), value=value) if name not in own:
+                        if isinstance(value, ast.Constant) or is_number(value) or name in written:
+                            continue
+                        root = name
+                    case ast.Call(
+                        func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)
+                    ) if name in FILLING and node.args:
+                        root = _root(node.args[0])
+                    case ast.Call() if (method := self.own_method(node, home)) and method not in self.pure:
+                        theirs = self.writes(method)
+                        if theirs is None:
+                            return None
+                        found |= theirs
+                        continue
+                    case ast.Call() if not self.calm_call(node, home, local):
+                        if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
+                            return None
+                        if node.func.attr not in MUTATORS:
+                            return None
+                        root = _root(node.func)
+                    case ast.Yield() | ast.YieldFrom() | ast.Await():
+                        return None
+                    case _:
+                        continue
+                parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+                if root is None or root not in own | parameters:
+                    return None
+                found.add(self._part(node, root) if root == "self" and home else root)
+        return found
+
+    def own_method(self, call: ast.Call, home: str) -> str | None:
+        """The method of its own object that a call means, where no other class of the file has one of that name."""
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if self.methods.get(attr) == [f"{home}.{attr}"]:
+                return f"{home}.{attr}"
+        return None
+
+    def writes(self, name: str) -> set[str] | None:
+        """Attributes of its own object that a method changes, as `self.x`; None: it may change anything."""
+        if name not in self._writes:
+            self._writes[name] = set()  # as long as it is not known, for those that call each other
+            node, home = self.functions[name], name.rpartition(".")[0]
+            changed = None if node.decorator_list else self.changes(node.body, node, home)
+            own = set() if changed is None else changed - fresh(node, self.classes)
+            known = changed is not None and all(each.startswith("self.") for each in own)
+            self._writes[name] = own if known else None
+        return self._writes[name]
+
+    def reads(self, name: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        """Attributes of its own object that a function looks at, as `self.x`; `self.*` stands for all."""
+        if name in seen:
+            return set()
+        return self.reads_of(self.functions[name].body, name.rpartition(".")[0], seen | {name})
+
+    def reads_of(self, nodes: Sequence[ast.AST], home: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        """The same of a piece of a function."""
+        found: set[str] = set()
+        for top in nodes:
+            attributes = set()
+            for node in ast.walk(top):
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self") as own, attr=attr):
+                        attributes.add(id(own))
+                        method = f"{home}.{attr}"
+                        found |= self.reads(method, seen) if method in self.functions else {f"self.{attr}"}
+            if any(
+                isinstance(each, ast.Name) and each.id == "self" and id(each) not in attributes
+                for each in ast.walk(top)
+            ):
+                found.add("self.*")
+        return found
+
+    def _part(self, node: ast.AST, root: str) -> str:
+        """`self.x` of `self.x.y[0]`."""
+        inner: ast.AST = node.func if isinstance(node, ast.Call) else node
+        while isinstance(inner, ast.Attribute | ast.Subscript):
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+                return f"{root}.{inner.attr}"
+            inner = inner.value
+        return f"{root}.*"
+
+    def calm_call(self, call: ast.Call, home: str, local: set[str]) -> bool:
+        """Whether what is called changes nothing."""
+        theirs = self.called(call, home)
+        if theirs:
+            return all(each in self.pure for each in theirs)
+        match call.func:
+            case ast.Name(id=name) if name in self.classes:
+                return self._makes(self.classes[name])
+            case ast.Name(id=name) if name in self.records:
+                return True
+            case ast.Name(id=name) if name not in local:
+                value = getattr(builtins, name, None)
+                error = isinstance(value, type) and issubclass(value, BaseException)
+                return name in CALM_NAMES or error or name.endswith(("Error", "Exception"))
+            case ast.Attribute(value=ast.Name(id=module), attr=attr) if module in CALM_MODULES:
+                return attr not in CHANGING
+            case ast.Attribute(value=ast.Name(id="datetime" | "decimal" | "fractions" | "collections"), attr=attr):
+                return attr in MORE_METHODS | {
+                    "timedelta",
+                    "date",
+                    "datetime",
+                    "Counter",
+                    "Decimal",
+                    "Fraction",
+                    "time",
+                }
+            case ast.Attribute(value=ast.Name(id="dict" | "str" | "int" | "float")):
+                return True
+            case ast.Attribute(attr=attr):
+                return attr in MORE_METHODS
+        return False
+
+    def makes_new(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a function gives a list, set, dict or object that it makes, so that no two calls may share it."""
+        node, home = self.functions[name], name.rpartition(".")[0]
+        if name in seen:
+            return False
+        own = {each for each in fresh(node, self.classes) if not is_plain(node, each)}
+
+        def new(value: ast.expr | None) -> bool:
+            match value:
+                case ast.List() | ast.ListComp() | ast.Set() | ast.SetComp() | ast.Dict() | ast.DictComp():
+                    return True
+                case ast.GeneratorExp():
+                    return True
+                case ast.Name(id=found):
+                    return found in own
+                case ast.IfExp(body=body, orelse=orelse):
+                    return new(body) or new(orelse)
+                case ast.BoolOp(values=values):
+                    return any(map(new, values))
+                case ast.Tuple(elts=elts):
+                    return any(map(new, elts))
+                case ast.BinOp(left=left, right=right):
+                    return new(left) or new(right)
+                case ast.Call(func=ast.Name(id=called)) if called in MAKING or called in self.classes:
+                    return True
+                case ast.Call(func=ast.Attribute(attr="split" | "copy" | "splitlines" | "findall")):
+                    return True
+                case ast.Call():
+                    return any(self.makes_new(each, seen | {name}) for each in self.called(value, home))
+            return False
+
+        return any(new(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
+
+    def takes_containers(self, name: str, arguments: int) -> bool:
+        """Whether one of the first parameters of a function is used as what cannot be a key: a dict or a list."""
+        node = self.functions[name]
+        every = [*node.args.posonlyargs, *node.args.args][1 if "." in name else 0 :]
+        return any(self.is_container(name, each.arg) for each in every[:arguments])
+
+    def is_container(self, name: str, parameter: str, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
+        """Whether a parameter is used as a dict, or as a list of what is no text, by a function or what it calls."""
+        if (name, parameter) in seen or name not in self.functions:
+            return False
+        function, home = self.functions[name], name.rpartition(".")[0]
+        given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
+        kind = ast.unparse(given[0].annotation).strip("'\"").lower() if given and given[0].annotation else ""
+        if kind.startswith(("str", "int", "float", "tuple", "bool", "frozenset", "bytes")):
+            return False
+        if kind.startswith(("list", "dict", "set", "deque", "sequence", "iterable", "typing.list", "typing.dict")):
+            return True
+        for node in ast.walk(function):
+            match node:
+                case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str())) if found == parameter:
+                    return True
+                case ast.Subscript(value=ast.Subscript(value=ast.Name(id=found), slice=at)) if (
+                    found == parameter and not isinstance(at, ast.Slice)
+                ):
+                    return True
+                case ast.Attribute(value=ast.Name(id=found), attr="get" | "items" | "keys" | "values" | "append") if (
+                    found == parameter
+                ):
+                    return True
+                case (
+                    ast.For(target=target, iter=ast.Name(id=found))
+                    | ast.comprehension(target=target, iter=ast.Name(id=found))
+                ) if found == parameter and not (isinstance(target, ast.Name) and _is_text(function, target.id)):
+                    return True
+                case ast.Call(func=ast.Name(id="sum" | "sorted" | "min" | "max"), args=[ast.Name(id=found)]) if (
+                    found == parameter
+                ):
+                    return True
+                case ast.Call(args=args):
+                    for called in self.called(node, home):
+                        theirs = self.functions[called].args
+                        names = [each.arg for each in (*theirs.posonlyargs, *theirs.args)][1 if "." in called else 0 :]
+                        for inner, argument in zip(names, args, strict=False):
+                            handed = isinstance(argument, ast.Name) and argument.id == parameter
+                            if handed and self.is_container(called, inner, seen | {(name, parameter)}):
+                                return True
+        return False
+
+    def _is_pure(self, name: str) -> bool:
+        node, home = self.functions[name], name.rpartition(".")[0]
+        changed = self.changes(node.body, node, home)
+        if changed is None:
+            return False
+        making = name.endswith(".__init__")
+        return all(each in fresh(node, self.classes) or (making and each.startswith("self.")) for each in changed)
+
+    def _makes(self, owner: ast.ClassDef) -> bool:
+        """Whether making an object of a class does nothing but that."""
+        usual = {"object", "NamedTuple", "Exception", "ValueError", "str", "Enum"}
+        if any(not isinstance(each, ast.Name) or each.id not in usual | set(self.classes) for each in owner.bases):
+            return False
+        inits = [f"{owner.name}.{each}" for each in ("__init__", "__post_init__", "__new__")]
+        return all(each in self.pure for each in inits if each in self.functions) and not owner.keywords
+
+
+def touched(changed: set[str] | None, needed: set[str]) -> bool:
+    """Whether a change may concern what is needed."""
+    if changed is None:
+        return True
+    parts = {each for each in changed if each.startswith("self.")}
+    return bool(changed & needed) or (
+        bool(parts) and ("self.*" in needed or ("self.*" in parts and any(each.startswith("self.") for each in needed)))
+    )
+
+
+def shows_type(function: Function, parameter: str) -> bool:
+    """Whether a function may give something else for 1, 1.0 and True, although they are equal."""
+    given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
+    if given and given[0].annotation is not None and ast.unparse(given[0].annotation) in ("str", "int", "bytes"):
+        return False
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "str" | "repr" | "type" | "format"), args=[first, *_]):
+                if isinstance(first, ast.Name) and first.id == parameter:
+                    return True
+            case ast.FormattedValue(value=ast.Name(id=name)) if name == parameter:
+                return True
+    return False
+
+
+def _is_text(function: Function, name: str) -> bool:
+    """Whether the items of what is gone through are used as texts."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
+                return attr in TEXTS_METHODS or attr.startswith("is")
+            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
+                return True
+            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
+                return True
+    return False
+
+
+def _plain(node: Function) -> bool:
+    if isinstance(node, ast.AsyncFunctionDef):
+        return False
+    decorators = {ast.unparse(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
+    return decorators <= DECORATORS and not any(isinstance(each, SUSPENDS) for each in ast.walk(node))
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+@lru_cache(maxsize=8)
+def purity_of(text: str) -> Purity:
+    """What the functions of a file do. Passes on SyntaxError."""
+    return Purity(ast.parse(text))
