@@ -9,9 +9,15 @@ import decimal
 import enum
 import fractions
 import functools
+import io
+import itertools
+import logging
+import operator
 import pathlib
+import random
 import re
 import struct
+import threading
 import types
 import uuid
 from typing import Any
@@ -70,6 +76,30 @@ class Plain:
 
     def method(self) -> None:
         pass
+
+
+class Holder:
+    """What many classes hold besides their values."""
+
+    def __init__(self, seed: int, text: str = "") -> None:
+        self.random = random.Random(seed)
+        self.ids = itertools.count(seed)
+        self.lock = threading.Lock()
+        self.log = logging.getLogger("bakeoff.tests")
+        self.out = stream(text)
+
+
+def stream(text: str) -> io.StringIO:
+    made = io.StringIO(newline="")
+    made.write(text)
+    return made
+
+
+def drawn(times: int) -> random.Random:
+    made = random.Random(1)
+    for _ in range(times):
+        made.gauss(0, 1)
+    return made
 
 
 class Remembers:
@@ -137,4 +167,10 @@ TRICKY: list[Any] = [
     -(2**63), list(range(8)), [float(n) for n in range(8)], [*range(7), 2**63], ["a"] * 8, [True] * 8, [1] * 8,
     list("ab") * 4, tuple(range(8)), set(range(8)), frozenset(range(8)), [object()], [[object()]], {"a": 1}, {b"a": 1},
     Point(1, 2).__eq__, {1: 1}.keys(), {1: 1}.values(), {1: 1}.items(), ExceptionGroup("a", [ValueError(1)]),
+    drawn(0), drawn(1), drawn(2), random.Random(2), itertools.count(1), itertools.count(1, 2), itertools.count(1.0),
+    threading.Lock(), threading.RLock(), threading.Condition(), threading.Event(), stream(""), stream("a"),
+    io.StringIO("a"), io.StringIO(), io.BytesIO(), io.BytesIO(b"a"), operator.itemgetter(1), operator.itemgetter(1, 2),
+    operator.attrgetter("x"), operator.attrgetter("x.y"), operator.methodcaller("x"), operator.methodcaller("x", 1),
+    operator.methodcaller("x", y=1), types.MappingProxyType({1: 2}), logging.getLogger("bakeoff.tests"),
+    logging.getLogger(), Holder(1), Holder(2), Holder(1, "a"),
 ]  # fmt: skip

@@ -96,7 +96,7 @@ class _Builder:
         if rule is None or rule.make is None:
             raise Malformed(f"there is no way back to {node.words[0]}")
         value = self.value(node.parts[0])
-        nameless = node.words[0] in _RULES or node.words[0].startswith("builtins:")
+        nameless = node.words[0] in _RULES or node.words[0].startswith(("builtins:", "_thread:"))
         cls = None if nameless else imported(node.words[0])
         return self.note(node, rule.make(cls, value))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import wire
+from . import stateful, wire  # noqa: F401 - the former enters rules
 from .arrays import numpy_rule
 from .encoder import PUT, Encoder, Put, put_class, put_pairs
 from .listed import ITERATORS, named_rule
