@@ -168,6 +168,7 @@ class Leaves:
             "wrote": wrote,
             "outside": list(outside(subplan.declared, wrote)),
             "tests_changed": facts.get("tests_changed", []),
+            "left_out": facts.get("refused", []),
         }
         return Outcome(output=output, facts={"ref": facts["ref"], "whole": facts["commit"]})
 
