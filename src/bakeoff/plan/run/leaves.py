@@ -150,7 +150,7 @@ class Leaves:
         if result.reason is Reason.CAP and not result.success:
             errors = [attempt.error for attempt in result.attempts if attempt.error is not None]
             said = [error.message for error in errors if error.kind == "budget"]
-            raise BudgetSpentError(said[-1] if said else "the budget is spent")
+            raise BudgetSpentError(said[-1] if said else result.short or "the budget is spent")
         if not result.success:
             return _failed(result, attempts.options)
         return await in_thread(self._made, subplan, start, result)
