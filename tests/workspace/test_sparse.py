@@ -148,6 +148,22 @@ async def test_work_in_it_is_salvaged_when_it_is_given_back(large):
         assert list(workspace.cache.slots.glob("*/tree")) == []
 
 
+async def test_it_is_said_that_what_was_fetched_and_deleted_stays(large):
+    for number in range(30):
+        large.write(f"many/{number}.txt", "x\n")
+    large.commit()
+    async with open_workspace(large.root, sparse(), "run", slots=1) as workspace, workspace.lease(CONE) as slot:
+        sh(slot, "git sparse-checkout add lib; git mv lib/a.py lib/new.py; rm lib/deep/b.py")
+        made = await slot.commit("one")
+        assert [(change.path, change.status) for change in made.changed] == [("lib/new.py", "A")]
+        assert [refused.path for refused in made.refused] == ["lib/a.py", "lib/deep/b.py"]
+        assert made.refused[0].reason == "only what the slot had at the start can be deleted: it is not"
+        sh(slot, "git sparse-checkout disable; rm -r many")
+        refused = (await slot.commit("two")).refused
+        assert len(refused) == 21
+        assert refused[-1].reason.endswith("it is not; nor are 11 more files")
+
+
 @pytest.mark.parametrize("version", ["2", "4"])
 @pytest.mark.parametrize("more", ["", "--sparse-index"])
 @pytest.mark.parametrize("kind", ["repository", "worktree"])

@@ -15,8 +15,15 @@ _LIMIT = 256 << 20
 """Bytes of an index that are read: more than a million files take."""
 
 
+_STAYS = "only what the slot had at the start can be deleted: it is not"
+_MOST_SAID = 20
+"""Files that are named one by one."""
+
+
 def spare_narrowed(changes: Changes, base: Base, folder: Path) -> None:
     """Take out of `changes.gone` what the slot's own index says is left out of its work tree: it stays as it was.
+
+    So does what the slot was not given and has fetched and deleted since; that is refused, to be said.
 
     Args:
         changes: what was found.
@@ -24,7 +31,7 @@ def spare_narrowed(changes: Changes, base: Base, folder: Path) -> None:
         folder: what holds the slot's index. That is the agent's; one that cannot be read says nothing, and what it
             says can only keep a file.
     """
-    data = read_small(folder, b"index", _LIMIT) if changes.gone else None
+    data = read_small(folder, b"index", _LIMIT) if changes.gone or changes.hidden else None
     if data is None:
         return
     try:
@@ -32,6 +39,11 @@ def spare_narrowed(changes: Changes, base: Base, folder: Path) -> None:
         left_out = {path for path, _, skipped in entries_of(data, size, "it") if skipped}
     except (WorkspaceError, struct.error, ValueError, IndexError):
         return
+    fetched = sorted(path for path in changes.hidden - changes.files.keys() if not _is_in(path, left_out))
+    for path in fetched[:_MOST_SAID]:
+        changes.refuse(path, _STAYS)
+    if fetched[_MOST_SAID:]:
+        changes.refuse(fetched[_MOST_SAID], f"{_STAYS}; nor are {len(fetched) - _MOST_SAID - 1} more files")
     if not left_out:
         return
     for gone in list(changes.gone):
