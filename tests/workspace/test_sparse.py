@@ -200,7 +200,7 @@ async def test_nor_is_it_in_a_whole_slot(large, kind):
 
 
 OWNER = """
-import anyio, sys
+import anyio, subprocess, sys
 from pathlib import Path
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.cone import Cone
@@ -213,6 +213,8 @@ async def main():
             (slot.outside / "app/web/views.py").write_text("mine\\n")
             (slot.outside / "lib").mkdir()
             (slot.outside / "lib/a.py").write_text("over\\n")
+            subprocess.run(["git", "sparse-checkout", "set", "a b"], cwd=slot.outside, stderr=subprocess.DEVNULL)
+            assert not (slot.outside / "app/models.py").exists()
             print("there", flush=True)
             await anyio.sleep_forever()
 anyio.run(main)
