@@ -141,7 +141,7 @@ def test_numbers_and_texts_may_be_expressions(lab, flow):
         """
     )
     assert said.status == 0, said
-    assert "those of step solve, whose expressions say how many" in said.err
+    assert "agent calls: those of step solve, known only when it runs; no budget is set" in said.err
     assert "step solve: at most 6 calls of other" in said.err
     assert flow.output("solve")["text"].startswith("old")
 
@@ -249,7 +249,7 @@ def test_a_conflict_keeps_the_winner(lab, flow):
     assert flow(text).status == 1
     step = flow.step("solve")
     assert step["kind"] == "conflict"
-    assert "attempt 1 passed and was not applied" in step["error"]
+    assert "attempt 1 passed, but the result was not applied" in step["error"]
     assert "a branch taken already" in step["error"]
     assert "a + b" in lab("diff", "r", "solve").out
     lab.git("branch", "-D", "taken")

@@ -123,9 +123,9 @@ def test_files_are_opened_with_care(tmp_path: Path) -> None:
 
 def test_an_index_of_another_kind_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "index"
-    for data in (b"", b"DIRC" + struct.pack(">II", 4, 0), b"NOPE" + struct.pack(">II", 2, 0)):
+    for data in (b"", b"DIRC" + struct.pack(">II", 5, 0), b"NOPE" + struct.pack(">II", 2, 0)):
         file.write_bytes(data)
-        with pytest.raises(WorkspaceError, match="no git index of version 2 or 3"):
+        with pytest.raises(WorkspaceError, match="no git index of version 2, 3 or 4"):
             read_index(file, 20)
 
 

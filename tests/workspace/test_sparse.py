@@ -148,8 +148,59 @@ async def test_work_in_it_is_salvaged_when_it_is_given_back(large):
         assert list(workspace.cache.slots.glob("*/tree")) == []
 
 
+async def test_it_is_said_that_what_was_fetched_and_deleted_stays(large):
+    for number in range(30):
+        large.write(f"many/{number}.txt", "x\n")
+    large.commit()
+    async with open_workspace(large.root, sparse(), "run", slots=1) as workspace, workspace.lease(CONE) as slot:
+        sh(slot, "git sparse-checkout add lib; git mv lib/a.py lib/new.py; rm lib/deep/b.py")
+        made = await slot.commit("one")
+        assert [(change.path, change.status) for change in made.changed] == [("lib/new.py", "A")]
+        assert [refused.path for refused in made.refused] == ["lib/a.py", "lib/deep/b.py"]
+        assert made.refused[0].reason == "only what the slot had at the start can be deleted: it is not"
+        sh(slot, "git sparse-checkout disable; rm -r many")
+        refused = (await slot.commit("two")).refused
+        assert len(refused) == 21
+        assert refused[-1].reason.endswith("it is not; nor are 11 more files")
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("more", ["", "--sparse-index"])
+@pytest.mark.parametrize("kind", ["repository", "worktree"])
+async def test_what_git_is_told_to_leave_out_is_not_deleted(large, kind, more, version):
+    cone = Cone.of([b"app/web/views.py", b"lib/a.py"])
+    async with open_workspace(large.root, sparse(kind), "run", slots=1) as workspace, workspace.lease(cone) as slot:
+        sh(slot, f"rm app/web/views.py; git config index.version {version}; git sparse-checkout set {more} 'a b' app;"
+                 "echo x > 'a b/[x]*/y.txt'")  # fmt: skip
+        assert not (slot.outside / "lib").exists()
+        made = await slot.commit("one")
+        assert [(change.path, change.status) for change in made.changed] == [
+            ("a b/[x]*/y.txt", "M"),
+            ("app/web/views.py", "D"),
+        ]
+        sh(slot, "mkdir -p lib; echo over > lib/a.py")
+        assert [change.path for change in (await slot.commit("two")).changed][-1] == "lib/a.py"
+        (slot.outside / ".git").unlink()  # an index that nobody can read says nothing
+        for index in slot.home.rglob("git/**/index"):
+            index.write_bytes(b"DIRC\0\0\0\4\0\0\0\7")
+        assert "lib/deep/b.py" in [change.path for change in (await slot.commit("three")).changed]
+
+
+@pytest.mark.parametrize("kind", ["overlay", "repository"])
+async def test_nor_is_it_in_a_whole_slot(large, kind):
+    settings = Settings(slots=SlotSettings(kind=kind))
+    async with open_workspace(large.root, settings, "run", slots=1) as workspace, workspace.lease() as slot:
+        sh(slot, "git rm -q lib/deep/b.py; git sparse-checkout set app/web; echo x > app/web/views.py")
+        assert not os.path.lexists(slot.outside / "lib/a.py")
+        made = await slot.commit("one")
+        assert [(change.path, change.status) for change in made.changed] == [
+            ("app/web/views.py", "M"),
+            ("lib/deep/b.py", "D"),
+        ]
+
+
 OWNER = """
-import anyio, sys
+import anyio, subprocess, sys
 from pathlib import Path
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.cone import Cone
@@ -162,6 +213,8 @@ async def main():
             (slot.outside / "app/web/views.py").write_text("mine\\n")
             (slot.outside / "lib").mkdir()
             (slot.outside / "lib/a.py").write_text("over\\n")
+            subprocess.run(["git", "sparse-checkout", "set", "a b"], cwd=slot.outside, stderr=subprocess.DEVNULL)
+            assert not (slot.outside / "app/models.py").exists()
             print("there", flush=True)
             await anyio.sleep_forever()
 anyio.run(main)

@@ -141,6 +141,8 @@ def result_lines(found: Standing) -> Iterator[str]:
             yield f"  {name} wrote outside of what it may: {one_line(', '.join(state.outside), 300)}"
         if state.tests_changed:
             yield f"  {name} changed tests, which is left out: {one_line(', '.join(state.tests_changed), 300)}"
+        for said in state.left_out:
+            yield f"  left out of what {name} made: {one_line(said, 300)}"
     yield from _overlap_lines(found.plan, found.findings.overlaps)
 
 

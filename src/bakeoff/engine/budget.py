@@ -112,6 +112,15 @@ class Budget:
             return float("inf")
         return self.ceilings[kind] - self.spent[kind] - self._reserved[kind]
 
+    def shortage(self, amounts: Mapping[str, float]) -> str | None:
+        """What is missing, in words, where what is spent already leaves no room for `amounts`; None where it does."""
+        for budget in self._chain():
+            for kind in [kind for kind in KINDS if kind in amounts and kind in budget.ceilings]:
+                ceiling, rest = budget.ceilings[kind], budget.ceilings[kind] - budget.spent[kind]
+                if amounts[kind] > rest + _HAIR:
+                    return f"{amounts[kind]:g} {kind} asked for, {max(rest, 0.0):g} of {ceiling:g} left"
+        return None
+
     def _chain(self) -> Iterator[Budget]:
         budget: Budget | None = self
         while budget is not None:
@@ -132,13 +141,9 @@ class Budget:
         Raises:
             BudgetSpentError: it does.
         """
-        for budget in self._chain():
-            for kind in amounts.keys() & budget.ceilings.keys():
-                if amounts[kind] > budget.ceilings[kind] - budget.spent[kind] + _HAIR:
-                    raise BudgetSpentError(
-                        f"the budget is spent: {amounts[kind]:g} {kind} asked for, {budget.left(kind):g} of "
-                        f"{budget.ceilings[kind]:g} left"
-                    )
+        short = self.shortage(amounts)
+        if short is not None:
+            raise BudgetSpentError(f"the budget is spent: {short}")
 
 
 _NOTHING = nullcontext(Reservation({}))

@@ -30,6 +30,7 @@ def facts() -> dict[str, Any]:
             "wrote": list_of(TEXT),
             "outside": list_of(TEXT),
             "tests_changed": list_of(TEXT),
+            "left_out": list_of(TEXT),
             "seconds": NUMBER,
             "calls": WHOLE,
             "usage": map_of(NUMBER),

@@ -108,6 +108,7 @@ class SamplingResult:
         strategy: the strategy's name.
         loop_budget, concurrency_budget: as in force.
         facts: what the strategy adds (votes, scores).
+        short: with the reason `CAP` what a further attempt was to have and what was left, in words.
     """
 
     success: bool
@@ -121,6 +122,7 @@ class SamplingResult:
     loop_budget: int
     concurrency_budget: int
     facts: dict[str, Any] = field(default_factory=dict)
+    short: str = ""
 
     @property
     def winner(self) -> Attempt | None:

@@ -267,6 +267,7 @@ class _Call:
             loop_budget=self.loop_budget,
             concurrency_budget=self.concurrency_budget,
             facts=sampler.facts,
+            short=sampler.short,
         )
         if sampler.fatal is not None and not passed:
             raise SamplingError(sampler.fatal, sampler.fatal_count, result) from sampler.fatal.exception

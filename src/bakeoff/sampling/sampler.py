@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -51,6 +50,7 @@ class Sampler:
     Attributes:
         attempts: every attempt that began, by id.
         stopped: why no further attempt begins; None while they do.
+        short: what stands in the way of a further attempt, where the budget does.
         fatal: the permanent error that stopped it.
         fatal_count: how often such errors were met.
         facts: what the strategy adds to the result.
@@ -82,6 +82,7 @@ class Sampler:
         self.loop_budget, self.concurrency_budget = loop_budget, concurrency_budget
         self.attempts: dict[int, Attempt] = {}
         self.stopped: Reason | None = None
+        self.short = ""
         self.fatal: AttemptError | None = None
         self.fatal_count = 0
         self.facts: dict[str, Any] = {}
@@ -126,6 +127,7 @@ class Sampler:
                 await self._judge(attempt, until)
         except BudgetSpentError as failure:
             self.stopped = self.stopped or Reason.CAP
+            self.short = self.short or str(failure)
             attempt.status = "error"
             # A try that failed and may not be repeated has a name of its own.
             attempt.error = attempt.error or AttemptError("budget", str(failure), failure)
@@ -162,10 +164,12 @@ class Sampler:
         made: list[Generation] = []
         raised: list[BaseException] = []
         tried_again: list[ModelError] = []
+        budget = self.run.budget
 
         async def work(_: int) -> Outcome:
-            if self.stopped is None and self._is_spent(amounts):
-                self.stopped = Reason.CAP
+            # Calls that ended may have used more than they had reserved, so that this one does not fit any more.
+            if self.stopped is None and (short := budget.shortage(amounts) if budget is not None else None):
+                self.stopped, self.short = Reason.CAP, f"the budget is spent: {short}"
             if self.stopped is not None:
                 none = dict.fromkeys(("calls", *amounts), 0)
                 return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
@@ -223,16 +227,6 @@ class Sampler:
         attempt.output = record.output["value"] if self.durable else generation.output
         attempt.conversation, attempt.receipt = generation.conversation, generation.facts
         return True
-
-    def _is_spent(self, amounts: Mapping[str, float]) -> bool:
-        """Whether calls that ended used more than they had reserved, so that this one does not fit any more."""
-        budget: Budget | None = self.run.budget
-        while budget is not None:
-            for kind, amount in amounts.items():
-                if budget.ceilings.get(kind, math.inf) - budget.spent[kind] < amount - 1e-9:
-                    return True
-            budget = budget.parent
-        return False
 
     async def _make(self, ticket: Ticket, amounts: dict[str, float]) -> Generation:
         if isinstance(self.action, Ask):

@@ -26,7 +26,7 @@ class Calls:
         most: how many there are at most, leaving aside what is open.
         each: how many more for each item of fan-outs whose items are not known yet, by their ids from inside out.
         unseen: steps that call a workflow whose name is only known during the run.
-        uncounted: steps of which expressions say how many attempts they make.
+        uncounted: steps of which only the run tells how many they make, for expressions or what is split say so.
         models: whether there are calls of models among them, and not of agents alone.
         capped: steps that have a ceiling of their own.
     """
@@ -76,14 +76,18 @@ class Calls:
 
     def __str__(self) -> str:
         terms = [(count, "".join(f" for each item of {fan}" for fan in fans)) for fans, count in self.each.items()]
-        if self.most or not terms:
+        open_ones = [f"those of step {step}, known only when it runs" for step in self.uncounted[:TERMS]]
+        if self.most or not (terms or open_ones):
             terms.insert(0, (self.most, ""))
-        count, whose = terms[0]
-        plural = "" if count == 1 else "s"
-        what = f"call{plural} of agents and models" if self.models else f"agent call{plural}"
-        words = [f"at most {count} {what}{whose}"]
+        if terms:
+            count, whose = terms[0]
+            plural = "" if count == 1 else "s"
+            what = f"call{plural} of agents and models" if self.models else f"agent call{plural}"
+            words = [f"at most {count} {what}{whose}"]
+        else:
+            words = [f"agent calls: {open_ones.pop(0)}"]
         words += [f"{count}{whose}" for count, whose in terms[1:TERMS]]
-        words += [f"those of step {step}, whose expressions say how many" for step in self.uncounted[:TERMS]]
+        words += open_ones
         words += [f"those of the workflow that step {step} chooses" for step in self.unseen[:TERMS]]
         return ", and ".join(words)
 

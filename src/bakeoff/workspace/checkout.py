@@ -15,6 +15,7 @@ from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.git import copy_index
 from bakeoff.workspace.git_folder import make_git_folder
+from bakeoff.workspace.narrowed import index_folder, spare_narrowed
 from bakeoff.workspace.place import Made
 from bakeoff.workspace.scan import Written, read_index, scan
 
@@ -52,7 +53,7 @@ class CheckoutPlace:
         make_git_folder(folder, base.project, base.borrowed, base.snapshot, base.excludes, bare=linked)
         inner = folder
         if linked:
-            inner = folder / "worktrees" / "tree"
+            inner = index_folder(folder, self.kind)
             inner.mkdir(parents=True)
             (inner / "HEAD").write_bytes((folder / "HEAD").read_bytes())
             (inner / "commondir").write_text("../..\n")
@@ -71,7 +72,9 @@ class CheckoutPlace:
 
     def changes(self) -> Changes:
         """What a look at every file finds."""
-        return scan(self.outside, self._noted(), self._skip())
+        found = scan(self.outside, self._noted(), self._skip())
+        spare_narrowed(found, self._made.base, index_folder(self.home / "git", self.kind))
+        return found
 
     def git_folders(self) -> list[Path]:
         """The agent's repository."""

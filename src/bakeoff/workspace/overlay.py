@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.mounts import Bind, Mounts, Overlay, entering
+from bakeoff.workspace.narrowed import spare_narrowed
 from bakeoff.workspace.place import Made
 
 
@@ -52,7 +53,9 @@ class OverlayPlace:
 
     def changes(self) -> Changes:
         """What the upper layer holds."""
-        return read_upper(self._upper, self._made.lower or self.home)
+        found = read_upper(self._upper, self._made.lower or self.home)
+        spare_narrowed(found, self._made.base, self._upper / ".git")
+        return found
 
     def git_folders(self) -> list[Path]:
         """The changed part of the agent's repository."""

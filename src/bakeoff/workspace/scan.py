@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,43 +35,69 @@ _HIDDEN = "the project has something of another kind there, which this slot was 
 
 
 def read_index(path: Path, object_size: int) -> Written:
-    """The files in a git index of version 2 or 3.
+    """The files in a git index of version 2, 3 or 4.
 
     Args:
         path: the index.
         object_size: bytes of an object id, 20 or 32.
 
-    Raises:
-        WorkspaceError: it is none.
+    Passes on WorkspaceError: it is none.
     """
-    data = path.read_bytes()
-    signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
-    if signature != b"DIRC" or version not in (2, 3):
-        raise WorkspaceError(f"{path} is no git index of version 2 or 3")
     files: dict[bytes, Noted] = {}
     folders: set[bytes] = set()
     hidden: set[bytes] = set()
-    at = 12
-    for _ in range(count):
-        ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _ENTRY.unpack_from(data, at)
-        start = at + _ENTRY.size + object_size
-        (flags,) = struct.unpack_from(">H", data, start)
-        extended = flags & 0x4000
-        skipped = extended and struct.unpack_from(">H", data, start + 2)[0] & 0x4000
-        start += 4 if extended else 2
-        end = data.index(b"\0", start)
-        name = data[start:end]
-        at += (end - at) // 8 * 8 + 8
+    for name, noted, skipped in entries_of(path.read_bytes(), object_size, str(path)):
         if skipped:
             hidden.add(name)
             continue
-        files[name] = (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size)
+        files[name] = noted
         folder = name.rpartition(b"/")[0]
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition(b"/")[0]
     above = folders_above(hidden) - folders
     return Written(files, frozenset(folders), frozenset(hidden), frozenset(above))
+
+
+def entries_of(data: bytes, object_size: int, name: str) -> Iterator[tuple[bytes, Noted, bool]]:
+    """The entries of a git index of version 2, 3 or 4: path, status, and whether it is to be left out of the work tree.
+
+    Where the index is sparse, the path of a whole folder that is left out ends with a slash.
+
+    Raises:
+        WorkspaceError: it is none; `name` is what the message calls it.
+    """
+    signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise WorkspaceError(f"{name} is no git index of version 2, 3 or 4")
+    at = 12
+    path = b""
+    for _ in range(count):
+        ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _ENTRY.unpack_from(data, at)
+        start = at + _ENTRY.size + object_size
+        (flags,) = struct.unpack_from(">H", data, start)
+        extended = flags & 0x4000
+        skipped = bool(extended and struct.unpack_from(">H", data, start + 2)[0] & 0x4000)
+        start += 4 if extended else 2
+        if version == 4:  # each path is what it shares with the one before, and the rest
+            dropped, start = _number(data, start)
+            end = data.index(b"\0", start)
+            path = path[: len(path) - dropped] + data[start:end]
+            at = end + 1
+        else:
+            end = data.index(b"\0", start)
+            path = data[start:end]
+            at += (end - at) // 8 * 8 + 8
+        yield path, (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size), skipped
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable width, as in packs, and where it ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = (value + 1 << 7) + (data[at] & 0x7F)
+    return value, at + 1
 
 
 def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:

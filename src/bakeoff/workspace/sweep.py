@@ -10,6 +10,7 @@ from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.locks import FileLock, is_held, try_lock
+from bakeoff.workspace.narrowed import index_folder, spare_narrowed
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import base_of, read_facts
 from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
@@ -90,6 +91,7 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
     trees = known_trees(base.repository, run)
     saved: list[str] = []
     for changes, folder in _left(home, base, known):
+        spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
         result = salvage_files(base, run, name, changes, trees)
         saved += [] if result is None else [result.ref]
         saved += salvage_commits(base, run, name, folder)

@@ -99,6 +99,18 @@ def test_what_was_red_on_the_base_is_said_to_be_so(project):
     assert "fails on the base too" in project.lab("show", "r").out
 
 
+def test_a_test_that_fails_by_chance_is_run_once_more_also_where_the_base_is_red(project):
+    project.lab.write("tests/test_calc.py", TEST_RED)
+    project.lab.commit("red")
+    once = project.lab.place / "once"
+    flaky = f"import os\ndef test_flaky():\n    if not os.path.exists({str(once)!r}):\n        os.mkdir({str(once)!r})\n        assert False\n"
+    refs = plain(project, 2, r2={"tests/test_r2.py": flaky})
+    said = project.merge(*refs, "--json", check="python -m pytest -q -p no:cacheprovider")
+    assert once.exists()
+    assert (said.status, said.json["landed"], said.json["culprits"]) == (0, ["r1", "r2"], []), said
+    assert said.json["flaky"] == [["r2"]]
+
+
 def test_a_check_that_fails_on_the_base_and_names_no_tests_blames_nobody(project):
     refs = plain(project, 2)
     said = project.merge(*refs, "--json", check="exit 1")

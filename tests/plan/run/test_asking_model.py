@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import anyio
 import jsonschema
@@ -13,6 +14,7 @@ import yaml
 from bakeoff.engine.durable import DurableRun, durable
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.run import splitting
 from bakeoff.plan.run.asking import MOST_LISTED
 from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
 from bakeoff.plan.run.plan import PlanError
@@ -116,14 +118,29 @@ def test_cancelled_the_request_is_closed(serve, backend):
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "asked"), [(("--max-calls", "1"), 1), (("--max-tokens", "100"), 0), (("--max-cost", "0.0001"), 0)]
+    ("ceiling", "asked", "why"),
+    [
+        (("--max-calls", "1"), 1, '1 calls asked for, 0 of 1 left; before that: there is no JSON object {"subplans"'),
+        (("--max-tokens", "100"), 0, "tokens asked for, 100 of 100 left\n"),
+        (("--max-cost", "0.0001"), 0, "usd asked for, 0.0001 of 0.0001 left\n"),
+    ],
 )
-def test_ceilings_hold_for_the_model_that_splits(plans, serve, ceiling, asked):
+def test_ceilings_hold_for_the_model_that_splits(plans, serve, ceiling, asked, why):
     server = serve(Say("no idea"), Say(GOOD))
     said = plans.lab("plan", "tidy up", *ARGS, *ceiling)
     assert said.status == 4, said
-    assert "m was not asked to the end: the budget is spent" in said.err
+    assert "m was not asked to the end: the budget is spent: " in said.err
+    assert why in said.err
     assert len(server.seen) == asked
+
+
+def test_it_is_said_how_a_model_failed_that_the_budget_allows_no_further_call_of(plans, serve, monkeypatch):
+    monkeypatch.setattr(splitting, "RETRY", replace(splitting.RETRY, attempts=1))
+    serve(Status(500), Status(500), Status(500))
+    said = plans.lab("plan", "tidy up", *ARGS, "--max-calls", "1")
+    assert said.status == 4, said
+    assert "0 of 1 left; before that: server: m at " in said.err
+    assert "HTTP 500" in said.err
 
 
 def test_without_a_price_there_is_no_ceiling_on_money(plans, serve):

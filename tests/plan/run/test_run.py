@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import threading
 
+import jsonschema
 import pytest
 
+from bakeoff.report.schemas import output_schema
 from plan.run.conftest import states
 
 
@@ -256,6 +258,22 @@ def test_a_run_goes_on_under_no_ceiling_that_is_none(plans, given):
         assert (said.status, said.out) == (1, ""), said
         assert f"-i {given}: it must be a number" in said.err
     assert len(plans.parts) == 1
+
+
+def test_what_cannot_be_taken_of_a_subplan_is_said(plans):
+    parts = [
+        plans.part("a", "echo new > a/x.txt; mkfifo a/pipe", files=["a/x.txt"], writes=["a/*"]),
+        plans.part("b", "mkfifo b/pipe", files=["b/x.txt"], writes=["b/*"]),
+    ]
+    shown = plans.run(parts, status=3)
+    assert states(shown) == {"a": "landed", "b": "failed"}
+    a, b = shown["subplans"]
+    assert a["left_out"] == ["a/pipe: it is a pipe"]
+    assert b["why"] == "fake changed nothing but what is left out (b/pipe: it is a pipe)"
+    assert "left out of what a made: a/pipe: it is a pipe" in plans.lab("show", "r").out
+    assert plans.lab("report", "r", "-o", "r.html").status == 0
+    assert "left out of what it made: a/pipe: it is a pipe" in (plans.lab.root / "r.html").read_text()
+    jsonschema.validate(shown, output_schema("plan-run"))
 
 
 @pytest.mark.parametrize("sparse", ["never", "plans"])

@@ -132,8 +132,7 @@ class Question:
             BudgetSpentError: there is a ceiling in the way of another.
         """
         if result.reason is Reason.CAP and not result.success:
-            said = [error.message for error in result.errors.values() if error.kind == "budget"]
-            raise BudgetSpentError(f"{self.name} was not asked to the end: {(said or ['the budget is spent'])[-1]}")
+            raise BudgetSpentError(f"{self.name} was not asked to the end: {_in_the_way(result)}")
         if not result.success:
             raise PlanError(_why(self.name, result))
         limits = self.settings.plan
@@ -141,6 +140,18 @@ class Question:
         hierarchy = from_subplans(proposed, self.files, limits, imports=self.imports)
         named = {leaf_id(sorted(one.files)): (one.name, one.goal) for one in proposed}
         return Proposal(hierarchy, named, used.calls, used.usd, None if used.unknown else used.tokens)
+
+
+def _in_the_way(result: SamplingResult) -> str:
+    """What the budget has not, and what came of the last call before."""
+    said = [error.message for error in result.errors.values() if error.kind == "budget"]
+    short = said[-1] if said else result.short or "the budget is spent"
+    came: list[str] = []
+    for attempt in result.attempts:
+        came += [str(verdict.reason) for verdict in attempt.verdicts if not verdict.result]
+        if attempt.error is not None and attempt.error.kind != "budget":
+            came.append(str(attempt.error))
+    return f"{short}; before that: {came[-1]}" if came else short
 
 
 def _why(name: str, result: SamplingResult) -> str:

@@ -26,6 +26,7 @@ class State:
         wrote: the paths that it changed.
         outside: those of them that it had not declared.
         tests_changed: tests that it changed, which is left out of what it made.
+        left_out: further paths that it wrote and that are left out, each with the reason.
     """
 
     status: Status = Status.PENDING
@@ -39,6 +40,7 @@ class State:
     wrote: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     tests_changed: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """As a run keeps it."""

@@ -150,7 +150,7 @@ class Leaves:
         if result.reason is Reason.CAP and not result.success:
             errors = [attempt.error for attempt in result.attempts if attempt.error is not None]
             said = [error.message for error in errors if error.kind == "budget"]
-            raise BudgetSpentError(said[-1] if said else "the budget is spent")
+            raise BudgetSpentError(said[-1] if said else result.short or "the budget is spent")
         if not result.success:
             return _failed(result, attempts.options)
         return await in_thread(self._made, subplan, start, result)
@@ -168,6 +168,7 @@ class Leaves:
             "wrote": wrote,
             "outside": list(outside(subplan.declared, wrote)),
             "tests_changed": facts.get("tests_changed", []),
+            "left_out": facts.get("refused", []),
         }
         return Outcome(output=output, facts={"ref": facts["ref"], "whole": facts["commit"]})
 

@@ -68,6 +68,8 @@ def _hierarchy(found: Standing) -> Iterator[str]:
         ]
         if state.outside:
             cells[-1] += f" wrote outside of what it may: {', '.join(state.outside[:20])}"
+        if state.left_out:
+            cells[-1] += f" left out of what it made: {', '.join(state.left_out[:20])}"
         rest = "".join(f"<td>{markup(one_line(cell, 400))}" for cell in cells)
         yield f'<tr>{indent}<td><span class="{stands}">{markup(word)}</span>{rest}\n'
     yield "</table>"

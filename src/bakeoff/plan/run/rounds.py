@@ -280,10 +280,12 @@ class _Round:
         state.tries = output.get("tries", 0)
         if output.get("commit") is not None:
             state.commit, state.start = output["commit"], output.get("start")
-        for field_ in ("wrote", "outside", "tests_changed"):
+        for field_ in ("wrote", "outside", "tests_changed", "left_out"):
             setattr(state, field_, list(output.get(field_, ())))
         if state.outside:
             self.rounds.say(f"{name} wrote outside of what it may: {', '.join(state.outside[:5])}")
+        for said in state.left_out[:5]:
+            self.rounds.say(f"left out of what {name} made: {said}")
 
     def _changed(self, name: str, status: Status) -> None:
         run, state = self.rounds.run, self.found.states[name]

@@ -178,7 +178,7 @@ class _Job:
 
 def _spent(result: SamplingResult) -> str:
     said = [error.message for error in result.errors.values() if error.kind == "budget"]
-    return said[-1] if said else "the budget is spent"
+    return said[-1] if said else result.short or "the budget is spent"
 
 
 def _facts(result: SamplingResult, workspace: Workspace) -> dict[str, Any]:

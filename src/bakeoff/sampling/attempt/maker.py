@@ -169,6 +169,8 @@ class AgentMaker:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
                 if kept.touched
+                else f"nothing but what is left out ({'; '.join(facts['refused'][:5])})"
+                if made.refused
                 else "nothing"
             )
             raise AttemptFailure(f"{self.entry.name} changed {what}", "empty", usage=usage, facts=facts)

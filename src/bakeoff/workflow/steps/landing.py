@@ -59,4 +59,4 @@ async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, 
         outcome.output = {**outcome.output, "applied": dict(record.output)}
     else:
         outcome.status, outcome.kind = Status.FAILED, record.kind
-        outcome.error = f"{said} and was not applied: {record.error}"
+        outcome.error = f"{said}, but the result was not applied: {record.error}"
