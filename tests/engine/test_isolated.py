@@ -494,12 +494,13 @@ def test_what_is_left_when_keeper_and_coordinator_die_at_once_is_found_by_the_ru
         time.sleep(0.005)
     token = str(tmp_path / ".bakeoff/runs/r")
     try:
-        assert len({survivor.pid for survivor in sweep(lambda candidate: candidate == token)}) == 1
+        assert sweep(lambda candidate: candidate == token)  # the shell that started it may be among them
     finally:
         left = [pid for pid in process_table() if _holds(pid, fifo.path)]
         names = [_command(pid) for pid in left]
         for pid in left:
             os.kill(pid, signal.SIGKILL)
+    assert [b"sleep", b"601"] not in names
     assert [b"sleep", b"600"] in names, "what has no mark is not found"
     fifo.wait_until_gone(2.0)
 
