@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.plan.merge.trees import Clash, Merged, merge_many
+from bakeoff.workspace.cone import folders_above
 from bakeoff.workspace.git import Git
 
 
@@ -52,17 +53,7 @@ def touched(git: Git, base: str, trees: Sequence[str]) -> list[Touched]:
             found[-1][0].add(path)
             if status == b"D":
                 found[-1][1].add(path.rpartition(b"/")[0])
-    return [Touched(frozenset(paths), _above(paths), frozenset(left)) for paths, left in found]
-
-
-def _above(paths: set[bytes]) -> frozenset[bytes]:
-    found: set[bytes] = set()
-    for path in paths:
-        folder = path.rpartition(b"/")[0]
-        while folder and folder not in found:
-            found.add(folder)
-            folder = folder.rpartition(b"/")[0]
-    return frozenset(found)
+    return [Touched(frozenset(paths), folders_above(paths), frozenset(left)) for paths, left in found]
 
 
 def tried(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
