@@ -60,10 +60,13 @@ def _stream(cls: Any, state: Any) -> Any:
 @rule("_io:StringIO", "_io:BytesIO", mutable=True, make=_stream)
 def _memory(value: Any) -> Any:
     name = "StringIO" if any(base is type_of("_io:StringIO") for base in mro_of(type(value))) else "BytesIO"
+    cls = type_of(f"_io:{name}")
     try:
-        *state, _ = type_of(f"_io:{name}").__getstate__(value)
+        *state, attributes = cls.__getstate__(value)
     except ValueError:
         raise Incomparable("stream that is closed") from None
+    if attributes and type(value) is cls:  # those of subclasses are written like anybody's
+        raise Incomparable("stream with attributes")
     return tuple(state)
 
 
