@@ -5,6 +5,7 @@ Rounds are taken in chunks; what a chunk gave counts only if nothing else was se
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -41,6 +42,8 @@ REPEATS, MOST_REPEATS = 2, 64
 """Batches of each input in a fork; more where the clock outside needs more work to agree."""
 MOST_WORK = 60e6
 """Nanoseconds of calls in a fork."""
+SEEN_WORK = 2e6
+"""Nanoseconds of calls in a fork, so that a tenth of them shows on the clock outside."""
 CHUNK = 0.15
 """Seconds after which the load is looked at."""
 AGAINST_ITSELF = 9
@@ -95,11 +98,20 @@ class Plan:
             calls, self.calls, self.repeats, order, 0, 0, self.seconds, self.force, self.keep_files, self.extra,
         )  # fmt: skip
 
+    def show(self) -> None:
+        """Have forks do so much work that what is gained shows on the clock outside."""
+        if self.repeats:
+            self.grow(math.ceil(SEEN_WORK / ((1 + self.repeats + self.extra) * self._once())))
+
+    def _once(self) -> float:
+        """Nanoseconds of one batch of each input."""
+        return sum(count * known.nanoseconds for count, known in zip(self.calls, self.inputs, strict=True))
+
     def grow(self, factor: int) -> bool:
         """Have forks do that many times as much work, up to `MOST_WORK`; whether they do more now."""
         before = self.repeats, self.extra
         if self.repeats and self.reuse:
-            each = sum(count * known.nanoseconds for count, known in zip(self.calls, self.inputs, strict=True))
+            each = self._once()
             wanted = factor * (1 + self.repeats + self.extra) - 1 - self.repeats
             self.extra = max(self.extra, min(wanted, int(MOST_WORK / each)))
         elif self.repeats:

@@ -245,6 +245,7 @@ class _Race:
                     self.bench.renew()
                 fresh.append(self.bench.plan(self.known, *self.how))
             if not evidence:
+                fresh[0].show()
                 evidence.append(Evidence(fresh[0].weights, alpha))
             return self.finalise(name, fresh[0], evidence[0])
 
