@@ -259,3 +259,16 @@ def test_settings_of_slots_are_checked(tmp_path: Path) -> None:
         file.write_text(f"[slots]\n{line}\n")
         with pytest.raises(SettingsError, match=said):
             load_settings(tmp_path, {})
+
+
+async def test_what_pythonpath_names_in_the_checkout_is_named_in_the_slot(
+    project: Checkout, kind: str, monkeypatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tools").mkdir()
+    monkeypatch.chdir(project.root)
+    monkeypatch.setenv("PYTHONPATH", f"docs:{project.root}/src/pkg::{tmp_path}/tools:../beside:.")
+    async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
+        assert str(slot.env["PYTHONPATH"]).split(":") == [
+            f"{slot.path}/src", slot.path, f"{slot.path}/docs", f"{slot.path}/src/pkg", f"{tmp_path}/tools",
+            str(Path(project.root).parent / "beside"),
+        ]  # fmt: skip

@@ -204,7 +204,7 @@ class SlotMaker:
         except BaseException:
             self._drop(home, place, ports, lock)
             raise
-        env = slot_environment(place.path, name, home / "tmp", ports, self.roots)
+        env = slot_environment(place.path, name, home / "tmp", ports, self.roots, base.project.root)
         slot = Slot(name, place, env, home, home / "tmp", ports, lock, base, self.run, self.limit)
         slot.partial = cone is not None and self.kind != "overlay"
         return slot

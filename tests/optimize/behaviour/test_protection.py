@@ -168,3 +168,29 @@ async def test_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BehaviourError, match="cannot be read"):
         async with judging(tmp_path / "p", FILES, "pkg/no.py:square"):
             pass
+
+
+async def test_what_pythonpath_names_is_found_and_what_lies_beside_it_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The folder above holds the project, the home folder and bakeoff's own places: none of it is to be seen.
+    (tmp_path / "home" / ".ssh").mkdir(parents=True)
+    (tmp_path / "home" / ".ssh" / "key").write_text("secret")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "tool.py").write_text("ONE = 1\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONPATH", f"lib:{tmp_path}:{tmp_path}/tools")
+    tests = f"""
+import os, tool
+from mod import double
+
+def test_double():
+    assert double(2) == 4 and tool.ONE == 1
+    assert not os.path.exists({str(tmp_path / "home" / ".ssh" / "key")!r})
+"""
+    files = {"lib/mod.py": "def double(x):\n    return x + x\n", "tests/test_mod.py": tests}
+    (tmp_path / "p").mkdir()
+    monkeypatch.chdir(tmp_path / "p")
+    async with judging(tmp_path / "p", files, "lib/mod.py:double", python=sys.executable, derived=5, slots=1) as judge:
+        judged = await judge("def double(x):\n    return 2 * x\n")
+    assert judged.same, judged.detail

@@ -18,6 +18,7 @@ from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.environment import search_path
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
@@ -65,6 +66,7 @@ class Stage:
             if name != "PYTHONHASHSEED"
         }
         root = str(slot.base.project.root)
+        self._variables["PYTHONPATH"] = os.pathsep.join(search_path(slot.base.project.root)[1])
         self._python = await find_interpreter(root, self.options.python, self._variables)
 
     @asynccontextmanager
@@ -139,7 +141,7 @@ class Stage:
         apart = self.options.level != "none" and box.machine.namespaces is None
         root = str(slot.base.project.root) if apart else slot.path
         temp = "/tmp" if apart else str(slot.temp)  # noqa: S108 - the sandbox's own
-        reads = [path for path in self.facts["places"] if not _below(path, root)]
+        reads = [path for path in box.open_among(self.facts["places"]) if not _below(path, root)]
         plan = box.plan(reads=reads, at=root if apart else None, size=self.options.disk)
         if self.options.level == "none":
             plan = replace(plan, namespaces=False, landlock=False, seccomp=False, holder=slot.place.holder)
@@ -165,7 +167,7 @@ class Stage:
             memory=memory, processes=PROCESSES, cpu=3600, file=self.options.disk, shared=64 << 20, seconds=None
         )
         box = await sandbox(slot, SandboxPolicy(self.options.level, limits=limits))
-        places = [path for path in self.facts.get("places", ()) if not _below(path, slot.path)]
+        places = [path for path in box.open_among(self.facts["places"]) if not _below(path, slot.path)]
         return box.command([self._python or ""], env=env, reads=[*reads, *places])
 
     def _inside(self, slot: Slot, root: str, temp: str) -> dict[str, str]:

@@ -38,34 +38,35 @@ def readable(
     """
     shut = [os.path.realpath(path) for path in closed]
     found = [*SYSTEM, *(NETWORK if network else ())]
-    found += [prefix for prefix in {sys.base_prefix, sys.prefix} if _is_open(prefix, shut)]
+    found += [prefix for prefix in {sys.base_prefix, sys.prefix} if is_open(prefix, shut)]
     for folder in (*variables.get("PATH", "").split(":"), *(f"{prefix}/bin" for prefix in environments)):
         if os.path.isabs(folder) and os.path.isdir(folder):
             found += _of_programs(Path(folder), shut)
     for folder in variables.get("PYTHONPATH", "").split(":"):
-        if os.path.isabs(folder) and os.path.exists(folder) and _is_open(folder, shut):
+        if os.path.isabs(folder) and os.path.exists(folder) and is_open(folder, shut):
             found.append(folder)
-    if _is_open(variables.get("VIRTUAL_ENV", ""), shut):
+    if is_open(variables.get("VIRTUAL_ENV", ""), shut):
         found.append(variables["VIRTUAL_ENV"])
     return outermost(found)
 
 
 def _of_programs(folder: Path, shut: list[str]) -> list[str]:
     """A folder of programs, and what these need beside them."""
-    found = [str(folder)] if _is_open(str(folder), shut) else []
+    found = [str(folder)] if is_open(str(folder), shut) else []
     if folder.name == "shims" and (folder.parent / "versions").is_dir():  # pyenv and its like
-        return [str(folder.parent)] if _is_open(str(folder.parent), shut) else found
+        return [str(folder.parent)] if is_open(str(folder.parent), shut) else found
     if folder.name == "bin":
         found += [str(folder.parent / part) for part in PARTS if (folder.parent / part).exists()]
     for name in ("python", "python3", "node"):
         program = folder / name
         if program.is_symlink():
             prefix = Path(os.path.realpath(program)).parent.parent
-            found += [str(prefix / part) for part in PARTS if _is_open(str(prefix / part), shut)]
+            found += [str(prefix / part) for part in PARTS if is_open(str(prefix / part), shut)]
     return found
 
 
-def _is_open(path: str, shut: list[str]) -> bool:
+def is_open(path: str, shut: Iterable[str]) -> bool:
+    """Whether a place may be shown as it holds none of those that are shut; all real paths but `path`."""
     if not os.path.isabs(path):
         return False
     real = os.path.realpath(path)

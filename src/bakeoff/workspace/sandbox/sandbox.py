@@ -16,7 +16,7 @@ from bakeoff.workspace.sandbox.inside import landlock
 from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
-from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, outermost, readable
+from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, is_open, outermost, readable
 from bakeoff.workspace.sandbox.plan import FORK, Plan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
@@ -146,12 +146,19 @@ class Sandbox(Generic[Where]):
         shown += [os.path.realpath(path) for path in known]
         return all(below(path, shown) and below(os.path.realpath(path), shown) for path in map(os.path.normpath, paths))
 
+    def open_among(self, paths: Sequence[str]) -> list[str]:
+        """Those of these places that hold neither the home folder nor anything of bakeoff's own or another slot's."""
+        shut = [os.path.realpath(path) for path in self._closed()]
+        return [path for path in paths if is_open(path, shut)]
+
+    def _closed(self) -> list[str]:
+        return [os.path.expanduser("~"), str(cache_root()), str(data_root()), *self.slot.closed]
+
     def _reads(self, variables: Mapping[str, str], more: Sequence[str]) -> list[str] | None:
         if self.policy.read_everything:
             return None
         slot = self.slot
-        closed = [os.path.expanduser("~"), str(cache_root()), str(data_root()), *slot.closed]
-        known = readable(variables, self.policy.network, closed, slot.environments)
+        known = readable(variables, self.policy.network, self._closed(), slot.environments)
         found = [*known, *slot.shown, *self.policy.reads, *more]
         return [path for path in found if not below(path, self._writes())]
 
