@@ -76,7 +76,7 @@ def _usual(root: Path) -> None:
 
 async def _rates(root: Path, cache: Path, at_once: int, times: int) -> tuple[float, float, str]:
     """Seconds for a run of the tests, and for a verdict; how they were held."""
-    stage = Stage(BehaviourOptions())
+    stage = Stage(BehaviourOptions(python=sys.executable))
     async with open_workspace(root, Settings(), "bench", cache=cache, slots=at_once) as workspace:
         try:
             async with workspace.lease() as slot:

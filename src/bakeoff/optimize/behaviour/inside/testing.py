@@ -103,6 +103,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     """
     import pytest
 
+    known = frozenset(sys.modules)
     if link is not None:
         _wait_for_candidate(report, link, job["timeout"])
     root = job["root"]
@@ -125,7 +126,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         "codes": codes,
         "modules": finder.loaded,
         "sys_path": [path for path in sys.path if path],
-        "preload": _libraries(finder),
+        "preload": _libraries(finder, known),
     }
 
 
@@ -150,10 +151,12 @@ class _Finder(ProjectFinder):
         self.after = proxy.loaded
 
 
-def _libraries(finder: ProjectFinder) -> list[str]:
-    """Modules of others that the tests imported, in their order."""
+def _libraries(finder: ProjectFinder, known: frozenset[str]) -> list[str]:
+    """Modules of others that the tests imported, in their order; not those that were `known`."""
     found = []
     for name, module in list(sys.modules.items()):
+        if name in known:
+            continue
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and not name.startswith("_bakeoff") and not finder.is_ours(path):
             spec = getattr(module, "__spec__", None)
