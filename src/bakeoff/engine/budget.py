@@ -84,7 +84,7 @@ class Budget:
 
         Passes on BudgetSpentError: it would not fit even if every open reservation came back whole.
         """
-        while (tight := self._tight(amounts)) is not None:
+        while amounts and (tight := self._tight(amounts)) is not None:
             self._refuse_hopeless(amounts)
             await tight._changed.wait()
 
