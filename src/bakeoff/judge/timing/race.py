@@ -26,7 +26,8 @@ from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibratio
 
 SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
-CALIBRATION = 0.1
+CALIBRATION, CALIBRATING = 0.1, 0.4
+"""Share of the time that the calibration may take, and seconds."""
 TRACED = 3
 """Forks that memory is measured in."""
 
@@ -183,7 +184,8 @@ class _Race:
             bench.renew()
             self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
         plan = bench.plan(self.known, *self.how)
-        self.calibration = bench.itself(plan, dropped, self.blocks.until(CALIBRATION))
+        until = min(self.blocks.until(CALIBRATION), time.monotonic() + CALIBRATING)
+        self.calibration = bench.itself(plan, dropped, until)
         return plan
 
     async def select(self) -> list[str]:

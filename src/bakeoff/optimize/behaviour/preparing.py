@@ -96,7 +96,7 @@ class Preparing:
         found = await self._discovered(self.grounds[0].tests)
         if not found.reached:
             raise BehaviourError(self._nothing(found))
-        await self.stage.warm(found.preload)
+        await self.stage.warm(found.preload, SEEDS)
         return await self._compared(found)
 
     async def _ground(self, slot: Slot) -> Ground:

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 
+from bakeoff.engine.failures import work_group
 from bakeoff.engine.process import Command
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.findings import Place
@@ -98,12 +99,24 @@ class Stage:
         self.facts = server.facts
         return server
 
-    async def warm(self, preload: Sequence[str]) -> None:
-        """Have servers import these, too, from now on; those that did not are ended."""
+    async def warm(self, preload: Sequence[str], seeds: Sequence[int]) -> None:
+        """Have servers import these, too, from now on, and start those with these seeds side by side.
+
+        Passes on BehaviourError: one does not start.
+        """
         new = [name for name in preload if name not in self.preload]
         if new:
             self.preload = (*self.preload, *new)
             await self.close()
+        if self.options.cold:
+            return
+        async with self._starting, work_group() as group:
+            for seed in seeds:
+                if seed not in self._servers:
+                    group.start(self._keep, seed)
+
+    async def _keep(self, seed: int) -> None:
+        self._servers[seed] = await self._start(seed, self.preload)
 
     async def close(self) -> None:
         """End all servers and what they forked."""
