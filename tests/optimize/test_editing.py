@@ -6,6 +6,7 @@ import pytest
 
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
+from bakeoff.optimize.imports import imported_by
 
 FILE = '''"""Doc."""
 from __future__ import annotations
@@ -204,3 +205,17 @@ def test_signatures(old: str, new: str, said: str | None) -> None:
     else:
         with pytest.raises(InvalidCandidateError, match=said):
             apply(text, "f", file)
+
+
+def test_imports_of_changes_are_found_wherever_they_stand() -> None:
+    files: dict[str, bytes | None] = {
+        "a.py": b"import os.path, heapq as h\nfrom . import b\nfrom .c import d\n"
+        b"def f():\n    from collections import abc\n",
+        "latin.py": b"# coding: latin-1\nimport re # \xe9\n",
+        "broken.py": b"import (",
+        "deep.py": b"(" * 5000,
+        "gone.py": None,
+    }
+    assert imported_by([files, {"a.py": b"import bisect, heapq\n"}]) == [
+        "os.path", "heapq", "collections", "re", "bisect",
+    ]  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.python_file import PythonFile, parse
 from bakeoff.optimize.target import statement_start
 
 
@@ -37,6 +37,20 @@ def bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[Binding]:
             yield Binding(alias.asname, alias.name)
         else:
             yield Binding(alias.name.partition(".")[0], alias.name, path=True)
+
+
+def imported_by(changes: Iterable[Mapping[str, bytes | None]]) -> list[str]:
+    """The modules that changed files import anywhere, by their absolute names; of files that cannot be read, none."""
+    found: dict[str, None] = {}
+    for content in (content for files in changes for content in files.values() if content is not None):
+        try:
+            tree = parse(content)
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found |= dict.fromkeys(binding.module for binding in bindings(node))
+    return [name for name in found if not name.startswith(".")]
 
 
 def import_text(binding: Binding) -> str:

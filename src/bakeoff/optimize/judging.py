@@ -19,6 +19,7 @@ from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.imports import imported_by
 from bakeoff.optimize.observed import Observed, observed
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.profiling import profile
@@ -86,7 +87,7 @@ class SlotJudge:
                 slot.path,
                 _folders(baseline, slot),
                 self.is_async,
-                self.checker.preload,
+                imported_by(candidate.files for candidate in candidates.values()),
                 baseline.unseen,
             )
             raced = await race(

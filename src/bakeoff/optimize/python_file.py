@@ -109,8 +109,8 @@ class PythonFile:
         return PythonFile(text, self.encoding, self.mark)
 
 
-def parse(text: str) -> ast.Module:
-    """A syntax tree, whatever the text warns of.
+def parse(text: str | bytes) -> ast.Module:
+    """A syntax tree, whatever the text warns of; of bytes by the encoding that they declare.
 
     Raises:
         SyntaxError: it is no Python, or nested too deeply for this interpreter.

@@ -358,3 +358,35 @@ async def test_seconds_are_those_of_blocks(tmp_path: Path) -> None:
     blocks.begin()
     assert blocks.until() > before
     assert round(blocks.until() - blocks.until(0.5), 6) == 5.0
+
+
+async def test_what_the_original_imports_is_imported_once_a_parent_and_nothing_of_the_project(
+    root: Path, tmp_path: Path
+) -> None:
+    # Files cannot grow in a fork, pipes can be written to.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    told = f"import os\nwith open({str(pipe)!r}, 'w') as file:\n    file.write(f'{{__name__}} {{os.getppid()}}\\n')\n"
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "library.py").write_text(told)
+    (root / "helper.py").write_text(told)
+    (root / ".venv" / "lib" / "site-packages").mkdir(parents=True)
+    (root / ".venv" / "lib" / "site-packages" / "installed.py").write_text(told)
+    head = "import helper, library, installed\n"
+    (root / "mod.py").write_text(head + ORIGINAL)
+    place = here(root, PYTHONPATH=f"{tmp_path / 'others'}:{root / '.venv' / 'lib' / 'site-packages'}")
+    found = await race(
+        place, Code("mod", "f", str(root), preload=("helper",)), {"mod.py": (head + ORIGINAL).encode()},
+        {"fast": {"mod.py": (head + FAST).encode()}}, inputs(*range(400, 420)), Options(seconds=12),
+        lock=BenchLock(tmp_path / "lock"),
+    )  # fmt: skip
+    assert found.winner == "fast"
+    lines = os.read(reading, 1 << 20).decode().split("\n")[:-1]
+    os.close(reading)
+    own = str(os.getpid())
+    by_parents = [line.split()[0] for line in lines if line.split()[1] == own]
+    by_forks = [line.split()[0] for line in lines if line.split()[1] != own]
+    assert sorted(by_parents) == ["installed"] * 5 + ["library"] * 5, "a parent imports what is not the project's"
+    assert by_forks.count("library") == by_forks.count("installed") <= 2, "only forks that came before"
+    assert by_forks.count("helper") > 10, "each fork imports the project for itself"

@@ -169,6 +169,7 @@ class Bench:
         self._used = 0.0
         self.waits = False
         self.changing = False
+        self.modules: list[str] = []
 
     def kill(self) -> None:
         """End all processes; whoever measures gets `Gone`. May be called from any thread."""
@@ -189,6 +190,24 @@ class Bench:
             self._start()
         for parent in self.parents:
             parent.ready()
+        self._preload(self.parents)
+
+    def _preload(self, parents: Sequence[Parent]) -> None:
+        """Have parents import what the original was seen to import, so that no fork has to.
+
+        Raises:
+            Gone: all were ended.
+            TimingError: one ended over it.
+        """
+        try:
+            for parent in parents if self.modules else ():
+                parent.preload(self.modules)
+            for parent in parents if self.modules else ():
+                parent.preloaded()
+        except Gone as failure:
+            if self._killed:
+                raise
+            raise TimingError(f"the process for timing cannot import {', '.join(self.modules)}: {failure}") from failure
 
     def _start(self) -> Parent:
         if self._killed:
@@ -217,6 +236,7 @@ class Bench:
             lost.close()
             fresh = self._start()
             fresh.ready()
+            self._preload([fresh])
             self.parents.insert(place, self.parents.pop())
             sample = Sample(contender)
             sample.fail("crash", f"the parent of its fork was lost: {failure}")
@@ -315,6 +335,8 @@ class Bench:
             raise TimingError(f"there is no input that the original can be timed on: {why or 'none was given'}")
         self.waits = first.waits > 0 and again.waits > 0
         self.changing = bool(first.changes)
+        self.modules = first.modules
+        self._preload(self.parents)
         return found, dropped, force, keep_files
 
     def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:

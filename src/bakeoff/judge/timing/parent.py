@@ -165,6 +165,17 @@ class Parent:
         except Gone:
             self._refuse()
 
+    def preload(self, names: Sequence[str]) -> None:
+        """Have it import these before any further fork; `preloaded` waits until it has.
+
+        Passes on Gone: it ended.
+        """
+        self._send({"preload": list(names)})
+
+    def preloaded(self) -> None:
+        """Passes on Gone: it ended, or takes too long."""
+        self._receive(time.monotonic() + STARTING)
+
     def _refuse(self) -> NoReturn:
         self.close()
         raise TimingError(f"the process for timing did not start: {self.said or 'it says nothing'}")

@@ -32,7 +32,7 @@ class Job:
         keep_files: files cannot grow, so that nothing is remembered from fork to fork.
         extra: further passes over each batch with the arguments that were made for it, so that what a call takes shows
             on the clock outside. They are not timed inside.
-        probe: say, too, which calls change their arguments.
+        probe: say, too, which calls change their arguments, and what was imported.
         trace: measure memory instead.
     """
 
@@ -75,6 +75,7 @@ class Sample:
         digests: of what the calls in batches gave.
         facts: what the parent saw: `threads`, `moved`, `children`, `left`, `status`, `cpu_seconds`, `maxrss`.
         changed: what the fork says was changed: clocks, gc, trace functions.
+        modules: that were imported for it, where that was asked for.
         changes: places of inputs that a call changes, where that was asked for.
         peak: bytes, where memory was asked for.
     """
@@ -91,6 +92,7 @@ class Sample:
     digests: list[list[str]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
     peak: int | None = None
 
@@ -123,6 +125,7 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
     """Take over what the fork says of itself, which may be anything."""
     try:
         sample.changed = [str(name)[:40] for name in list(header["changed"])[:40]]
+        sample.modules = [str(name) for name in header["modules"]]
         if job.trace:
             sample.peak = int(header["peak"])
             return

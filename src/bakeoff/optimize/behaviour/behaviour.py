@@ -73,11 +73,6 @@ class Behaviour:
         """
         return await self._stage.interpreter(slot, memory, reads, env)
 
-    @property
-    def preload(self) -> tuple[str, ...]:
-        """Modules of other projects that the target's needs."""
-        return self._stage.preload
-
     async def close(self) -> None:
         """End all processes."""
         await self._stage.close()

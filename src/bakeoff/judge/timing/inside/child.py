@@ -49,6 +49,7 @@ class Child:
         self.clocks = self.clock, self.cpu
         self.write = frames.write
         self.before = _state()
+        self.known = frozenset(sys.modules)
 
     def run(self, order: dict[str, Any], files: dict[str, bytes | None]) -> None:
         """All of it; the caller ends the process."""
@@ -67,6 +68,7 @@ class Child:
         job, body = frames.read(self.inputs)
         header, results = _deep(job["depth"], lambda: self.section(function, job, body))
         header["changed"] = changes(self.before)
+        header["modules"] = [name for name in list(sys.modules) if name not in self.known] if job["probe"] else []
         del blocks
         self.write(self.report, frames.packed(header, results))
         os.read(self.end, 1)

@@ -34,7 +34,11 @@ def main(control: int, answers: int, inputs: int) -> None:
         frames.write(answers, frames.packed({"serving": os.getpid(), "version": sys.version_info[:3]}))
         while True:
             order, _ = frames.read(control)
-            server.fork(order)
+            if "preload" in order:
+                server.preload(order["preload"])
+                server.answer({"preloaded": len(order["preload"])})
+            else:
+                server.fork(order)
     except (frames.Broken, BrokenPipeError):
         pass
     finally:
@@ -56,9 +60,14 @@ class _Server:
             os.sched_setaffinity(0, {setup["cpu"]})
         sys.path[:0] = [os.path.join(setup["root"], entry) for entry in setup["path"]]
         self.codec = _codec(setup["codec"], frozenset(setup["unseen"]))
-        for name in [*setup["preload"], *(["asyncio"] if setup["is_async"] else [])]:
+        self.preload([*setup["preload"], *(["asyncio"] if setup["is_async"] else [])])
+
+    def preload(self, names: list[str]) -> None:
+        """Import what forks will, unless it is the project's own: no code of it runs here."""
+        for name in names:
             try:
-                importlib.import_module(name)
+                if not _lies_below(self.setup["root"], importlib.util.find_spec(name.partition(".")[0])):
+                    importlib.import_module(name)
             except Exception:  # noqa: S112 - then the contenders import it, or fail to
                 continue
         gc.collect()
@@ -224,6 +233,13 @@ def _codec(folder: str, unseen: frozenset[str]) -> Any:
         parse = staticmethod(lambda data: parser.parse(data, package.DEFAULT))
 
     return Codec
+
+
+def _lies_below(root: str, spec: Any) -> bool:
+    """Whether a module is the project's; what is installed in an environment there is not."""
+    places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
+    inside = [os.path.relpath(place, root).split(os.sep) for place in places if os.path.isabs(place)]
+    return any(parts[0] != os.pardir and "site-packages" not in parts for parts in inside)
 
 
 def _seen(pid: int, cpu: int | None) -> dict[str, Any]:
