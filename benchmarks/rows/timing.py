@@ -30,7 +30,14 @@ from benchmarks.measure import Measure
 
 ORIGINAL = "def f(xs):\n    total = 0\n    for x in xs:\n        total += x * x - x\n    return total\n"
 OTHER_WORDS = "STEP = 7\n\n\ndef f(numbers):\n    a = 0\n    for n in numbers:\n        a += n * n - n\n    return a\n"
-LOOPS = "def f(n):\n    t = 0\n    for i in range({count}):\n        t += i\n    return n\n"
+WORK = {
+    "numbers": ("t = 0", "for i in range({count}):\n        t += i", 1.0),
+    "words": ("t = {{}}", "for i in range({count}):\n        t[i % 50] = t.get(i % 50, 0) + 1", 0.5),
+    "text": ("t = []", "for i in range({count}):\n        t.append(str(i) + 'x')\n    ''.join(t)", 0.3),
+    "objects": ("t = 0", "for i in range({count}):\n        t += len(Exception(i).args)", 0.25),
+    "calls": ("t = abs", "for i in range({count}):\n        t(-i) == 3", 0.7),
+}
+"""Ordinary work in proportion to a count: what comes before, the loop, and how often a count of 1 goes round."""
 PAIRS = 40
 
 
@@ -113,7 +120,7 @@ def _other_words(bench: Given, runs: int) -> Iterator[Measure]:
 
 
 def _gains(bench: Given, runs: int) -> Iterator[Measure]:
-    short, long = 3_000, 300_000  # some 0.1 and 10 ms on a machine of 2026
+    short, long = 3_000, 300_000  # some 0.1 and 10 ms a call on a machine of 2026, of five kinds of work in turns
     for key, count, ratio, seconds in (
         ("timing-110-short", short, 1.10, 1.0),
         ("timing-110-long", long, 1.10, 15.0),
@@ -134,8 +141,13 @@ def _gains(bench: Given, runs: int) -> Iterator[Measure]:
             yield _share(key, f"a true {ratio:.2f}x called faster than 1.05", faster, runs, 0.01, notes)
 
 
+def _source(seed: int, count: float) -> bytes:
+    before, loop, part = list(WORK.values())[seed % len(WORK)]
+    return f"def f(n):\n    {before.format()}\n    {loop.format(count=round(count * part))}\n    return n\n".encode()
+
+
 def _race(folder: Path, count: int, ratio: float, seconds: float, seed: int) -> Speed:
-    original, other = (LOOPS.format(count=int(each)).encode() for each in (count * ratio, count))
+    original, other = _source(seed, count * ratio), _source(seed, count)
     (folder / "mod.py").write_bytes(original)
     place = Place((sys.executable,), str(folder), dict(os.environ), tuple(sorted(os.sched_getaffinity(0))))
     inputs = [Input(encode(((n,), {})), n % 2 == 1) for n in range(4)]
