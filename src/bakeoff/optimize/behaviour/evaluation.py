@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -116,6 +116,7 @@ async def run_tests(
     overrides: Mapping[str, bytes] | None = None,
     candidate_place: Place | None = None,
     watched: bool = False,
+    over: Callable[[TestRun, str], None] = lambda run, test: None,
 ) -> TestRun:
     """Run the tests once.
 
@@ -129,6 +130,7 @@ async def run_tests(
         overrides: what that imports in place of the files on disk, by absolute path.
         candidate_place: where the candidate's process is.
         watched: have a witness in the process of the tests.
+        over: is told of each test that is over.
 
     Cancelled, all processes are ended. Passes on BehaviourError: the server died.
     """
@@ -142,7 +144,7 @@ async def run_tests(
         async with _both(
             server, place, candidate_place or place, order, serve, files, own, overrides, reporting, links
         ) as both:
-            await _listen(channel, run, job["timeout"])
+            await _listen(channel, run, job["timeout"], over)
             tests, candidate = both
             run.watched = await tests.over(1.0 if run.late is None and not run.forged else None)
             if candidate is not None:
@@ -189,7 +191,7 @@ async def _both(
             link.close()
 
 
-async def _listen(channel: Channel, run: TestRun, timeout: float) -> None:
+async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable[[TestRun, str], None]) -> None:
     """Take reports until there are no more, or a test takes too long."""
     patience, current = COLLECTING, None
     while True:
@@ -209,6 +211,8 @@ async def _listen(channel: Channel, run: TestRun, timeout: float) -> None:
         if header.get("say") == "begin":
             current, patience = str(header["test"]), timeout + SLACK
         _note(run, header, parts)
+        if header.get("say") == "phase" and header["phase"] == "teardown":
+            over(run, str(header["test"]))
 
 
 def _note(run: TestRun, header: dict[str, Any], parts: list[bytes]) -> None:

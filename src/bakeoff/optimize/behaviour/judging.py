@@ -16,11 +16,11 @@ from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides
 from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
+from bakeoff.optimize.behaviour.discovering import SEEDS
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
 from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun, Watched
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.preparing import SEEDS
 from bakeoff.optimize.behaviour.stage import Stage, sources_of
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.workspace.blocking import in_thread

@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
 from bakeoff.optimize.behaviour.compare import DIGEST, same
 from bakeoff.optimize.behaviour.deriving import derive
+from bakeoff.optimize.behaviour.discovering import SEEDS, Discovering, Discovery, last_line, passed
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.evaluation import replay, run_tests
 from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
-from bakeoff.optimize.behaviour.stage import Stage, sources_of
+from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
 from bakeoff.optimize.target import Target, locate
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 
 ROUNDS = 4
 """How often the original is asked again after calls were dropped, or tests lost."""
-SEEDS = (0, 1)
-FORMAT = 1
-"""Of what is kept of a discovery."""
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """What one run of all tests tells; kept as JSON.
-
-    Attributes:
-        reached: seconds of the tests that pass and call the function.
-        passing: seconds of all tests that pass.
-        set_aside: tests that call it and do not pass, and why.
-        module: the name of the target's module.
-        sys_path: where the tests import from.
-        preload: libraries that they import.
-        count: of all tests.
-    """
-
-    reached: dict[str, float]
-    passing: dict[str, float]
-    set_aside: dict[str, str]
-    module: str
-    sys_path: list[str]
-    preload: list[str]
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Where the original runs in one slot: its tests' process, and its own."""
-
-    tests: Place
-    own: Place
 
 
 class Preparing:
@@ -90,17 +52,17 @@ class Preparing:
         locate(self.source, self.target.qualname, str(self.target.path))
         self.doctests = b">>>" in self.source
         await self.stage.ready(self.slot)
-        self.grounds = [await self._ground(slot) for slot in self.slots]
+        if len(self.slots) > 1:
+            await self.stage.warm((), SEEDS)
+        self.grounds = [await self.stage.ground(slot) for slot in self.slots]
         if not self.grounds[0].tests.apart:
             del self.grounds[1:]  # the paths that the original sees would not be the same
-        found = await self._discovered(self.grounds[0].tests)
+        discovering = Discovering(self.stage, self.slot, self.grounds, self.target, self.doctests)
+        found, recorded = await discovering.run()
         if not found.reached:
             raise BehaviourError(self._nothing(found))
         await self.stage.warm(found.preload, SEEDS)
-        return await self._compared(found)
-
-    async def _ground(self, slot: Slot) -> Ground:
-        return Ground(await self.stage.place(slot), await self.stage.place(slot, 2 << 30))
+        return await self._compared(found, recorded)
 
     async def _twice(self, ask: Callable[[int, Ground], Awaitable[Found]]) -> tuple[Found, Found]:
         """Ask with both seeds: at the same time in two slots, one after the other in one."""
@@ -123,72 +85,25 @@ class Preparing:
             "how it is called: write a test that calls it"
         )
 
-    # Which tests
-
-    async def _discovered(self, place: Place) -> Discovery:
-        kept = self._kept(place)
-        try:
-            return Discovery(**json.loads(await in_thread(kept.read_text)))
-        except (OSError, ValueError, TypeError):
-            pass
-        found = await self._discover(place)
-        if found.reached:
-            await in_thread(_write, kept, json.dumps(_plain(found)))
-        return found
-
-    def _kept(self, place: Place) -> Path:
-        words = [
-            FORMAT, self.slot.base.snapshot.tree, str(self.target), list(self.options.tests), place.root,
-            self.stage.facts.get("executable"), self.stage.facts.get("python"), self.stage.facts.get("pytest"),
-        ]  # fmt: skip
-        digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
-        return self.slot.home.parent.parent / "discovery" / f"{digest}.json"
-
-    async def _discover(self, place: Place) -> Discovery:
-        job = self._job(place, "count")
-        async with self.stage.server(SEEDS[0]) as server:
-            run = await run_tests(server, place, job)
-        if run.watched.failed:
-            raise BehaviourError(f"the tests cannot be run in a sandbox: {run.watched.failed}")
-        if run.end is None:
-            where = f" in {run.late}" if run.late else ""
-            raise BehaviourError(f"the tests of the original did not come to an end{where}: {run.watched.how}")
-        if not run.tests:
-            said = next(iter(run.uncollected.values()), "pytest found none")
-            raise BehaviourError(f"no test can be run: {said}")
-        passing = {name: test.seconds for name, test in run.tests.items() if test.outcome == "passed"}
-        calling = [name for name in run.calls if name]
-        return Discovery(
-            reached={name: passing[name] for name in calling if name in passing},
-            passing=passing,
-            set_aside={
-                name: f"it {run.tests[name].outcome}: {_last_line(run.tests[name].message)}"
-                for name in calling
-                if name not in passing
-            },
-            module=next(iter(run.end["modules"]), ""),
-            sys_path=run.end["sys_path"],
-            preload=run.end["preload"],
-            count=len(run.tests),
+    def _job(self, place: Place, mode: str, **more: Any) -> dict[str, Any]:
+        return job_of_tests(
+            self.target, place.root, sources_of(place), self.options, mode, doctests=self.doctests, **more
         )
 
-    def _job(self, place: Place, mode: str, **more: Any) -> dict[str, Any]:
-        more.setdefault("doctests", self.doctests)
-        return job_of_tests(self.target, place.root, sources_of(place), self.options, mode, **more)
+    # What the tests see
 
-    # What they see
-
-    async def _compared(self, found: Discovery) -> Baseline:
+    async def _compared(self, found: Discovery, recorded: TestRun | None) -> Baseline:
         module, place = found.module, self.grounds[0].tests
-        set_aside = dict(found.set_aside)
-        async with self.stage.server(SEEDS[1]) as server:
-            job = self._job(place, "record", wanted=found.reached, module=module)
-            here = await run_tests(server, place, job, watched=True)
-        stable = {name: seconds for name, seconds in found.reached.items() if _passed(here, name)}
-        for name in found.reached.keys() - stable.keys():
-            set_aside[name] = "it passed once and failed once: flaky"
+        here = recorded or await self._recorded(found, found.reached)
+        stable = {name: seconds for name, seconds in found.reached.items() if passed(here, name)}
         in_process: dict[str, str] = {}
         runs = await self._twice(partial(self._proxied, found, stable, in_process))
+        if recorded is not None and in_process:  # then calls made here are compared, too
+            here = await self._recorded(found, stable)
+            stable = {name: seconds for name, seconds in stable.items() if passed(here, name)}
+            in_process = {name: why for name, why in in_process.items() if name in stable}
+        flaky = found.reached.keys() - stable.keys()
+        set_aside = {**found.set_aside, **dict.fromkeys(sorted(flaky), "it passed once and failed once: flaky")}
         tests = {name: seconds for name, seconds in stable.items() if name not in in_process}
         expected, unrepeatable = {}, set()
         for name in tests:
@@ -235,6 +150,13 @@ class Preparing:
                 f"{self.target} gives something else each time it is called: there is nothing to compare with"
             )
         return baseline
+
+    async def _recorded(self, found: Discovery, wanted: Mapping[str, float]) -> TestRun:
+        """Run tests with the function in their process, and note what comes of its calls."""
+        place = self.grounds[0].tests
+        async with self.stage.server(SEEDS[1]) as server:
+            job = self._job(place, "record", wanted=wanted, module=found.module)
+            return await run_tests(server, place, job, watched=True)
 
     async def _proxied(
         self, found: Discovery, stable: Mapping[str, float], in_process: dict[str, str], seed: int, ground: Ground
@@ -371,26 +293,6 @@ def read_source(slot: Slot, target: Target) -> bytes:
         raise BehaviourError(f"{target.path} cannot be read: {failure.strerror}") from failure
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(text)
-    os.replace(fresh, path)
-
-
-def _plain(found: Discovery) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in Discovery.__slots__}
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip()[:200] if lines else "it says nothing"
-
-
-def _passed(run: TestRun, name: str) -> bool:
-    return name in run.tests and run.tests[name].outcome == "passed"
-
-
 def _alike(one: Sequence[Call], other: Sequence[Call], options: BehaviourOptions) -> bool:
     pairs = zip(one, other, strict=False)
     return len(one) == len(other) and all(a.before == b.before and same(a, b, options) for a, b in pairs)
@@ -401,9 +303,9 @@ def _unfit(run: TestRun, name: str) -> str | None:
     for call in run.calls.get(name, []):
         if call.kind in ("unfit", "incomparable"):
             return call.message
-    if not _passed(run, name):
+    if not passed(run, name):
         message = run.tests[name].message if name in run.tests else ""
-        return f"it fails when the function runs in another process: {_last_line(message)}"
+        return f"it fails when the function runs in another process: {last_line(message)}"
     return None if run.calls.get(name) else "it does not reach the function when that runs in another process"
 
 

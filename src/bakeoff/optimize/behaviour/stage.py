@@ -27,9 +27,19 @@ from bakeoff.workspace.slot import Slot
 
 TESTS_MEMORY, DATA = 8 << 30, 16 << 30
 """Bytes that the tests' process may have resident; that any process may reserve."""
+OWN_MEMORY = 2 << 30
+"""Bytes that the original's own process may have resident."""
 TESTS_OUTPUT = 256 << 20
 PROCESSES = 128
 DESCRIPTORS, TESTS_DESCRIPTORS = 256, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where the original runs in one slot: its tests' process, and its own."""
+
+    tests: Place
+    own: Place
 
 
 @dataclass(slots=True)
@@ -169,6 +179,10 @@ class Stage:
             "descriptors": descriptors,
         }
         return Place(told, root, self._inside(slot, root, temp), bounds, apart)
+
+    async def ground(self, slot: Slot) -> Ground:
+        """Both places of the original in a slot."""
+        return Ground(await self.place(slot), await self.place(slot, OWN_MEMORY))
 
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """See `Behaviour.interpreter`."""

@@ -1,0 +1,165 @@
+"""Finds out which tests reach the function: one run of all of them, kept for the next time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from bakeoff.engine.failures import work_group
+from bakeoff.optimize.behaviour.baseline import job_of_tests
+from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour.evaluation import run_tests
+from bakeoff.optimize.behaviour.findings import Place, TestRun
+from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
+from bakeoff.optimize.target import Target
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.slot import Slot
+
+SEEDS = (0, 1)
+"""Of the hashes of the two interpreters that the original is asked in."""
+FORMAT = 1
+"""Of what is kept of a discovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What one run of all tests tells; kept as JSON.
+
+    Attributes:
+        reached: seconds of the tests that pass and call the function.
+        passing: seconds of all tests that pass.
+        set_aside: tests that call it and do not pass, and why.
+        module: the name of the target's module.
+        sys_path: where the tests import from.
+        preload: libraries that they import.
+        count: of all tests.
+    """
+
+    reached: dict[str, float]
+    passing: dict[str, float]
+    set_aside: dict[str, str]
+    module: str
+    sys_path: list[str]
+    preload: list[str]
+    count: int
+
+
+@dataclass(slots=True)
+class Discovering:
+    """One discovery."""
+
+    stage: Stage
+    slot: Slot
+    grounds: Sequence[Ground]
+    target: Target
+    doctests: bool
+
+    async def run(self) -> tuple[Discovery, TestRun | None]:
+        """What one run of all tests tells, and a second run of them that noted their calls, made beside it.
+
+        There is a second run only where there was a place for it and all tests reach the function: then those are the
+        tests whose calls have to be noted anyway.
+
+        Passes on BehaviourError: no test can be run.
+        """
+        place = self.grounds[0].tests
+        kept = self._kept(place)
+        try:
+            return Discovery(**json.loads(await in_thread(kept.read_text))), None
+        except (OSError, ValueError, TypeError):
+            pass
+        again: TestRun | None = None
+        needless = anyio.CancelScope()
+
+        async def beside() -> None:
+            nonlocal again
+            with needless:
+                again = await self._tested(self.grounds[1], "record", SEEDS[1], watched=True)
+
+        async with work_group() as group:
+            if len(self.grounds) > 1:
+                group.start(beside)
+            run = await self._tested(self.grounds[0], "count", SEEDS[0], needless=needless)
+            found = self._found(run)
+            all_reach = found.reached.keys() == run.tests.keys()
+            if not all_reach:
+                needless.cancel()
+        if found.reached:
+            await in_thread(_write, kept, json.dumps(_plain(found)))
+        return found, again if all_reach and again is not None and again.end is not None else None
+
+    async def _tested(
+        self, ground: Ground, mode: str, seed: int, *, watched: bool = False, needless: anyio.CancelScope | None = None
+    ) -> TestRun:
+        """Run all tests; `needless` is cancelled at the first one that does not reach the function."""
+
+        def over(run: TestRun, test: str) -> None:
+            if needless is not None and not run.calls.get(test):
+                needless.cancel()
+
+        place = ground.tests
+        job = job_of_tests(self.target, place.root, sources_of(place), self.stage.options, mode, doctests=self.doctests)
+        async with self.stage.server(seed) as server:
+            return await run_tests(server, place, job, watched=watched, over=over)
+
+    def _kept(self, place: Place) -> Path:
+        words = [
+            FORMAT, self.slot.base.snapshot.tree, str(self.target), list(self.stage.options.tests), place.root,
+            self.stage.facts.get("executable"), self.stage.facts.get("python"), self.stage.facts.get("pytest"),
+        ]  # fmt: skip
+        digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
+        return self.slot.home.parent.parent / "discovery" / f"{digest}.json"
+
+    def _found(self, run: TestRun) -> Discovery:
+        if run.watched.failed:
+            raise BehaviourError(f"the tests cannot be run in a sandbox: {run.watched.failed}")
+        if run.end is None:
+            where = f" in {run.late}" if run.late else ""
+            raise BehaviourError(f"the tests of the original did not come to an end{where}: {run.watched.how}")
+        if not run.tests:
+            said = next(iter(run.uncollected.values()), "pytest found none")
+            raise BehaviourError(f"no test can be run: {said}")
+        passing = {name: test.seconds for name, test in run.tests.items() if test.outcome == "passed"}
+        calling = [name for name in run.calls if name]
+        return Discovery(
+            reached={name: passing[name] for name in calling if name in passing},
+            passing=passing,
+            set_aside={
+                name: f"it {run.tests[name].outcome}: {last_line(run.tests[name].message)}"
+                for name in calling
+                if name not in passing
+            },
+            module=next(iter(run.end["modules"]), ""),
+            sys_path=run.end["sys_path"],
+            preload=run.end["preload"],
+            count=len(run.tests),
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(text)
+    os.replace(fresh, path)
+
+
+def _plain(found: Discovery) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in Discovery.__slots__}
+
+
+def last_line(text: str) -> str:
+    """What a message says in the end."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1].strip()[:200] if lines else "it says nothing"
+
+
+def passed(run: TestRun, name: str) -> bool:
+    """Whether a test was run and passed."""
+    return name in run.tests and run.tests[name].outcome == "passed"
