@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.model.protocol import ModelError
+from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.usage import settled
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 
@@ -48,16 +49,22 @@ def unbilled(failure: ModelError) -> bool:
     return failure.kind in kinds and failure.usage is None
 
 
+def charged(usage: Usage | None, failure: ModelError | None = None) -> dict[str, Any]:
+    """What a call is charged with that used so much, and failed so."""
+    free = failure is not None and unbilled(failure)
+    return {**settled(usage), **({"tokens": 0, "usd": 0.0} if free else {})}
+
+
 def refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
     kinds = MACHINERY | {"usage_limit"}
     permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in kinds
     return Outcome(
         Status.FAILED,
-        {"aborted": True} if permanent else {},
+        {"aborted": True, **({"replied": True} if failure.replied else {})} if permanent else {},
         str(failure),
         failure.kind,
-        usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if unbilled(failure) else {})},
+        usage=charged(failure.usage, failure),
         facts={
             "retry_after": failure.retry_after,
             "request_id": failure.request_id,

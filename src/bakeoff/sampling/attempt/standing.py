@@ -198,7 +198,8 @@ def _read(history: History, found: Standing, ending: Mapping[str, Any], inside: 
             if path in history.open and status is RunStatus.RUNNING:
                 view.status = "running"
             elif not view.usage and view.status == "unfinished":
-                view.usage = dict(start.reserved)
+                reply = history.replies.get(path)
+                view.usage = dict(start.reserved if reply is None else reply.usage)
     for view in found.attempts.values():
         if view.status == "made":  # an equal tree is judged once
             view.verdicts = view.verdicts or dict(by_tree.get(str(view.facts.get("tree")), {}))
