@@ -150,3 +150,122 @@ def test_killed_around_every_write_of_the_journal(lab: Lab, zygote: Zygote) -> N
         assert "s-1" in (lab.place / "sessions").read_text()
     assert number > 8
     assert len(again) <= 6
+
+
+AFTER = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+
+
+def test_killed_again_while_it_goes_on(lab: Lab, zygote: Zygote) -> None:
+    hire(lab, FIX)
+    before = lab.digest()
+    killed(lab, zygote, *attempt("--max-calls", "1"), **AFTER)
+    killed(lab, zygote, "resume", "r", **{"in": f"{MAKER}:keep", "when": "before"})
+    killed(lab, zygote, "resume", "r", **{"in": "bakeoff.engine.run:Run.commit", "when": "before"})
+    assert lab("resume", "r").status == 0
+    (view,) = check_end(lab, before=before)["attempts"]
+    assert lab.run.history().records[next(iter(lab.run.history().records))].attempts == 1
+    assert view["status"] == "passed"
+
+
+def test_another_command_may_come_first(lab: Lab, zygote: Zygote) -> None:
+    """Whoever sweeps the dead slot makes the result that is due, also a run that has nothing to do with it."""
+    hire(lab, FIX)
+    before = lab.digest()
+    killed(lab, zygote, *attempt(), **AFTER)
+    assert lab.slots()
+    other = lab("attempt", "other", "--agent", "fake", "--run-id", "other", "--check", FIXED)
+    assert other.status == 0, other
+    assert lab.slots() == []
+    (lab.place / "calls").unlink()
+    said = lab("resume", "r")
+    assert said.status == 0, said
+    assert lab.calls == []
+    assert lab("clean", "other").status == 0
+    assert lab.digest() == before
+    assert list(lab.refs()) == ["r/attempt-1"]
+
+
+@pytest.mark.parametrize("how", ["gone", "rebooted"])
+def test_what_is_lost_is_made_again_and_said(lab: Lab, zygote: Zygote, how: str) -> None:
+    hire(lab, FIX, settings="max_usd = 0.4\n")
+    killed(lab, zygote, *attempt("--max-cost", "2"), **AFTER)
+    if how == "gone":
+        assert lab("clean", "--discard", *{name.split(".")[0] for name in lab.slots()}).status == 0
+        for ref in lab.refs():
+            lab.git("--git-dir", str(next(lab.place.glob("data/bakeoff/projects/*/repository.git"))),
+                    "update-ref", "-d", f"refs/bakeoff/{ref}")  # fmt: skip
+    for due in lab.place.glob("cache/bakeoff/projects/*/slots/*/due.json"):
+        due.write_text(json.dumps({**json.loads(due.read_text()), "boot": "another"}))
+    said = lab("resume", "r", "--json")
+    assert said.status == 0, said
+    assert "what it made is lost: it is made again" in said.err
+    assert said.json["usage"]["usd"] == pytest.approx(2 * USD)
+    assert lab.run.history().replies == {}
+    if how == "rebooted":  # the files may have been cut off, but there they are
+        assert [name for name in lab.refs() if name.startswith("salvage/r/")]
+    assert lab.slots() == []
+
+
+def test_what_is_left_out_is_said_after_a_kill_too(lab: Lab, zygote: Zygote) -> None:
+    hire(lab, f"{FIX}; truncate -s 3M large.bin; mkfifo pipe", settings="[slots]\nmax_file_mb = 1\n")
+    for where in (AFTER["in"], f"{SLOT}:forget_due", "bakeoff.engine.run:Run.commit"):
+        killed(lab, zygote, *attempt(), **{"in": where, "when": "after" if where == AFTER["in"] else "before"})
+        said = lab("resume", "r", "--json")
+        assert said.status == 0, said
+        (view,) = said.json["attempts"]
+        assert [text.partition(":")[0] for text in view["receipt"]["refused"]] == ["large.bin", "pipe"]
+        # What is left out is salvaged as before.
+        assert [name for name in lab.refs() if name.startswith("salvage/r/")]
+        start_over(lab)
+
+
+@pytest.mark.parametrize("kind", ["repository", "worktree"])
+def test_checkouts(lab: Lab, zygote: Zygote, kind: str) -> None:
+    hire(lab, f"{FIX}; ln -s calc.py link; echo x > new.txt", settings=f'[slots]\nkind = "{kind}"\n')
+    before = lab.digest()
+    for where, when in (WINDOWS[0], WINDOWS[3]):
+        killed(lab, zygote, *attempt("--max-calls", "1"), **{"in": where, "when": when})
+        assert lab("resume", "r").status == 0
+        (view,) = check_end(lab, before=before)["attempts"]
+        assert view["receipt"]["diff"]["files"] == 3
+        start_over(lab)
+
+
+def test_equal_and_empty_work_is_taken_up_like_other(lab: Lab, zygote: Zygote) -> None:
+    hire(lab, f"[ $BAKEOFF_ATTEMPT = 3 ] || {TRIED}", settings="[lanes]\nagents = 1\n")
+    for nth in (2, 3):
+        killed(lab, zygote, *attempt("--attempts", "3", check="false"), **AFTER, nth=nth)
+        said = lab("resume", "r", "--json")
+        assert said.status == 3, said
+        assert sorted(lab.calls) == ["1", "2", "3"]
+        assert [view["status"] for view in said.json["attempts"]] == ["failed", "failed", "error"]
+        assert said.json["attempts"][2]["kind"] == "empty"
+        assert said.json["usage"]["usd"] == pytest.approx(3 * USD)
+        start_over(lab)
+
+
+def test_stopped_while_its_work_is_kept(lab: Lab, zygote: Zygote) -> None:
+    """Ctrl-C after the agent's end: what it made is kept as its result, not as unfinished work."""
+    hire(lab, FIX)
+    before = lab.digest()
+    crash = {"in": f"{SLOT}:end_leftovers", "when": "before", "signal": signal.SIGINT}
+    assert session(lab, zygote, *attempt("--max-calls", "1"), **crash) == 130, (lab.place / "stderr").read_text()
+    assert lab.slots() == []
+    assert lab("resume", "r").status == 0
+    check_end(lab, before=before)
+
+
+def test_an_agent_that_was_at_work_is_ended_and_asked_again(lab: Lab, zygote: Zygote) -> None:
+    hire(lab, f"echo half > half.txt; touch {lab.place}/working; [ -e {lab.place}/go ] || sleep 60; {FIX}",
+         settings="max_usd = 0.4\n")  # fmt: skip
+    process = lab.spawn(*attempt("--max-cost", "2"))
+    until((lab.place / "working").exists)
+    process.kill()
+    process.communicate()
+    until(lambda: lab.left() == [])
+    (lab.place / "go").touch()
+    said = lab("resume", "r", "--json")
+    assert said.status == 0, said
+    assert lab.calls == ["1", "1"]
+    assert said.json["usage"]["usd"] == pytest.approx(0.4 + USD)  # nobody knows what it took: what was reserved counts
+    assert [name for name in lab.refs() if name.startswith("salvage/r/")]

@@ -45,7 +45,7 @@ def arm(crash: dict[str, Any]) -> None:
 
 
 def _arm_function(crash: dict[str, Any]) -> None:
-    """Kill the process before or after call number `nth` of a function (`module:name` or `module:Class.name`)."""
+    """Kill the process, or send it `signal`, around call number `nth` of `module:function` or `module:Class.method`."""
     module, _, name = crash["in"].partition(":")
     owner = import_module(module)
     *classes, name = name.split(".")
@@ -56,7 +56,7 @@ def _arm_function(crash: dict[str, Any]) -> None:
 
     def die(when: str) -> None:
         if done == crash.get("nth", 1) and crash["when"] == when:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), crash.get("signal", signal.SIGKILL))
 
     @functools.wraps(original)
     def call(*args: Any, **more: Any) -> Any:
