@@ -15,6 +15,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.settings import AgentSettings, Settings
+from crash.laboratory import Zygote
 from optimize.conftest import FAST, SLOW, WRONG, Shop
 from scripted_model import Say, ScriptedModel, Stall, in_order
 
@@ -266,3 +267,27 @@ def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
     assert sorted(one["verdict"] for one in found["candidates"]) == ["ACCEPT", "REJECT"]
     assert found["bench"]["verified"] is True
     assert found["usage"]["calls"] == 2
+
+
+def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: Shop) -> None:
+    agent(shop, f"cp {shop.beside('fast.py', FAST)} numbers_.py")
+    argv = ["optimize", "numbers_.py:common", "--no-rules", "--agent", "fake", "--refinements", "0", "--max-calls", "1"]
+    zygote = Zygote()
+    try:
+        status = zygote.call(
+            {
+                "cwd": str(shop.root),
+                "argv": [*argv, "--run-id", "r"],
+                "env": dict(os.environ),
+                "stdout": str(shop.home / "out"),
+                "stderr": str(shop.home / "err"),
+                "crash": {"in": "bakeoff.engine.run:Run.reply", "when": "after"},
+            }
+        )
+    finally:
+        zygote.close()
+    assert status == -signal.SIGKILL, (shop.home / "err").read_text()
+    found = json.loads(shop("resume", "r", "--json"))
+    assert found["winner"] == "agent/fake/propose/1"
+    assert found["usage"]["calls"] == 1
+    assert (shop.home / "asked").read_text().count("\n---\n") == 1
