@@ -12,6 +12,7 @@ from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, from_json
+from bakeoff.report.words import reported
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.sampler import UNMADE
 
@@ -69,7 +70,7 @@ class AttemptView:
                 shown["receipt"] = verdict.receipt
             checks.append(shown)
         found = {name: getattr(self, name) for name in ("id", "lane", "round", "status", "error", "kind", "seconds")}
-        found |= {"score": self.score, "usage": dict(self.usage), "checks": checks}
+        found |= {"score": self.score, "usage": reported(self.usage), "checks": checks}
         if timed:
             found["bench"] = None if self.speed is None else self.speed.to_json()
         return found | {"receipt": dict(self.facts)}

@@ -146,7 +146,7 @@ def _tokens(usage: Mapping[str, Any] | None, dispatched: bool, place: Place) -> 
     elif not dispatched:
         counted["tokens"] = 0
     elif "tokens" in budget.ceilings:
-        counted["tokens"] = max(1.0, budget.left("tokens") + 1.0)
+        counted["assumed"] = {"tokens": max(1.0, budget.left("tokens") + 1.0)}
         text = "its tokens were not reported; all that was left of the budget counts as used"
         place.run.events.emit(Warned(place.run.clock.wall(), text, place.path))
     return counted
