@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Any
 
 from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.usage import settled
-from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.errors import NoSpaceError, SlotError, is_full
 
 PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
 """Kinds of error that every other attempt would meet, too."""
@@ -26,8 +25,6 @@ They are no verdicts: all stops, and a resumed run does again what they kept fro
 STOPPING = frozenset({"auth", "not_found", "usage_limit"}) | MACHINERY
 """Kinds of failure that everybody else would meet now, too, whatever is asked; another day it may be otherwise."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
 """Kinds of error by which a request was refused: nothing was generated."""
 
@@ -38,7 +35,7 @@ def machinery(failure: BaseException | None) -> str | None:
         return "spawn"
     if isinstance(failure, SlotError):
         return "slots"
-    if isinstance(failure, NoSpaceError) or (isinstance(failure, OSError) and failure.errno in _FULL):
+    if isinstance(failure, NoSpaceError) or (failure is not None and is_full(failure)):
         return "space"
     return None
 
