@@ -17,7 +17,16 @@ from bakeoff.cli.asking import TerminalAsker, chosen, excerpt, somebody_is_there
 from bakeoff.cli.board import MOST_LINES, Board
 from bakeoff.cli.live import LiveDisplay
 from bakeoff.cli.plain import PlainDisplay
-from bakeoff.engine.events import FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged, Warned
+from bakeoff.engine.events import (
+    FanOpened,
+    GateOpened,
+    NodeEnded,
+    NodeHeard,
+    NodeRetried,
+    NodeStarted,
+    RunChanged,
+    Warned,
+)
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 
 
@@ -295,6 +304,18 @@ def test_plain_lines(capsys) -> None:
         "! mind ***", "▶ run r", "▶ bare: 1 item, 4 at once", "▶ other: 2 items", "▶ both: 2 branches, 4 at once",
         "✓ kept: kept from before", "- off: skipped", "✗ f failed: ***", "    1", "    2",
     ]  # fmt: skip
+
+
+def test_when_an_agent_was_heard_of_is_shown() -> None:
+    display = LiveDisplay(lambda text: text, Console(width=120, file=io.StringIO()))
+    for event in (started("ask", "prompt"), started("fan", "fan-out"), fan("fan", 2), started("fan:it:0", "prompt")):
+        display(event)
+    display(NodeHeard(time.time() - 5, "ask", {"tokens": 1234}))
+    display(NodeHeard(time.time() - 5, "fan:it:0", {}))  # has no line of its own
+    assert "heard of 5." in (line := next(line for line in str(display._tree()).splitlines() if "ask" in line)), line
+    assert "ago, 1,234 tokens" in line
+    display(ended("ask", type_="prompt"))
+    assert "heard of" not in str(display._tree())
 
 
 def test_progress_in_words() -> None:

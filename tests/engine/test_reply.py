@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.journal import NoJournal
 from bakeoff.engine.lanes import Lanes
@@ -209,3 +210,21 @@ async def test_what_nobody_reported_counts_as_assumed_and_is_not_shown(caller: C
     assert history.spent == {"calls": 1, "usd": 0.5}
     assert history.usage == {"calls": 1}
     assert history.unreported == {"usd"}
+
+
+async def test_signs_of_life_are_told_once_a_second() -> None:
+    class Ticking(SystemClock):
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    told: list[Any] = []
+    run = Run(clock=Ticking())
+    heard = run.hearing("a")
+    heard({})  # nobody listens
+    run.events.subscribe(told.append)
+    for moment in (1.0, 1.5, 1.9, 2.0, 7.0):
+        Ticking.now = moment
+        heard({"tokens": moment})
+    assert [(event.path, event.facts["tokens"]) for event in told] == [("a", 1.0), ("a", 2.0), ("a", 7.0)]

@@ -6,7 +6,16 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
+from bakeoff.engine.events import (
+    Event,
+    FanOpened,
+    GateOpened,
+    NodeEnded,
+    NodeHeard,
+    NodeRetried,
+    NodeStarted,
+    RunChanged,
+)
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.report.outline import halted, name_of, parent_of
 
@@ -95,6 +104,7 @@ class Line:
     Attributes:
         began: monotonic seconds.
         seconds: how long it took, once it has ended.
+        heard: when its work was last heard of.
     """
 
     path: str
@@ -109,6 +119,7 @@ class Line:
     reused: bool = False
     fan: Fan | None = None
     halted: bool = False
+    heard: NodeHeard | None = None
 
 
 @dataclass(slots=True)
@@ -143,6 +154,8 @@ class Board:
                 self._ended(event)
             case NodeRetried():
                 self._retried(event)
+            case NodeHeard() if (line := self.lines.get(event.path)) is not None:
+                line.heard = event
             case FanOpened():
                 self._opened(event)
             case GateOpened():
@@ -182,7 +195,7 @@ class Board:
             return
         line = self._line(event.path, event.type)
         line.status, line.attempt, line.error, line.seconds = Status.RUNNING, event.attempt, None, None
-        line.began, line.halted = time.monotonic(), False
+        line.began, line.halted, line.heard = time.monotonic(), False, None
 
     def _ended(self, event: NodeEnded) -> None:
         record = event.record

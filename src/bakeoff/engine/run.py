@@ -16,7 +16,7 @@ import anyio
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError, described
-from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted, Warned
+from bakeoff.engine.events import Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, Warned
 from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, Reply, decode_record, encode, encode_record
 from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal, NoJournal
@@ -32,6 +32,9 @@ TakeUp = Callable[[Mapping[str, Any]], Awaitable[Work | None]]
 """Makes work that goes on from what a reply's facts say; None where nothing can be made of it any more."""
 
 DEFAULT_MAX_PARALLEL = 64
+
+SIGNS = 1.0
+"""Seconds between two events that tell that a node's work goes on, at least."""
 
 
 class Run:
@@ -350,6 +353,19 @@ class Run:
         await self._append("edit", "", "null").committed()
         self.history.edited()
         self.answers = {}
+
+    def hearing(self, path: str) -> Callable[[Mapping[str, Any]], None]:
+        """What to call whenever the work of the node at `path` shows that it goes on, with what it has told so far."""
+        last = -SIGNS
+
+        def heard(facts: Mapping[str, Any]) -> None:
+            nonlocal last
+            now = self.clock.monotonic()
+            if self.events.heard and now - last >= SIGNS:
+                last = now
+                self.events.emit(NodeHeard(self.clock.wall(), path, facts))
+
+        return heard
 
     def note(self, kind: str, body: Any) -> Batch:
         """Queue an entry about the run itself (`meta`, `run`, `inputs`, `edit`).

@@ -33,6 +33,7 @@ class Ticket:
         not_stopped: where the maker says what it had to leave running.
         put_on_record: where the maker says, as soon as a call has ended that costs money, what it is charged with and
             what is needed to go on from there; on disk when that returns. Of use to makers that have a `takes_up`.
+        heard: where the maker says that its work goes on, with what is known of it so far.
         reply: what was put on record so in an earlier session; the maker goes on from there and makes no call.
     """
 
@@ -45,6 +46,7 @@ class Ticket:
     feedback: str = ""
     not_stopped: list[str] = field(default_factory=list)
     put_on_record: PutOnRecord = _not_kept
+    heard: Callable[[Mapping[str, Any]], None] | None = None
     reply: Mapping[str, Any] | None = None
 
 

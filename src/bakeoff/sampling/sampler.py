@@ -213,6 +213,8 @@ class Sampler:
         path = f"{self.prefix}attempt:{attempt.id}/generate"
         key = f"{self.identity}:{attempt.id}" if self.durable else ""
         taken_up = isinstance(self.action, Call) and self.action.takes_up is not None and self.durable
+        if isinstance(self.action, Call):
+            ticket.heard = self.run.hearing(path)
         if taken_up:
             ticket.put_on_record = partial(self.run.reply, path, key)
         record = await self.run.leaf(

@@ -126,6 +126,7 @@ class AgentSource:
 
         async def new_ticket() -> Ticket:
             ticket = Ticket(number, number, 0, put_on_record=partial(self.run.reply, path, ""))
+            ticket.heard = self.run.hearing(path)
             if receipt is not None:
                 ticket.previous = Attempt(number, number, 0, receipt=await receipt())
                 ticket.feedback = feedback

@@ -146,6 +146,7 @@ class SplittingAgent:
                     timeout=options.timeout,
                     grace=settings.grace,
                     temp=str(slot.temp),
+                    heard=ticket.heard,
                 )
                 said = Said.of(result, self._asked(ticket), counted, words=True)
                 if result.dispatched:

@@ -242,6 +242,7 @@ class AgentMaker:
             timeout=self.timeout,
             grace=self.grace,
             temp=str(box.slot.temp),
+            heard=ticket.heard,
         )
 
 

@@ -52,6 +52,7 @@ def prepare(place: Place) -> Leaf:
             env=step_environment(place),
             timeout=step.timeout,
             grace=place.setting.settings.grace,
+            heard=place.run.hearing(place.path),
         )
         outcome = result.outcome(output, given)
         outcome.output = _limited(dict(outcome.output), step.capture, step.capture_max_bytes)
