@@ -269,25 +269,39 @@ def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
     assert found["usage"]["calls"] == 2
 
 
-def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: Shop) -> None:
-    agent(shop, f"cp {shop.beside('fast.py', FAST)} numbers_.py")
-    argv = ["optimize", "numbers_.py:common", "--no-rules", "--agent", "fake", "--refinements", "0", "--max-calls", "1"]
+@pytest.mark.parametrize("call", [1, 2])
+def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: Shop, call: int) -> None:
+    """The first call makes a version, the second goes on with one of another source, whose commit is made anew."""
+    fast = shop.beside("fast.py", FAST)
+    other = "sed -i 's/= set(ys)/= frozenset(ys)/' numbers_.py"
+    agent(shop, f'case "$1" in *"does not meet"*) {other} ;; *) echo "# tried" >> notes.txt ;; esac')
+    argv = [
+        "optimize",
+        "numbers_.py:common",
+        "--no-rules",
+        "--agent",
+        "fake",
+        "--candidate",
+        fast,
+        "--refinements",
+        "1",
+    ]
     zygote = Zygote()
     try:
         status = zygote.call(
             {
                 "cwd": str(shop.root),
-                "argv": [*argv, "--run-id", "r"],
+                "argv": [*argv, "--no-rules", "--run-id", "r", "--max-calls", "2"],
                 "env": dict(os.environ),
                 "stdout": str(shop.home / "out"),
                 "stderr": str(shop.home / "err"),
-                "crash": {"in": "bakeoff.engine.run:Run.reply", "when": "after"},
+                "crash": {"in": "bakeoff.engine.run:Run.reply", "when": "after", "nth": call},
             }
         )
     finally:
         zygote.close()
     assert status == -signal.SIGKILL, (shop.home / "err").read_text()
-    found = json.loads(shop("resume", "r", "--json"))
-    assert found["winner"] == "agent/fake/propose/1"
-    assert found["usage"]["calls"] == 1
-    assert (shop.home / "asked").read_text().count("\n---\n") == 1
+    found = json.loads(shop("resume", "r", "--json", status=4))  # a third call does not fit
+    assert (found["usage"]["calls"], (shop.home / "asked").read_text().count("\n---\n")) == (2, 2)
+    assert "made again" not in shop.said
+    assert any(one["origin"].startswith("agent/fake/refine/") for one in found["candidates"])

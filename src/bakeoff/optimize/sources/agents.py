@@ -118,9 +118,9 @@ class AgentSource:
 
         Passes on BudgetSpentError.
         """
-        maker = replace(
-            self.maker, task=prompts.agent_task(context), label=f"{slug(f'{self.prefix}{self.name}-{label}')}-"
-        )
+        # What it is asked has figures that were measured; what it is asked about is in the label.
+        own_label = f"{slug(f'{self.prefix}{self.name}-{label}')}-"
+        maker = replace(self.maker, task=prompts.agent_task(context), label=own_label, asked=label)
 
         path = f"{self.prefix}source:{self.name}/{label}"
 

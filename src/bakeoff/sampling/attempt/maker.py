@@ -70,6 +70,7 @@ class AgentMaker:
         cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
         env: further variables for it.
+        asked: what stands for the words of a task that may differ a little each time it is put; the words if left out.
         made: names of results that were made.
     """
 
@@ -90,6 +91,7 @@ class AgentMaker:
     cone: Cone | None = None
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
+    asked: str | None = None
     made: set[str] = field(default_factory=set)
 
     async def make(self, attempt: Ticket) -> Generation:
@@ -138,8 +140,8 @@ class AgentMaker:
     def _asked(self, ticket: Ticket) -> str:
         """Digest of what a call is asked, and on what."""
         before = ticket.previous.receipt.get("commit", "") if ticket.previous is not None else ""
-        tree = self.workspace.snapshot.tree
-        return digest(self.entry.name, self.model or "", self.task, ticket.feedback, before, tree)
+        words = (self.task, ticket.feedback, before) if self.asked is None else (self.asked,)
+        return digest(self.entry.name, self.model or "", self.workspace.snapshot.tree, *words)
 
     def _broken(self, text: str, kind: str, said: Said | None) -> AttemptFailure:
         """What a failure of the machinery is; a call that ended before it counts, and what it made may still be had."""
