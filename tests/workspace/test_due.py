@@ -58,7 +58,10 @@ async def test_what_is_due_in_a_dead_slot_is_made_as_it_would_have_been(project:
             assert found is not None
             assert (found.tree, found.changed) == (made.tree, made.changed)
             assert [path.path for path in found.refused] == ["large.bin"]
-            assert len(saved) == 1  # what is too large for a result
+            assert saved[0] == REF
+            assert len(saved) == 2  # what is too large for a result, too
+            save_dead(workspace.cache, slot.id)
+            assert result_at(workspace.base, REF) == found  # its commit may be on record
             # After a power cut nobody knows that its files are whole.
             due = slot.home / "due.json"
             due.write_text(json.dumps({**json.loads(due.read_text()), "boot": "another"}))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bakeoff.engine.machine import boot_id
 from bakeoff.workspace.changes import Changes
-from bakeoff.workspace.results import Result, make_result
+from bakeoff.workspace.results import Result, make_result, result_at
 from bakeoff.workspace.trees import Base
 
 _FILE = "due.json"
@@ -32,11 +32,16 @@ class Due:
     boot: str
 
     def make(self, base: Base, changes: Changes) -> Result:
-        """Make it out of what has changed in the slot; one that stands there already is made anew.
+        """Make it out of what has changed in the slot; one that stands there already stays, if it is the same.
 
         Passes on GitError: bakeoff's repository cannot be written.
         """
-        return make_result(base, changes, self.ref, self.message, self.limit)
+        before = result_at(base, self.ref)
+        made = make_result(base, changes, self.ref, self.message, self.limit)
+        if before is None or (before.tree, before.refused) != (made.tree, made.refused):
+            return made  # what was refused is noted last: its owner may not have come to that
+        base.repository.set_ref(self.ref, before.commit)
+        return before
 
 
 def note_due(home: Path, ref: str, message: str, limit: int) -> Due:

@@ -168,13 +168,12 @@ class Slot:
         text = message or f"{name} of run {self.run}"
         return self._make(ref_name(self.run, name), text, self.place.changes())
 
-    def make_due(self, changes: Changes) -> None:
-        """Make the result that is due out of what has changed, if one is. To be called in a thread.
+    def make_due(self, changes: Changes) -> Result | None:
+        """Make the result that is due out of what has changed; None where none is. To be called in a thread.
 
         Passes on GitError: bakeoff's repository cannot be written.
         """
-        if self.due is not None:
-            self._make(self.due.ref, self.due.message, changes)
+        return None if self.due is None else self._make(self.due.ref, self.due.message, changes)
 
     def _make(self, ref: str, message: str, changes: Changes) -> Result:
         result = make_result(self.base, changes, ref, message, self.limit)
@@ -278,7 +277,8 @@ class SlotMaker:
         if slot.disposable:
             return
         changes = slot.place.changes()
-        slot.make_due(changes)
+        if (made := slot.make_due(changes)) is not None:
+            self.note(made.ref)
         if slot.committed is None or not slot.committed.same(changes):
             known = {result.tree for result in slot.results}
             result = salvage_files(slot.base, slot.run, slot.id, changes, known)

@@ -95,7 +95,9 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
     for number, (changes, folder) in enumerate(left, 1):
         spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
         if due is not None and number == len(left):  # the last is what the slot showed; those before were being buried
-            trees.add(due.make(base, changes).tree)
+            made = due.make(base, changes)
+            trees.add(made.tree)
+            saved.append(made.ref)
         result = salvage_files(base, run, name, changes, trees)
         saved += [] if result is None else [result.ref]
         saved += salvage_commits(base, run, name, folder)
