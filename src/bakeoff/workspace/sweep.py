@@ -94,11 +94,13 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
     left, due = _left(home, base, known), read_due(home)
     for number, (changes, folder) in enumerate(left, 1):
         spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
+        whole = False
         if due is not None and number == len(left):  # the last is what the slot showed; those before were being buried
             made = due.make(base, changes)
             trees.add(made.tree)
             saved.append(made.ref)
-        result = salvage_files(base, run, name, changes, trees)
+            whole = not made.refused
+        result = None if whole else salvage_files(base, run, name, changes, trees)
         saved += [] if result is None else [result.ref]
         saved += salvage_commits(base, run, name, folder)
     return saved
