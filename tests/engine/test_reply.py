@@ -35,6 +35,7 @@ class Caller:
         self.paid = 0
         self.lost = False
         self.cut = True
+        self.silent = False
         self.outcome: dict[str, Any] = {}
         self.warned: list[str] = []
         self.masker = Masker()
@@ -53,7 +54,8 @@ class Caller:
             async def work(attempt: int) -> Outcome:
                 self.paid += 1
                 facts = {"made": f"secret-{self.paid}"}
-                await run.reply(path, key, USAGE, facts)
+                if not self.silent:
+                    await run.reply(path, key, USAGE, facts)
                 return await rest(facts, attempt)
 
             async def take_up(facts: Mapping[str, Any]) -> Work | None:
@@ -149,6 +151,15 @@ async def test_it_is_another_node_s_where_the_key_is_another(caller: Caller) -> 
     await caller.session(key="other")
     assert caller.paid == 2
     assert caller.counted == pytest.approx(TWICE)
+
+
+async def test_a_call_that_is_cut_off_counts_whatever_stood_there_before(caller: Caller) -> None:
+    caller.ceiling = 5.0
+    await caller.session()
+    caller.silent = True
+    await caller.session(key="other")
+    assert caller.paid == 2
+    assert caller.counted == pytest.approx((0.8, 0.8, 10, 2))  # of the second nobody knows more than was reserved
 
 
 async def test_it_is_found_by_key_after_an_edit(caller: Caller) -> None:

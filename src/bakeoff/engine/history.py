@@ -186,7 +186,7 @@ class History:
     called: dict[str, str] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
-    reply_pool: dict[str, Reply] = field(default_factory=dict)
+    reply_pool: dict[str, deque[Reply]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
     known: set[int] = field(default_factory=set)
     settled: tuple[str, ...] = ()
@@ -219,8 +219,8 @@ class History:
         found = self.replies.get(path)
         if found is not None:
             return found if found.key == key else None
-        if key and key in self.reply_pool:
-            return self.replies.setdefault(path, self.reply_pool.pop(key))
+        if key and self.reply_pool.get(key):
+            return self.replies.setdefault(path, self.reply_pool[key].popleft())
         return None
 
     def _meta(self, entry: Entry) -> None:
@@ -264,6 +264,9 @@ class History:
 
     def _start(self, entry: Entry) -> None:
         start = Start(entry.path, *json.loads(entry.body))
+        before = self.starts.get(entry.path)
+        if before is not None and before.attempt != start.attempt:
+            self.replies.pop(entry.path, None)  # nothing came of it
         self.starts[entry.path] = self.open[entry.path] = start
         self.spans.append(start)
         self.updated_at = start.at
@@ -276,7 +279,8 @@ class History:
     def _reply(self, entry: Entry) -> None:
         reply = Reply(**json.loads(entry.body))
         self.replies[entry.path] = reply
-        self.reply_pool.pop(reply.key, None)
+        if reply.counted and self.reply_pool.get(reply.key):
+            self.reply_pool[reply.key].popleft()
 
     def _void(self, entry: Entry) -> None:
         """A start whose work did not begin after all, or a reply that is lost."""
@@ -344,7 +348,9 @@ class History:
         for record in self.records.values():
             if record.final and record.key:
                 self.pool.setdefault(record.key, deque()).append(record)
-        self.reply_pool.update({reply.key: reply for reply in self.replies.values() if reply.key})
+        for reply in self.replies.values():
+            if reply.key:
+                self.reply_pool.setdefault(reply.key, deque()).append(reply)
         self.records, self.decisions, self.answers, self.replies = {}, {}, {}, {}
         self.starts, self.open = {}, {}
         self.called = {}

@@ -182,6 +182,7 @@ class Run:
         below = path in self.history.replies
         reply = self.history.reply(path, key)
         if reply is None:
+            self.history.replies.pop(path, None)  # of what stood there before
             return None
         if not below:  # it was another path's before an edit
             self._append("reply", path, encode(reply.to_json()))

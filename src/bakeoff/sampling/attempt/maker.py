@@ -110,10 +110,10 @@ class AgentMaker:
         name = self._name(attempt)
         try:
             if said is not None:
-                return await self._generation(said, name, await self._made(name))
+                return await self._generation(said, await self._made(said.name))
             async with self.workspace.lease(self.cone) as slot:
                 said = await self._work(slot, attempt, name)
-                return await self._generation(said, name, await slot.commit(name, self._title(attempt)))
+                return await self._generation(said, await slot.commit(name, self._title(attempt)))
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
             raise self._broken(str(failure), kind, said) from failure
@@ -128,7 +128,7 @@ class AgentMaker:
         Passes on GitError: bakeoff's repository cannot be read.
         """
         said = Said.from_json(reply)
-        made = await in_thread(result_at, self.workspace.base, ref_name(self.run, self._name(attempt)))
+        made = await in_thread(result_at, self.workspace.base, ref_name(self.run, said.name))
         return said.asked == self._asked(attempt) and made is not None
 
     def _name(self, ticket: Ticket) -> str:
@@ -158,7 +158,8 @@ class AgentMaker:
         entry, box = await boxed(self.entry, slot, self.level)
         try:
             result = await self._ask(entry, box, ticket)
-            said = Said.of(result, self._asked(ticket), self.all_tokens).with_facts(sandbox=box.protection.receipt())
+            said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)
+            said = said.with_facts(sandbox=box.protection.receipt())
             if result.dispatched:
                 slot.note_due(name, self._title(ticket))
                 await ticket.put_on_record(said.charged, said.to_json())
@@ -178,14 +179,14 @@ class AgentMaker:
             raise GitError(f"the result {name} went away")
         return found
 
-    async def _generation(self, said: Said, name: str, made: Result) -> Generation:
+    async def _generation(self, said: Said, made: Result) -> Generation:
         """What a call made, as it is judged.
 
         Raises:
             AttemptFailure: it failed, or changed nothing that counts.
         """
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
-        kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
+        kept = await keep(repository, snapshot, self.run, said.name, made.ref, made.commit, self.protection)
         facts = {**said.facts, **(kept.facts() if made.changed else {})}
         if made.refused:
             facts["refused"] = [f"{path_text(path.path)}: {path.reason}" for path in made.refused]

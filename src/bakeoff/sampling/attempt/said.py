@@ -53,6 +53,7 @@ class Said:
         usage: what it used, None where nobody counts.
         facts: what is kept of it.
         error: why it is no success, its `kind` and the seconds after which trying again may help.
+        name: of the result that is made of its slot; empty where none is.
     """
 
     asked: str
@@ -62,22 +63,26 @@ class Said:
     error: str | None = None
     kind: str | None = None
     retry_after: float | None = None
+    name: str = ""
 
     @classmethod
-    def of(cls, result: AgentResult, asked: str, all_tokens: int | None, *, words: bool = False) -> Said:
+    def of(
+        cls, result: AgentResult, asked: str, all_tokens: int | None, *, name: str = "", words: bool = False
+    ) -> Said:
         """What a call came to.
 
         Args:
             result: how it ended.
             asked: see above.
             all_tokens: what counts where it does not say how many tokens it used; None where nobody counts.
+            name: see above.
             words: whether its last words are needed.
 
         Passes on OutputLostError: its words were kept in a file that is gone.
         """
         text = "" if not words else str(result.text.load()) if isinstance(result.text, Stored) else result.text
         error, kind, pause = (None, None, None) if result.ok else _trouble(result)
-        return cls(asked, text, usage_of(result, all_tokens), facts_of(result), error, kind, pause)
+        return cls(asked, text, usage_of(result, all_tokens), facts_of(result), error, kind, pause, name)
 
     def failure(self, facts: Mapping[str, Any] | None = None, said: str = "") -> AttemptFailure:
         """What its failure is to a sampling; `said` is put after its message."""
