@@ -80,6 +80,19 @@ def test_a_call_that_does_not_say_its_tokens_used_all(lab):
     said = lab.attempt("--attempts", "3", "--max-tokens", "1000")
     assert said.status == 4, said
     assert lab.calls == ["1"]
+    assert "used: 1 call, tokens not reported\n" in said.out
+    assert "tokens were not reported, so that all of the ceiling on them counts as used" in said.out
+    # That it counts as more than the ceiling is nobody's business.
+    report = lab("report", "r", "-o", "-").out
+    assert report.count("tokens not reported") >= 2
+    shown = lab("show", "r", "--json")
+    for text in (said.out, lab("show", "r").out, shown.out, report):
+        assert "1,001" not in text
+        assert "1001" not in text.replace(report, "")
+    assert shown.json["usage"] == {"calls": 1}
+    assert shown.json["attempts"][0]["usage"]["tokens"] is None
+    assert lab("resume", "r").status == 4
+    assert lab.calls == ["1"]
 
 
 def test_unknown_prices_are_refused_at_the_start(lab):

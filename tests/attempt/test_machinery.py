@@ -60,8 +60,10 @@ def test_a_full_disk_is_no_verdict(lab: Lab, failure: Exception, monkeypatch: py
     assert "space" in said.err
     if isinstance(failure, OSError):  # which names no file
         assert f"make room where the project, {lab.place}/cache/bakeoff (slots)" in said.err
-    assert lab("resume", "r", "--json").json["winner"] == 1
-    assert len(lab.calls) == 2
+    said = lab("resume", "r", "--json")
+    assert said.json["winner"] == 1
+    assert said.json["usage"]["calls"] == 1
+    assert len(lab.calls) == 1  # it had ended well, and its work was kept as soon as there was room
 
 
 def test_that_no_slot_can_be_made_is_no_verdict(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,3 +195,28 @@ def test_an_attempt_that_changes_what_a_check_names_says_so(lab: Lab) -> None:
     lab.settings()
     said = lab.attempt(check="sh ./run.sh")
     assert "! attempt 1 changed what a check names: run.sh" in said.out
+
+
+@pytest.mark.parametrize("place", ["cache", "data"])
+def test_a_disk_that_is_full_at_the_start_is_named(lab: Lab, place: str) -> None:
+    """A small file system of its own, really full, where slots or results are to be."""
+    lab.agent(FIX)
+    disk = lab.place / place
+    disk.mkdir(exist_ok=True)
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this login may not mount a file system")
+    try:
+        said = lab.attempt()
+        assert said.status == 1, said
+        shown = lab("show", "r")
+        for text in (said.err + said.out, shown.out, json.dumps(lab("show", "r", "--json").json["error"])):
+            assert "OSError" not in text
+            assert "Errno" not in text
+            assert "no space is left on the disk" in text, text
+            assert f"make room where {disk}/bakeoff ({'slots' if place == 'cache' else 'results'}) is" in text
+        subprocess.run(["mount", "-o", "remount,size=40m", disk], check=True)
+        assert lab("resume", "r").status == 0
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)

@@ -17,7 +17,16 @@ from bakeoff.cli.asking import TerminalAsker, chosen, excerpt, somebody_is_there
 from bakeoff.cli.board import MOST_LINES, Board
 from bakeoff.cli.live import LiveDisplay
 from bakeoff.cli.plain import PlainDisplay
-from bakeoff.engine.events import FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged, Warned
+from bakeoff.engine.events import (
+    FanOpened,
+    GateOpened,
+    NodeEnded,
+    NodeHeard,
+    NodeRetried,
+    NodeStarted,
+    RunChanged,
+    Warned,
+)
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 
 
@@ -57,7 +66,7 @@ def test_a_fan_out_is_counted_by_item() -> None:
         3,
         1,
         1,
-        2,
+        1,
         2,
     )
     assert (counted.reused, counted.seconds) == (1, 4.0)
@@ -65,6 +74,27 @@ def test_a_fan_out_is_counted_by_item() -> None:
     board(ended("fan:it:4"))
     assert (counted.paused, counted.done) == (0, 4)
     assert list(board.lines) == ["fan"]
+
+
+def test_the_numbers_of_a_fan_out_of_attempts_fit_together() -> None:
+    """What is counted are its items, not the calls of agents and the checks below them."""
+    board = Board()
+    board(started("fan", "fan-out"))
+    board(fan("fan", 2))
+    counted = board.lines["fan"].fan
+    assert counted is not None
+    calls = [f"fan:solve:{item}/attempt:{number}/generate" for item, number in ((0, 1), (0, 2), (1, 1))]
+    for path in calls:
+        board(started(path, "generate"))
+    assert plain.progress(counted, counted.opened) == "0 of 2 done, 2 running"
+    for path in calls[:2]:
+        board(ended(path, type_="generate"))
+    board(started("fan:solve:0/attempt:1/check:0", "check"))
+    assert plain.progress(counted, counted.opened + 2) == "0 of 2 done, 2 running"
+    board(ended("fan:solve:0/attempt:1/check:0", type_="check"))
+    board(ended("fan:solve:0", type_="attempt"))
+    assert plain.progress(counted, counted.opened + 3) == "1 of 2 done, 1 running"
+    assert counted.seconds == 3.0  # of its leaves; the step itself did nothing
 
 
 @pytest.mark.parametrize("template", ["if", "gate", "while", "parallel"])
@@ -276,6 +306,18 @@ def test_plain_lines(capsys) -> None:
     ]  # fmt: skip
 
 
+def test_when_an_agent_was_heard_of_is_shown() -> None:
+    display = LiveDisplay(lambda text: text, Console(width=120, file=io.StringIO()))
+    for event in (started("ask", "prompt"), started("fan", "fan-out"), fan("fan", 2), started("fan:it:0", "prompt")):
+        display(event)
+    display(NodeHeard(time.time() - 5, "ask", {"tokens": 1234}))
+    display(NodeHeard(time.time() - 5, "fan:it:0", {}))  # has no line of its own
+    assert "heard of 5." in (line := next(line for line in str(display._tree()).splitlines() if "ask" in line)), line
+    assert "ago, 1,234 tokens" in line
+    display(ended("ask", type_="prompt"))
+    assert "heard of" not in str(display._tree())
+
+
 def test_progress_in_words() -> None:
     board = Board()
     board(fan("fan", 20))
@@ -284,7 +326,7 @@ def test_progress_in_words() -> None:
     counted.ended = {Status.COMPLETED: 3, Status.FAILED: 2}
     counted.stopped = {"fan:it:9": Status.PAUSED}
     counted.open = dict.fromkeys(("fan:it:5", "fan:it:6", "fan:it:7", "fan:it:8"), 1)
-    counted.running, counted.seconds = 4, 100.0
+    counted.seconds = 100.0
     text = plain.progress(counted, counted.opened + 10)
     assert text == "3 of 20 done, 4 running, 2 failed, 1 waiting, 10 left, 1 m 30 s saved"
 

@@ -5,6 +5,8 @@ Each child is a real process of its own that dies by a real SIGKILL. Requests an
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
 import signal
@@ -28,6 +30,8 @@ def arm(crash: dict[str, Any]) -> None:
             time.sleep(crash["slow"])
         if crash.get("at") == done and crash["when"] == "before":
             os.kill(os.getpid(), signal.SIGKILL)
+        if crash.get("at") == done and crash["when"] == "inside":
+            self._db = Dying(self._db)  # type: ignore[assignment]
         error = commit(self, batch)
         if crash.get("at") == done and crash["when"] == "after":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -36,6 +40,58 @@ def arm(crash: dict[str, Any]) -> None:
     SqliteJournal._commit = counted  # type: ignore[method-assign]
     if "call" in crash:
         _arm_calls(crash)
+    if "in" in crash:
+        _arm_function(crash)
+
+
+def _arm_function(crash: dict[str, Any]) -> None:
+    """Kill the process, or send it `signal`, around call number `nth` of `module:function` or `module:Class.method`."""
+    module, _, name = crash["in"].partition(":")
+    owner = import_module(module)
+    *classes, name = name.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+    original = getattr(owner, name)
+    done = 0
+
+    def die(when: str) -> None:
+        if done == crash.get("nth", 1) and crash["when"] == when:
+            os.kill(os.getpid(), crash.get("signal", signal.SIGKILL))
+
+    @functools.wraps(original)
+    def call(*args: Any, **more: Any) -> Any:
+        nonlocal done
+        done += 1
+        die("before")
+        result = original(*args, **more)
+        die("after")
+        return result
+
+    @functools.wraps(original)
+    async def call_async(*args: Any, **more: Any) -> Any:
+        nonlocal done
+        done += 1
+        die("before")
+        result = await original(*args, **more)
+        die("after")
+        return result
+
+    setattr(owner, name, call_async if inspect.iscoroutinefunction(original) else call)
+
+
+class Dying:
+    """A connection to a journal that kills its process where it would have committed."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def execute(self, statement: str) -> Any:
+        if statement == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.connection.execute(statement)
+
+    def executemany(self, *args: Any) -> Any:
+        return self.connection.executemany(*args)
 
 
 def _arm_calls(crash: dict[str, Any]) -> None:

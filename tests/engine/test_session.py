@@ -367,3 +367,22 @@ async def test_a_run_whose_folder_is_taken_from_under_it_stops(folder: RunFolder
         assert folder.alive(), "the other's channel was removed"
         assert folder.history().records == {}
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (OSError(28, "No space left on device"), "no space left on device"),
+        (PermissionError(13, "Permission denied", "/some/file"), "/some/file: permission denied"),
+        (OSError("odd"), "OSError: odd"),
+    ],
+)
+async def test_what_the_system_refuses_is_said_without_its_name_in_python(
+    folder: RunFolder, failure: OSError, said: str
+) -> None:
+    async def job(run: Run) -> Ending:
+        raise failure
+
+    with pytest.raises(BaseException):  # noqa: B017, PT011 - alone or in a group, as the watchers have it
+        await run_session(folder, job, terms(), meta=META)
+    assert folder.history().error == said

@@ -15,6 +15,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.settings import AgentSettings, Settings
+from crash.laboratory import Zygote
 from optimize.conftest import FAST, SLOW, WRONG, Shop
 from scripted_model import Say, ScriptedModel, Stall, in_order
 
@@ -266,3 +267,41 @@ def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
     assert sorted(one["verdict"] for one in found["candidates"]) == ["ACCEPT", "REJECT"]
     assert found["bench"]["verified"] is True
     assert found["usage"]["calls"] == 2
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: Shop, call: int) -> None:
+    """The first call makes a version, the second goes on with one of another source, whose commit is made anew."""
+    fast = shop.beside("fast.py", FAST)
+    other = "sed -i 's/= set(ys)/= frozenset(ys)/' numbers_.py"
+    agent(shop, f'case "$1" in *"does not meet"*) {other} ;; *) echo "# tried" >> notes.txt ;; esac')
+    argv = [
+        "optimize",
+        "numbers_.py:common",
+        "--no-rules",
+        "--agent",
+        "fake",
+        "--candidate",
+        fast,
+        "--refinements",
+        "1",
+    ]
+    zygote = Zygote()
+    try:
+        status = zygote.call(
+            {
+                "cwd": str(shop.root),
+                "argv": [*argv, "--no-rules", "--run-id", "r", "--max-calls", "2"],
+                "env": dict(os.environ),
+                "stdout": str(shop.home / "out"),
+                "stderr": str(shop.home / "err"),
+                "crash": {"in": "bakeoff.engine.run:Run.reply", "when": "after", "nth": call},
+            }
+        )
+    finally:
+        zygote.close()
+    assert status == -signal.SIGKILL, (shop.home / "err").read_text()
+    found = json.loads(shop("resume", "r", "--json", status=4))  # a third call does not fit
+    assert (found["usage"]["calls"], (shop.home / "asked").read_text().count("\n---\n")) == (2, 2)
+    assert "made again" not in shop.said
+    assert any(one["origin"].startswith("agent/fake/refine/") for one in found["candidates"])

@@ -96,6 +96,30 @@ def test_killed_at_journal_writes_nothing_is_paid_twice(lab, flow, zygote):
         check_end(lab)
 
 
+@pytest.mark.parametrize("edit", [False, True])
+def test_killed_after_the_end_of_an_agent_it_goes_on_from_what_that_made(lab, flow, zygote, edit):
+    lab.agent(f'{FIX}; echo "$1" > made.txt', more="")
+    text = f"""
+        steps:
+          - id: fan
+            type: fan-out
+            items: [a, b]
+            max_concurrency: 1
+            step: {{id: solve, type: attempt, agent: fake, task: "{{{{ item }}}}", check: {FIXED}, max_calls: 1}}
+        """
+    flow.write(text)
+    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after", "nth": 2}
+    assert session(lab, flow, zygote, **crash) == -signal.SIGKILL, (lab.place / "stderr").read_text()
+    until(lambda: lab.left() == [])
+    said = flow.edit(text + "  - {id: after, type: shell, run: echo}\n") if edit else flow.resume()
+    assert said.status == 0, said
+    assert lab.calls == ["1", "1"]
+    assert lab.content(flow.output("fan:solve:1")["commit"], "made.txt") == "b\n"
+    assert flow.history.usage["calls"] == 2
+    assert flow.history.replies == {}
+    assert lab.slots() == []
+
+
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT", "cancel"])
 def test_stopped_with_work_in_the_slots(lab, flow, how):
     lab.agent(f'echo "half $1" > half.txt; touch "{lab.place}/at-$1"; [ -e {lab.place}/go ] || sleep 60; {FIX}')

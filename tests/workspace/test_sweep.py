@@ -290,6 +290,19 @@ def test_cleaning_takes_what_nobody_uses_and_leaves_the_rest(project: Checkout, 
     assert slots() == []
 
 
+def test_what_others_take_away_meanwhile_stops_no_cleaning(project: Checkout, owner, monkeypatch) -> None:
+    """Whoever works in the repository makes folders there for a moment, and they are listed before they are looked at."""
+    owner("overlay", "true")
+    glob = Path.glob
+
+    def listed(self: Path, pattern: str, **more: object) -> list[Path]:
+        gone = [self / pattern.replace("*", "gone").replace("?", "0")] if pattern.startswith((".", "objects")) else []
+        return [*glob(self, pattern), *gone]
+
+    monkeypatch.setattr(Path, "glob", listed)
+    assert clean().slots == []
+
+
 def test_a_forked_child_does_not_keep_a_lock(tmp_path: Path) -> None:
     lock = try_lock(tmp_path / "x.lock")
     assert lock is not None

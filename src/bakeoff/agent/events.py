@@ -60,6 +60,12 @@ class Reading:
     stray: str = ""
     dropped: int = 0
 
+    def so_far(self) -> dict[str, int]:
+        """How many events there were, and the tokens in and out where they were told."""
+        usage = self.usage or {}
+        known = [usage[kind] for kind in ("input_tokens", "output_tokens") if kind in usage]
+        return {"events": self.heard, **({"tokens": sum(known)} if known else {})}
+
     def end(self, succeeded: bool, error: str | None = None, kind: str | None = None) -> None:
         """Note the final event; a later one overrides an earlier one."""
         self.succeeded = succeeded

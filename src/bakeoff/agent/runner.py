@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,12 +138,14 @@ async def run_agent(
     timeout: float | None = None,
     grace: float = 5.0,
     temp: str | None = None,
+    heard: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> AgentResult:
     """Ask `entry`'s CLI in `cwd` and wait for its end.
 
     `env` comes on top of the entry's; `log` is the path prefix of the log files that its output is streamed to;
-    `timeout` and `grace` are seconds; `temp` is a folder that it can write in, the system's if left out. Cancelled, it
-    ends the process tree first. Failures are results, not exceptions.
+    `timeout` and `grace` are seconds; `temp` is a folder that it can write in, the system's if left out; `heard` is
+    called whenever it prints, with what it has told so far. Cancelled, it ends the process tree first. Failures are
+    results, not exceptions.
     """
     variables = {**entry.env, **(env or {})}
     with _scratch(entry, temp) as scratch:
@@ -163,7 +165,7 @@ async def run_agent(
             timeout=timeout,
             grace=grace,
             live=log is not None,
-            on_stdout=stream.feed if listens else None,
+            on_stdout=_listener(stream, listens, heard),
         )
         try:
             finished = await processes.run(command)
@@ -175,6 +177,21 @@ async def run_agent(
         reading = stream.close()
     capped = request.max_usd is not None and entry.can_cap_cost
     return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
+
+
+def _listener(
+    stream: EventStream, listens: bool, heard: Callable[[Mapping[str, Any]], None] | None
+) -> Callable[[bytes], None] | None:
+    """What takes the output of a CLI as it comes: its events are read, and that there is some is told."""
+    if heard is None:
+        return stream.feed if listens else None
+
+    def take(piece: bytes) -> None:
+        if listens:
+            stream.feed(piece)
+        heard(stream.reading.so_far())
+
+    return take
 
 
 def check_request(entry: Entry, request: AgentRequest, cwd: str | os.PathLike[str]) -> None:

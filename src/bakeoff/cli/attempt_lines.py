@@ -6,8 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from bakeoff.cli.lines import Lines
-from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
+from bakeoff.cli.lines import Lines, heard_of
+from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record, Status
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.report.words import duration
@@ -28,6 +28,7 @@ class AttemptLines(Lines):
     def __init__(self, events: Events) -> None:
         super().__init__(events)
         self.running: dict[str, tuple[str, float]] = {}
+        self.heard: dict[str, NodeHeard] = {}
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -38,6 +39,8 @@ class AttemptLines(Lines):
                 self._say(f"! {event.text}")
             case NodeStarted():
                 self._started(event)
+            case NodeHeard():
+                self.heard[event.path] = event
             case NodeEnded():
                 self._ended(event)
 
@@ -55,6 +58,7 @@ class AttemptLines(Lines):
 
     def _ended(self, event: NodeEnded) -> None:
         self.running.pop(event.record.path, None)
+        self.heard.pop(event.record.path, None)
         found = _PATH.fullmatch(event.record.path)
         if found is None:
             return
@@ -69,10 +73,11 @@ class AttemptLines(Lines):
         """What goes on now."""
         from rich.text import Text
 
-        now = time.monotonic()
+        now, wall = time.monotonic(), time.time()
         text = Text(f"{len(self.running)} at work, {duration(now - self.began)}\n", "bold", end="")
-        for what, since in list(self.running.values())[: max(1, room)]:
-            text.append(f"  ▶ {what}  ", "cyan").append(f"{duration(now - since)}\n", "bright_black")
+        for path, (what, since) in list(self.running.items())[: max(1, room)]:
+            heard = heard_of(self.heard.get(path), wall)
+            text.append(f"  ▶ {what}  ", "cyan").append(f"{duration(now - since)}{heard}\n", "bright_black")
         return text
 
 

@@ -143,6 +143,7 @@ def _cost(view: AttemptView) -> str:
         parts.append(f"${usage['usd']:.4g}")
     if usage.get("tokens") is not None:
         parts.append(f"{usage['tokens']:,.0f} tokens")
+    parts += [f"{kind} not reported" for kind in usage.get("assumed", {})]
     return " ".join(parts) or "-"
 
 

@@ -12,6 +12,7 @@ from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, tell
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -58,7 +59,7 @@ def carry_out(
     if as_json:
         print_json(shown_run(folder, found, ending, history.usage, landed), indent=2)
     say_all = say if as_json else _tell
-    _print_ending(store, folder, found, ending, landing, history.usage, say_all)
+    _print_ending(store, folder, found, ending, landing, history, say_all)
     if landed is not None:
         say_all(landed.said)
     if problem is not None:
@@ -113,15 +114,19 @@ def _print_ending(
     found: Standing,
     ending: Ending,
     landing: Landing,
-    usage: Any,
+    history: History,
     out: Callable[[str], None],
 ) -> None:
     for line in (*table_lines(found), *notes(found)):
         out(line)
-    total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
+    usage = history.usage
+    paid = {kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")}
+    total = amounts(paid, history.unreported)
     if total and not found.options.refs:
         over = {kind: most for kind, most in found.options.ceilings.items() if usage.get(kind, 0) > most * (1 + 1e-9)}
         out(f"used: {total}{f'; more than the {amounts(over)} allowed' if over else ''}")
+    for kind in sorted(history.unreported & found.options.ceilings.keys()):
+        out(f"  {kind} were not reported, so that all of the ceiling on them counts as used")
     for text in ending.facts.get("salvaged") or ():
         out(f"unfinished work is kept as {text}")
     if found.chosen is not None:

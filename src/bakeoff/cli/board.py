@@ -6,7 +6,16 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
+from bakeoff.engine.events import (
+    Event,
+    FanOpened,
+    GateOpened,
+    NodeEnded,
+    NodeHeard,
+    NodeRetried,
+    NodeStarted,
+    RunChanged,
+)
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.report.outline import halted, name_of, parent_of
 
@@ -16,7 +25,8 @@ MOST_LINES = 300
 EARLY = ("if", "switch")
 """Types whose record says what was chosen, and is there before the work."""
 
-HOLDERS = (*EARLY, "while", "do-while", "fan-out", "parallel", "workflow")
+HOLDERS = (*EARLY, "while", "do-while", "fan-out", "parallel", "workflow", "attempt", "sample", "optimize", "plan",
+           "subplan", "try")  # fmt: skip
 """Types that hold others and do no work themselves."""
 
 
@@ -29,7 +39,6 @@ class Fan:
         bound: how many may run at once; 0 where nobody said.
         ended: items that ended, by status.
         early: its items' own records come before their work (`if`, `switch`).
-        running: leaves in it that run now.
         waiting: gates in it that wait, each with the item it is in.
         open: items that are being worked on, with the number of their leaves under way.
         stopped: items that did not get through although they have no record that says so.
@@ -44,7 +53,6 @@ class Fan:
     last: float
     ended: dict[Status, int] = field(default_factory=dict)
     early: bool = False
-    running: int = 0
     waiting: dict[str, str] = field(default_factory=dict)
     open: dict[str, int] = field(default_factory=dict)
     stopped: dict[str, Status] = field(default_factory=dict)
@@ -61,6 +69,11 @@ class Fan:
     def failed(self) -> int:
         """Items that failed."""
         return self.ended.get(Status.FAILED, 0) + sum(status is Status.FAILED for status in self.stopped.values())
+
+    @property
+    def running(self) -> int:
+        """Items that are worked on, however many leaves of theirs are under way."""
+        return len(self.open.keys() - self.stopped.keys() - set(self.waiting.values()))
 
     @property
     def paused(self) -> int:
@@ -91,6 +104,7 @@ class Line:
     Attributes:
         began: monotonic seconds.
         seconds: how long it took, once it has ended.
+        heard: when its work was last heard of.
     """
 
     path: str
@@ -105,6 +119,7 @@ class Line:
     reused: bool = False
     fan: Fan | None = None
     halted: bool = False
+    heard: NodeHeard | None = None
 
 
 @dataclass(slots=True)
@@ -139,6 +154,8 @@ class Board:
                 self._ended(event)
             case NodeRetried():
                 self._retried(event)
+            case NodeHeard() if (line := self.lines.get(event.path)) is not None:
+                line.heard = event
             case FanOpened():
                 self._opened(event)
             case GateOpened():
@@ -146,7 +163,6 @@ class Board:
                 fan = self.fan_of(event.path)
                 if fan is not None and event.path not in fan.waiting:
                     fan.waiting[event.path] = self.item_of(event.path)
-                    fan.running = max(0, fan.running - 1)
             case RunChanged():
                 self.run_id, self.status, self.error = event.run_id, event.status, event.error
 
@@ -174,13 +190,12 @@ class Board:
             fan.stopped.pop(item, None)
             if event.type not in HOLDERS:
                 fan.open[item] = fan.open.get(item, 0) + 1
-                fan.running += 1
             elif not fan.early and event.type not in EARLY:
                 fan.open.setdefault(item, 0)
             return
         line = self._line(event.path, event.type)
         line.status, line.attempt, line.error, line.seconds = Status.RUNNING, event.attempt, None, None
-        line.began, line.halted = time.monotonic(), False
+        line.began, line.halted, line.heard = time.monotonic(), False, None
 
     def _ended(self, event: NodeEnded) -> None:
         record = event.record
@@ -223,8 +238,7 @@ class Board:
 
     def _rest(self, fan: Fan, path: str, item: str) -> None:
         """A leaf in a fan-out works no more."""
-        if fan.waiting.pop(path, None) is None:
-            fan.running = max(0, fan.running - 1)
+        fan.waiting.pop(path, None)
         left = fan.open.get(item, 0) - 1
         if left > 0 or (item in fan.open and not fan.early):
             fan.open[item] = max(0, left)
@@ -234,7 +248,6 @@ class Board:
     def _retried(self, event: NodeRetried) -> None:
         fan = self.fan_of(event.path)
         if fan is not None:
-            fan.running = max(0, fan.running - 1)
             item = self.item_of(event.path)
             fan.open[item] = max(0, fan.open.get(item, 0) - 1)  # it stands open while it waits for its next try
         else:

@@ -15,8 +15,9 @@ import anyio
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import say
 from bakeoff.engine.errors import the_failure
-from bakeoff.engine.events import Event, Events
+from bakeoff.engine.events import Event, Events, NodeHeard
 from bakeoff.report.escape import one_line
+from bakeoff.report.words import duration
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -53,6 +54,14 @@ def run_session(session: Callable[[], Awaitable[Result]], display: Display | Non
         if failure is None:
             raise
         fail(failure)
+
+
+def heard_of(event: NodeHeard | None, now: float) -> str:
+    """When a node at work was last heard of, by the wall clock, and what it has told; empty where it was not."""
+    if event is None:
+        return ""
+    tokens = event.facts.get("tokens")
+    return f", heard of {duration(max(0.0, now - event.at))} ago" + (f", {tokens:,} tokens" if tokens else "")
 
 
 class Lines(ABC):

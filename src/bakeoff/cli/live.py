@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from bakeoff.cli.board import Board, Fan, Line
+from bakeoff.cli.lines import heard_of
 from bakeoff.cli.plain import failure, last_words, progress
 from bakeoff.cli.say import MARKS
 from bakeoff.engine.events import Event, NodeEnded, NodeRetried, Warned
@@ -146,7 +147,8 @@ class LiveDisplay:
         elif line.type:
             text.append(f" {line.type}", "bright_black")
         seconds = line.seconds if line.seconds is not None else now - line.began
-        text.append("  kept from before" if line.reused else f"  {duration(seconds)}", "bright_black")
+        heard = "" if line.seconds is not None else heard_of(line.heard, time.time())
+        text.append("  kept from before" if line.reused else f"  {duration(seconds)}{heard}", "bright_black")
         if line.attempt > 1 and line.type != "gate":
             text.append(f"  try {line.attempt}", "yellow")
         if line.error:

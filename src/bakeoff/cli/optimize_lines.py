@@ -6,8 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from bakeoff.cli.lines import Lines
-from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
+from bakeoff.cli.lines import Lines, heard_of
+from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
 from bakeoff.optimize.options import NOTHING
 from bakeoff.report.escape import one_line
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _CANDIDATE = re.compile(r"((?:function:\d+/)?)candidate:(\d+)(/behaviour)?")
 
+_SOURCE = re.compile(r"(?:function:\d+/)?source:(.+)")
 
 _STAGES = {
     "baseline": "runs the tests on the original",
@@ -42,6 +43,7 @@ class OptimizeLines(Lines):
         self.names: dict[str, str] = {}
         self.stands: dict[str, str] = {}
         self.running: dict[str, float] = {}
+        self.heard: dict[str, NodeHeard] = {}
         self.functions: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
@@ -52,12 +54,15 @@ class OptimizeLines(Lines):
             case Warned():
                 self._say(f"! {event.text}")
             case NodeStarted():
-                if _stage(event.path) in _STAGES:
+                if _work(event.path) is not None:
                     self.running[event.path] = time.monotonic()
                 if event.type == "race":
                     self._say("▶ measuring, with the machine alone")
+            case NodeHeard():
+                self.heard[event.path] = event
             case NodeEnded():
                 self.running.pop(event.record.path, None)
+                self.heard.pop(event.record.path, None)
                 self._ended(event.record, event.reused)
 
     def _ended(self, record: Record, reused: bool) -> None:
@@ -122,9 +127,8 @@ class OptimizeLines(Lines):
         text = Text(f"{counted(len(self.names), 'candidate')}, {duration(now - self.began)}\n", "bold", end="")
         for path, since in list(self.running.items()):
             if (match := _CANDIDATE.fullmatch(path)) is None:
-                text.append(f"  ▶ {_STAGES[_stage(path)]}  ", "cyan").append(
-                    f"{duration(now - since)}\n", "bright_black"
-                )
+                heard = heard_of(self.heard.get(path), time.time())
+                text.append(f"  ▶ {_work(path)}  ", "cyan").append(f"{duration(now - since)}{heard}\n", "bright_black")
             else:
                 self.stands[match[1] + match[2]] = f"is judged, {duration(now - since)}"
         left = max(1, room - len(text.plain.splitlines()))
@@ -132,6 +136,12 @@ class OptimizeLines(Lines):
             name = one_line(self.mask(self.names[number]), 50)
             text.append(f"  {number.rpartition('/')[2]:>3} {name:<50} {self.stands.get(number, 'waits')}\n")
         return text
+
+
+def _work(path: str) -> str | None:
+    """What is said of a node that takes time; None of others."""
+    source = _SOURCE.fullmatch(path)
+    return _STAGES.get(_stage(path)) if source is None else f"{one_line(source[1], 60)} is asked"
 
 
 def _stage(path: str) -> str:

@@ -55,8 +55,8 @@ def _head(folder: RunFolder, history: History, status: RunStatus, error: str | N
     yield f"  created {moment(created)}, last change {moment(history.updated_at)} ({span})"
     for name, value in history.inputs.items():
         yield f"  input {one_line(str(name))}: {_value(value)}"
-    if history.usage:
-        yield f"  used {amounts(history.usage)}"
+    if used := amounts(history.usage, history.unreported):
+        yield f"  used {used}"
 
 
 def _attempts(history: History, status: RunStatus) -> Iterator[str]:

@@ -6,8 +6,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bakeoff.cli.lines import Lines
-from bakeoff.engine.events import Event, Events, NodeEnded, NodeRetried, NodeStarted, RunChanged, Warned
+from bakeoff.cli.lines import Lines, heard_of
+from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Status
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
@@ -44,6 +44,7 @@ class PlanLines(Lines):
         self.started = time.time()
         self.since: dict[str, float] = {}
         self.doing: dict[str, str] = {}
+        self.heard: dict[str, NodeHeard] = {}
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -67,6 +68,10 @@ class PlanLines(Lines):
                 # By its path, for a journal does not tell what type it is: try:1//attempt:1/generate.
                 if (node := node_of(event.path)) is not None and "/" in node[1]:
                     self.doing[node[0]] = node[1].rpartition("/")[2].partition(":")[0]
+                    self.heard.pop(node[0], None)
+            case NodeHeard():
+                if (node := node_of(event.path)) is not None:
+                    self.heard[node[0]] = event
             case NodeEnded():
                 self._ended(event)
 
@@ -113,7 +118,8 @@ class PlanLines(Lines):
 
     def _about(self, name: str, now: float) -> str:
         if self.status[name] is Status.RUNNING:
-            return f"{self.doing.get(name, '')} {duration(now - self.since.get(name, now))}"
+            heard = heard_of(self.heard.get(name), now)
+            return f"{self.doing.get(name, '')} {duration(now - self.since.get(name, now))}{heard}"
         waits = [other for other in self.needs.get(name, ()) if self.status.get(other) is not Status.COMPLETED]
         if self.status[name] is Status.PENDING and waits:
             return f"waits for {one_line(', '.join(waits), 80)}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bakeoff.cli.lines import run_session
 from bakeoff.cli.merging import conflict_lines, culprit_lines
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -57,7 +58,7 @@ def carry_out(
     if as_json:
         print_json(shown_plan(folder.id, found, ending.error, history.usage, landed), indent=2)
     say_all = say if as_json else _tell
-    for line in (*result_lines(found), *_ending_lines(folder.id, found, ending, landing, history.usage)):
+    for line in (*result_lines(found), *_ending_lines(folder.id, found, ending, landing, history)):
         say_all(line)
     if landed is not None:
         say_all(landed.said)
@@ -179,12 +180,12 @@ def _rows(found: Standing) -> Iterator[list[str]]:
         yield [subplan.name, stands, time, used, f"{state.why}{again}"]
 
 
-def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing, usage: Any) -> Iterator[str]:
+def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing, history: History) -> Iterator[str]:
     findings = found.findings
     for text in ending.facts.get("salvaged") or ():
         yield f"unfinished work is kept as {text}"
-    total = amounts({kind: amount for kind, amount in usage.items() if kind in ("usd", "tokens", "calls")})
-    if total:
+    paid = {kind: amount for kind, amount in history.usage.items() if kind in ("usd", "tokens", "calls")}
+    if total := amounts(paid, history.unreported):
         yield f"used: {total}"
     if found.speedup is not None and len(found.worked) > 1:
         one, all_ = duration(found.one_by_one), duration(found.elapsed)

@@ -27,10 +27,15 @@ class Reservation:
         self.used = dict(amounts)
 
     def settle(self, usage: Mapping[str, Any] | None) -> None:
-        """Count what `usage` reports; a kind it does not report (or reports as None) counts as reserved."""
+        """Count what `usage` reports; a kind it does not report (or reports as None) counts as reserved.
+
+        A kind that it has under `assumed` counts as said there: nobody reported it.
+        """
         for kind, amount in (usage or {}).items():
             if kind in self.used and amount is not None:
                 self.used[kind] = amount
+            elif kind == "assumed":
+                self.used.update({name: most for name, most in amount.items() if name in self.used})
 
     def void(self) -> None:
         """Count nothing: the call it was for never began."""

@@ -52,3 +52,11 @@ def text_of(failure: BaseException) -> str:
 def described(failure: BaseException) -> str:
     """The kind of `failure` and what it says."""
     return f"{type(failure).__name__}: {text_of(failure)}"
+
+
+def told_by_system(failure: BaseException) -> str | None:
+    """What the system refused, and for which file; None where the failure is none of the system's."""
+    if not isinstance(failure, OSError) or failure.strerror is None:
+        return None
+    said = failure.strerror[:1].lower() + failure.strerror[1:]
+    return said if failure.filename is None else f"{failure.filename}: {said}"

@@ -53,6 +53,19 @@ class NodeRetried:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeHeard:
+    """Work that goes on has printed something: it is not stuck. At most one a second of each node.
+
+    Attributes:
+        facts: what it has told so far, where that is known (`events`, `tokens`).
+    """
+
+    at: float
+    path: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class FanOpened:
     """A fan-out knows its items. `bound` is the bound in force, `asked` what the caller asked for."""
 
@@ -94,7 +107,9 @@ class JobEvent:
     at: float
 
 
-Event: TypeAlias = RunChanged | NodeStarted | NodeEnded | NodeRetried | FanOpened | GateOpened | Warned | JobEvent
+Event: TypeAlias = (
+    RunChanged | NodeStarted | NodeEnded | NodeRetried | NodeHeard | FanOpened | GateOpened | Warned | JobEvent
+)
 
 
 class Events:

@@ -1,10 +1,10 @@
 """What a journal says: entries read back into records, decisions, answers and sessions.
 
 Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node,
-`void` (a start whose work did not begin), `decide` (a
-choice that a resumed run must repeat), `answer` (to a gate), `inputs` (new ones given on resume), `called` (copies
-of definitions that are called), `edit` (the
-definition was replaced; what was done before is found by key from here on).
+`reply` (what paid work came to, before its end is written), `void` (a start whose work did not begin, or a reply that
+nothing can be made of any more), `decide` (a choice that a resumed run must repeat), `answer` (to a gate), `inputs`
+(new ones given on resume), `called` (copies of definitions that are called), `edit` (the definition was replaced; what
+was done before is found by key from here on).
 """
 
 from __future__ import annotations
@@ -124,6 +124,27 @@ class Start:
 
 
 @dataclass(slots=True)
+class Reply:
+    """What a node's paid work came to, where its end is not on record: it need not be paid for again.
+
+    Attributes:
+        key: the node's.
+        usage: what it used, as an outcome's.
+        facts: what is needed to go on from there.
+        counted: whether its usage is in the totals, because the try that it belongs to was cut off.
+    """
+
+    key: str
+    usage: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    counted: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As the journal has it; `Reply(**it)` is the same again."""
+        return {"key": self.key, "usage": self.usage, "facts": self.facts, "counted": self.counted}
+
+
+@dataclass(slots=True)
 class History:
     """All that a journal says.
 
@@ -138,11 +159,13 @@ class History:
         open: the tries that have not ended.
         spans: every try in order of start, for timelines.
         retries: what the failed tries of a node said, oldest first.
-        pool: final records from before an edit that were not taken over yet, by key.
+        replies: what paid work came to whose end is not on record, by path.
+        pool: final records from before an edit that were not taken over yet, by key; `reply_pool` likewise.
         damaged: numbers of entries that cannot be read, or whose files are lost.
         known: those of them that a later session went on without.
         spent: what counts against the budgets.
         usage: what every try reported, by kind, and what was reserved where none was reported.
+        unreported: kinds that some try did not report, so that an amount counts that nobody knows to be true.
         settled: prefixes of paths under which failures are final too: their parent has ended well in spite of them.
     """
 
@@ -161,12 +184,15 @@ class History:
     answers: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     called: dict[str, str] = field(default_factory=dict)
+    replies: dict[str, Reply] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
+    reply_pool: dict[str, deque[Reply]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
     known: set[int] = field(default_factory=set)
     settled: tuple[str, ...] = ()
     spent: dict[str, float] = field(default_factory=dict)
     usage: dict[str, float] = field(default_factory=dict)
+    unreported: set[str] = field(default_factory=set)
     active_seconds: float = 0.0
     began: float | None = None
 
@@ -186,6 +212,15 @@ class History:
             return record, False
         if key and self.pool.get(key):
             return replace(self.pool[key].popleft(), path=path), True
+        return None
+
+    def reply(self, path: str, key: str) -> Reply | None:
+        """What the node's paid work came to in a try that was cut off; from before an edit, it is moved to `path`."""
+        found = self.replies.get(path)
+        if found is not None:
+            return found if found.key == key else None
+        if key and self.reply_pool.get(key):
+            return self.replies.setdefault(path, self.reply_pool[key].popleft())
         return None
 
     def _meta(self, entry: Entry) -> None:
@@ -212,11 +247,16 @@ class History:
     def interrupt(self) -> None:
         """The session that wrote last is over: what is open did not finish, and what it had reserved counts as used.
 
-        A session that was killed could not say how long it was active; it counts up to its last entry.
+        Where it is known what the work came to, that counts instead. A session that was killed could not say how long
+        it was active; it counts up to its last entry.
         """
-        for start in self.open.values():
-            self._spend(start.reserved)
-            _add(self.usage, start.reserved)
+        for path, start in self.open.items():
+            reply = self.replies.get(path)
+            if reply is None:
+                self._charge(start.reserved, start.reserved)
+            elif not reply.counted:
+                self._charge(start.reserved, reply.usage)
+                reply.counted = True
         self.open.clear()
         if self.began is not None:
             self.active_seconds += max(0.0, self.updated_at - self.began)
@@ -224,6 +264,9 @@ class History:
 
     def _start(self, entry: Entry) -> None:
         start = Start(entry.path, *json.loads(entry.body))
+        before = self.starts.get(entry.path)
+        if before is not None and before.attempt != start.attempt:
+            self.replies.pop(entry.path, None)  # nothing came of it
         self.starts[entry.path] = self.open[entry.path] = start
         self.spans.append(start)
         self.updated_at = start.at
@@ -233,9 +276,16 @@ class History:
         self.retries.setdefault(entry.path, []).append(body["error"])
         self._close(entry.path, body["at"], body.get("usage"))
 
+    def _reply(self, entry: Entry) -> None:
+        reply = Reply(**json.loads(entry.body))
+        self.replies[entry.path] = reply
+        if reply.counted and self.reply_pool.get(reply.key):
+            self.reply_pool[reply.key].popleft()
+
     def _void(self, entry: Entry) -> None:
-        """A start whose work did not begin after all."""
+        """A start whose work did not begin after all, or a reply that is lost."""
         self.open.pop(entry.path, None)
+        self.replies.pop(entry.path, None)
 
     def _end(self, entry: Entry) -> None:
         body = json.loads(entry.body)
@@ -244,21 +294,34 @@ class History:
             self.damaged.append(entry.seq)  # what it printed is lost, so it is not done
             return
         self.records[entry.path] = record
+        if record.replied:
+            self._close(entry.path, record.ended_at, None, replied=True)
+            return
         if "r" in body and self.pool.get(record.key):
             self.pool[record.key].popleft()
         self._close(entry.path, record.ended_at, record.usage)
 
-    def _close(self, path: str, at: float, usage: Mapping[str, Any] | None) -> None:
-        start = self.open.pop(path, None)
+    def _close(self, path: str, at: float, usage: Mapping[str, Any] | None, replied: bool = False) -> None:
+        """A try has ended; where it went on from what is counted already, nothing more is."""
+        start, reply = self.open.pop(path, None), self.replies.get(path)
         if start is not None:
-            start.ended_at = at
-            spent = {kind: used(kind, usage, amount) for kind, amount in start.reserved.items()}
-            self._spend(spent)
-            _add(self.usage, {**(usage or {}), **spent})
-            self.updated_at = at
+            start.ended_at = self.updated_at = at
+            if reply is None or not reply.counted:
+                self._charge(start.reserved, reply.usage if replied and reply is not None else usage)
+        if reply is not None:
+            if replied:
+                reply.counted = True
+            else:
+                del self.replies[path]
 
-    def _spend(self, amounts: Mapping[str, float]) -> None:
-        _add(self.spent, amounts)
+    def _charge(self, reserved: Mapping[str, float], usage: Mapping[str, Any] | None) -> None:
+        """Count what a try used that had reserved so much."""
+        spent = {kind: used(kind, usage, amount) for kind, amount in reserved.items()}
+        _add(self.spent, spent)
+        assumed = (usage or {}).get("assumed", {})
+        self.unreported.update(assumed)
+        known = {**(usage or {}), **spent}
+        _add(self.usage, {kind: amount for kind, amount in known.items() if kind not in assumed})
 
     def _decide(self, entry: Entry) -> None:
         self.decisions[entry.path] = json.loads(entry.body)
@@ -285,7 +348,10 @@ class History:
         for record in self.records.values():
             if record.final and record.key:
                 self.pool.setdefault(record.key, deque()).append(record)
-        self.records, self.decisions, self.answers = {}, {}, {}
+        for reply in self.replies.values():
+            if reply.key:
+                self.reply_pool.setdefault(reply.key, deque()).append(reply)
+        self.records, self.decisions, self.answers, self.replies = {}, {}, {}, {}
         self.starts, self.open = {}, {}
         self.called = {}
 
@@ -298,6 +364,8 @@ def _add(totals: dict[str, float], amounts: Mapping[str, Any]) -> None:
 
 
 def used(kind: str, usage: Mapping[str, Any] | None, reserved: float) -> float:
-    """What one kind of budget is charged with for a try: as reported, else as reserved."""
+    """What one kind of budget is charged with for a try: as reported, else as `assumed` says, else as reserved."""
     reported = (usage or {}).get(kind)
+    if reported is None and usage and "assumed" in usage:
+        reported = usage["assumed"].get(kind)
     return reserved if reported is None else float(reported)

@@ -17,6 +17,11 @@ NETWORK = re.compile(
 """Types of file systems whose files live on another machine, where locks and shared memory cannot be trusted."""
 
 
+def boot_id(root: Path = ROOT) -> str:
+    """Names this boot of the machine; empty where nothing tells. Arguments as for `cpu_allowance`."""
+    return _read(root / "proc/sys/kernel/random/boot_id").strip()
+
+
 def cpu_allowance(root: Path = ROOT) -> int:
     """Processors this process may keep busy, at least 1: affinity and the limits of its control groups.
 

@@ -126,7 +126,8 @@ class Outcome:
         kind: which sort of failure, for `retry: on` and for the record: `exit`, `timeout`, `spawn`,
             `rate-limit`, `overload`, `auth`, `agent`, `output`, `error`, ...
         input: what the work was given, for display.
-        usage: tokens, calls and cost (`input_tokens`, `output_tokens`, `usd`, ...), where work was paid for.
+        usage: tokens, calls and cost (`input_tokens`, `output_tokens`, `usd`, ...), where work was paid for. What
+            nobody reported and counts for the budget all the same stands in a mapping of its own, `assumed`.
         facts: further evidence that stands on the record (`evidence`, `session_id`, ...).
     """
 
@@ -167,6 +168,11 @@ class Record:
     ended_at: float = 0.0
     attempts: int = 1
     absorbed: bool = False
+
+    @property
+    def replied(self) -> bool:
+        """Whether its paid work had ended well before something of the machine failed: see `Run.reply`."""
+        return self.status is Status.FAILED and bool(self.output.get("replied"))
 
     @property
     def final(self) -> bool:

@@ -16,9 +16,9 @@ import anyio
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.errors import BakeoffError, described
-from bakeoff.engine.events import Events, NodeEnded, NodeRetried, NodeStarted
+from bakeoff.engine.events import Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, Warned
 from bakeoff.engine.failures import is_stray
-from bakeoff.engine.history import History, decode_record, encode, encode_record
+from bakeoff.engine.history import History, Reply, decode_record, encode, encode_record
 from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
@@ -28,7 +28,13 @@ from bakeoff.engine.retry import ONCE, Retry
 Work = Callable[[int], Awaitable[Outcome]]
 """A leaf's work: takes the number of the try, from 1 over all sessions of the run."""
 
+TakeUp = Callable[[Mapping[str, Any]], Awaitable[Work | None]]
+"""Makes work that goes on from what a reply's facts say; None where nothing can be made of it any more."""
+
 DEFAULT_MAX_PARALLEL = 64
+
+SIGNS = 1.0
+"""Seconds between two events that tell that a node's work goes on, at least."""
 
 
 class Run:
@@ -88,6 +94,7 @@ class Run:
         absorb: bool = False,
         reserve: Mapping[str, float] | None = None,
         backlog: Backlog | None = None,
+        take_up: TakeUp | None = None,
     ) -> Record:
         """Do a piece of work once its lanes and budget allow, and return its record when that is committed.
 
@@ -109,6 +116,8 @@ class Run:
             reserve: budget for one try, by kind.
             backlog: where the record waits for its commit, so that this can return before it. For siblings that
                 see nothing of one another: whoever shows the record to others drains the backlog first.
+            take_up: how to go on where an earlier try was cut off after its `reply`; that try goes on then, and
+                reserves nothing, since it was paid for.
 
         Passes on BudgetSpentError: the budget does not allow another try.
         Passes on JournalError: the result could not be written.
@@ -118,9 +127,13 @@ class Run:
         attempt = self._tries(path)
         wanted = () if lanes is None else (LEAVES, *lanes)
         delays = retry.delays(self.random)
+        rest = None if take_up is None else await self._taken_up(path, key, take_up)
         while True:
-            attempt += 1
-            outcome, begun, seconds = await self._try(path, type_, work, attempt, wanted, timeout, reserve or {})
+            if rest is None or attempt == 0:
+                attempt += 1
+            amounts = {} if rest is not None else reserve or {}
+            outcome, begun, seconds = await self._try(path, type_, rest or work, attempt, wanted, timeout, amounts)
+            rest = None
             delay = next(delays, None) if retry.wants(outcome) else None
             if delay is None:
                 break
@@ -128,6 +141,7 @@ class Run:
             error = outcome.error or "failed"
             body = {"error": error, "kind": outcome.kind, "usage": outcome.usage, "at": begun + seconds}
             self._append("retry", path, encode(body))
+            self.history.replies.pop(path, None)
             self.events.emit(NodeRetried(self.clock.wall(), path, attempt, delay, self.masker.text(error)))
             await anyio.sleep(delay)
         record = Record(
@@ -147,6 +161,38 @@ class Run:
             absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
         return await self.commit(record, backlog)
+
+    async def reply(self, path: str, key: str, usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Put on record what a leaf's paid work came to, while what follows from it is still to be done.
+
+        Should that be cut off, a resumed run goes on from the `facts`: see `take_up` of `leaf`. Path and key are the
+        leaf's, usage is as its outcome will have it. Cancelled, it is written all the same.
+
+        Passes on JournalError: it could not be written.
+        """
+        if not self._keeps:
+            return
+        text = self.masker.text(encode(Reply(key, usage, facts).to_json()))
+        written = self.journal.append("reply", path, text)
+        self.history.replies[path] = Reply(**json.loads(text))
+        await written.committed()
+
+    async def _taken_up(self, path: str, key: str, take_up: TakeUp) -> Work | None:
+        """What is left to do for a node whose paid work has ended; None where all is."""
+        below = path in self.history.replies
+        reply = self.history.reply(path, key)
+        if reply is None:
+            self.history.replies.pop(path, None)  # of what stood there before
+            return None
+        if not below:  # it was another path's before an edit
+            self._append("reply", path, encode(reply.to_json()))
+        rest = await take_up(reply.facts)
+        if rest is None:
+            del self.history.replies[path]
+            self._append("void", path, "null")
+            said = "its call had ended when an earlier session was cut off, but what it made is lost: it is made again"
+            self.events.emit(Warned(self.clock.wall(), said, path))
+        return rest
 
     async def _try(
         self,
@@ -238,6 +284,8 @@ class Run:
                 record = decode_record(record.path, json.loads(text), self.root)
             batch = self.journal.append("end", record.path, text, files)
         self.history.records[record.path] = record
+        if self.history.replies and not record.replied:
+            self.history.replies.pop(record.path, None)
         if batch is not None:
             await (batch.committed() if backlog is None else backlog.add(batch))
         if self.events.heard:
@@ -306,6 +354,19 @@ class Run:
         await self._append("edit", "", "null").committed()
         self.history.edited()
         self.answers = {}
+
+    def hearing(self, path: str) -> Callable[[Mapping[str, Any]], None]:
+        """What to call whenever the work of the node at `path` shows that it goes on, with what it has told so far."""
+        last = -SIGNS
+
+        def heard(facts: Mapping[str, Any]) -> None:
+            nonlocal last
+            now = self.clock.monotonic()
+            if self.events.heard and now - last >= SIGNS:
+                last = now
+                self.events.emit(NodeHeard(self.clock.wall(), path, facts))
+
+        return heard
 
     def note(self, kind: str, body: Any) -> Batch:
         """Queue an entry about the run itself (`meta`, `run`, `inputs`, `edit`).

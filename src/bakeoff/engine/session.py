@@ -13,7 +13,15 @@ import anyio
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, described, text_of, the_failure
+from bakeoff.engine.errors import (
+    BakeoffError,
+    BudgetSpentError,
+    JournalError,
+    described,
+    text_of,
+    the_failure,
+    told_by_system,
+)
 from bakeoff.engine.events import Events, RunChanged, Warned
 from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
@@ -145,7 +153,7 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
         bug: BaseException = raised
         while isinstance(bug, BaseExceptionGroup) and len(bug.exceptions) == 1:
             bug = bug.exceptions[0]
-        ending = Ending(RunStatus.FAILED, described(bug))
+        ending = Ending(RunStatus.FAILED, told_by_system(bug) or described(bug))
         raise
     finally:
         with anyio.CancelScope(shield=True):

@@ -79,12 +79,14 @@ class Usage:
         output_tokens: all tokens written, those of its reasoning included.
         cached_tokens: input tokens that came from the provider's cache.
         usd: its price in USD.
+        assumed_tokens: what counts for a budget of tokens where nobody reported them; None: as reserved.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     usd: float | None = None
+    assumed_tokens: int | None = None
 
     @property
     def tokens(self) -> int | None:
@@ -163,9 +165,11 @@ class ModelError(BakeoffError):
         usage: what was used all the same, where that was told.
         facts: what else is known, for the record.
         may_have_worked: whether something may have been generated before it was turned away.
+        replied: whether the call had ended, and what it came to is on record: it need not be made again.
     """
 
     may_have_worked = False
+    replied = False
     facts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,6 +66,7 @@ class Standing:
         profiles: where the time goes, by number of the candidate.
         races: the speeds that each race found, by number of the candidate.
         usage: what is paid for.
+        unreported: kinds of it that some call did not report.
         functions: of a run for all functions, in their order.
     """
 
@@ -80,6 +81,7 @@ class Standing:
     profiles: dict[int, tuple[ProfileLine, ...]] = field(default_factory=dict)
     races: list[dict[int, Speed]] = field(default_factory=list)
     usage: Mapping[str, float] = field(default_factory=dict)
+    unreported: Set[str] = frozenset()
     functions: list[FunctionStanding] = field(default_factory=list)
 
     @property
@@ -112,6 +114,7 @@ class Standing:
 def standing(history: History, status: RunStatus) -> Standing:
     """How the run of this journal stands."""
     found = Standing(OptimizeOptions.from_json({**history.meta["options"], **history.inputs}), status)
+    found.unreported = history.unreported
     found.usage = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
     if history.ending and history.status is status:

@@ -106,7 +106,7 @@ FUNCTION_HEADS = ["function", "own time", "calls", "result", "speed-up", "why"]
 def cost(found: Standing) -> str:
     """What it used."""
     told = {kind: amount for kind, amount in found.usage.items() if kind in ("usd", "tokens", "calls")}
-    return amounts(told) or "nothing that is paid for"
+    return amounts(told, found.unreported) or "nothing that is paid for"
 
 
 def profiles(found: Standing) -> list[tuple[Side | None, Side | None]]:

@@ -76,7 +76,7 @@ def _facts(history: History, status: RunStatus, nodes: list[Node]) -> Iterator[t
         yield f"input {name}", _value(value)
     for name, value in (history.ending.get("outputs") or {}).items():
         yield f"output {name}", _value(value)
-    yield "used", amounts(history.usage) or "nothing that is paid for"
+    yield "used", amounts(history.usage, history.unreported) or "nothing that is paid for"
     gate = history.ending.get("gate")
     if gate and status is RunStatus.PAUSED:
         yield (

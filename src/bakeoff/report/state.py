@@ -8,6 +8,7 @@ from typing import Any
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 from bakeoff.engine.store import RunFolder
+from bakeoff.report.words import reported
 
 
 def run_state(folder: RunFolder, history: History | None = None) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _step(record: Record, history: History) -> dict[str, Any]:
         "attempts": record.attempts,
     }
     if record.usage:
-        shown["usage"] = record.usage
+        shown["usage"] = reported(record.usage)
     if record.kind:
         shown["kind"] = record.kind
     if record.facts:

@@ -10,7 +10,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.report.escape import markup, one_line
 from bakeoff.report.outline import Node, walk
-from bakeoff.report.words import duration, size
+from bakeoff.report.words import amounts, duration, size
 
 MOST_SHOWN = 4000
 """Characters of one output that failed nodes show; others show a quarter."""
@@ -68,8 +68,9 @@ def _details(node: Node, failed: bool, history: History) -> Iterator[str]:
     if isinstance(trace, str):
         yield f"<details><summary>traceback</summary><pre>{markup(_tail(trace, limit))}</pre></details>"
     if node.record.usage:
-        usage = ", ".join(f"{value} {name}" for name, value in node.record.usage.items())
-        yield f'<div class="quiet">used {markup(usage)}</div>'
+        unreported = node.record.usage.get("assumed", {})
+        usage = {name: value for name, value in node.record.usage.items() if isinstance(value, int | float)}
+        yield f'<div class="quiet">used {markup(amounts(usage, unreported))}</div>'
 
 
 def _given(given: Mapping[str, Any]) -> str:

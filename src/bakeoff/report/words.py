@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bakeoff.engine.record import RunStatus
@@ -40,13 +40,21 @@ def size(count: int) -> str:
     return f"{amount:.0f} {units[0]}" if amount >= 10 or units[0] == "B" else f"{amount:.1f} {units[0]}"
 
 
-def amounts(usage: Mapping[str, float]) -> str:
-    """What was used, by kind: `0.25 usd, 12,000 input tokens, 1 call`."""
-    return ", ".join(
+def amounts(usage: Mapping[str, float], unreported: Collection[str] = ()) -> str:
+    """What was used, by kind: `0.25 usd, 12,000 input tokens, 1 call`; then kinds that are `not reported`."""
+    known = [
         f"{round(amount, 6):,.12g} {kind.replace('_', ' ').removesuffix('s' if amount == 1 else '')}"
         for kind, amount in usage.items()
         if amount
-    )
+    ]
+    unknown = [f"{'more ' if usage.get(kind) else ''}{kind} not reported" for kind in sorted(unreported)]
+    return ", ".join([*known, *unknown])
+
+
+def reported(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """The usage of a node as it is shown: what counts for a budget though nobody reported it is None."""
+    assumed = usage.get("assumed", {})
+    return {**{kind: amount for kind, amount in usage.items() if kind != "assumed"}, **dict.fromkeys(assumed)}
 
 
 def known_amounts(used: Mapping[str, Any]) -> str:

@@ -12,6 +12,13 @@ from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.model.protocol import Message, Model, Reply, Request, Usage
 from bakeoff.sampling.result import Attempt
 
+PutOnRecord = Callable[[Mapping[str, Any], Mapping[str, Any]], Awaitable[None]]
+"""Takes what a call is charged with, and what is needed to go on from there."""
+
+
+async def _not_kept(usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """For runs of which nothing is kept."""
+
 
 @dataclass(slots=True)
 class Ticket:
@@ -24,6 +31,10 @@ class Ticket:
         previous: the attempt before it in its lane that was judged and failed, where attempts build on one another.
         feedback: what that one failed, as text.
         not_stopped: where the maker says what it had to leave running.
+        put_on_record: where the maker says, as soon as a call has ended that costs money, what it is charged with and
+            what is needed to go on from there; on disk when that returns. Of use to makers that have a `takes_up`.
+        heard: where the maker says that its work goes on, with what is known of it so far.
+        reply: what was put on record so in an earlier session; the maker goes on from there and makes no call.
     """
 
     id: int
@@ -34,6 +45,9 @@ class Ticket:
     previous: Attempt | None = None
     feedback: str = ""
     not_stopped: list[str] = field(default_factory=list)
+    put_on_record: PutOnRecord = _not_kept
+    heard: Callable[[Mapping[str, Any]], None] | None = None
+    reply: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +123,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Calls a function, or the `make` of an object."""
+    """Calls a function, or the `make` of an object.
+
+    Attributes:
+        function: what is called.
+        title: its name.
+        takes_up: whether the object can go on from what it put on record of a call; None for those that put nothing.
+    """
 
     function: Callable[[Ticket], Awaitable[Any]]
     title: str
+    takes_up: Callable[[Ticket, Mapping[str, Any]], Awaitable[bool]] | None = None
 
     async def make(self, ticket: Ticket) -> Generation:
         """Call it."""
@@ -152,4 +173,5 @@ def as_action(given: Any, model: Model | None, brings_model: bool) -> Ask | Call
             f"an action is a text, a Request, an async function of the attempt, or has an async `make`; not {given!r}"
         )
     owner = type(given) if callable(make) else given
-    return Call(function, str(getattr(owner, "__qualname__", type(given).__name__)))
+    title = str(getattr(owner, "__qualname__", type(given).__name__))
+    return Call(function, title, getattr(given, "takes_up", None) if callable(make) else None)

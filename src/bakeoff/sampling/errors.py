@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
+from typing import Any
 
 from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.model.protocol import ModelError
+from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.usage import settled
-from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.errors import NoSpaceError, SlotError, is_full
 
 PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
 """Kinds of error that every other attempt would meet, too."""
@@ -25,8 +25,6 @@ They are no verdicts: all stops, and a resumed run does again what they kept fro
 STOPPING = frozenset({"auth", "not_found", "usage_limit"}) | MACHINERY
 """Kinds of failure that everybody else would meet now, too, whatever is asked; another day it may be otherwise."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
 """Kinds of error by which a request was refused: nothing was generated."""
 
@@ -37,7 +35,7 @@ def machinery(failure: BaseException | None) -> str | None:
         return "spawn"
     if isinstance(failure, SlotError):
         return "slots"
-    if isinstance(failure, NoSpaceError) or (isinstance(failure, OSError) and failure.errno in _FULL):
+    if isinstance(failure, NoSpaceError) or (failure is not None and is_full(failure)):
         return "space"
     return None
 
@@ -48,16 +46,22 @@ def unbilled(failure: ModelError) -> bool:
     return failure.kind in kinds and failure.usage is None
 
 
+def charged(usage: Usage | None, failure: ModelError | None = None) -> dict[str, Any]:
+    """What a call is charged with that used so much, and failed so."""
+    free = failure is not None and unbilled(failure)
+    return {**settled(usage), **({"tokens": 0, "usd": 0.0} if free else {})}
+
+
 def refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
     kinds = MACHINERY | {"usage_limit"}
     permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in kinds
     return Outcome(
         Status.FAILED,
-        {"aborted": True} if permanent else {},
+        {"aborted": True, **({"replied": True} if failure.replied else {})} if permanent else {},
         str(failure),
         failure.kind,
-        usage={**settled(failure.usage), **({"tokens": 0, "usd": 0.0} if unbilled(failure) else {})},
+        usage=charged(failure.usage, failure),
         facts={
             "retry_after": failure.retry_after,
             "request_id": failure.request_id,

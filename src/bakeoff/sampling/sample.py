@@ -285,7 +285,10 @@ def _under(run: Run, ceilings: Any, prefix: str) -> Run:
             record = records.get(start.path)
             last = record is not None and record.status in (Status.COMPLETED, Status.FAILED)
             for kind, amount in start.reserved.items():
-                usage = record.usage if record is not None and last and start.attempt == record.attempts else None
+                reply = run.history.replies.get(start.path)
+                usage = None if reply is None else reply.usage
+                if record is not None and last and start.attempt == record.attempts and not record.replied:
+                    usage = record.usage
                 spent[kind] = spent.get(kind, 0.0) + used(kind, usage, amount)
     return Run(
         journal=run.journal,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,7 +15,7 @@ from bakeoff.engine.journal import Backlog
 from bakeoff.engine.nesting import CURRENT as CURRENT_LEAF
 from bakeoff.engine.nesting import HeldLeaf
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.engine.run import Run
+from bakeoff.engine.run import Run, Work
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.model.protocol import Message, ModelError
 from bakeoff.model.retrying import FAILURES
@@ -168,9 +169,10 @@ class Sampler:
 
         async def work(_: int) -> Outcome:
             # Calls that ended may have used more than they had reserved, so that this one does not fit any more.
-            if self.stopped is None and (short := budget.shortage(amounts) if budget is not None else None):
+            paid = ticket.reply is not None
+            if not paid and self.stopped is None and (short := budget.shortage(amounts)):
                 self.stopped, self.short = Reason.CAP, f"the budget is spent: {short}"
-            if self.stopped is not None:
+            if not paid and self.stopped is not None:
                 none = dict.fromkeys(("calls", *amounts), 0)
                 return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
             attempt.usage.calls += 1
@@ -200,17 +202,33 @@ class Sampler:
                 FAILURES.reset(token)
                 attempt.usage.unknown += not known
 
+        async def take_up(reply: Mapping[str, Any]) -> Work | None:
+            assert isinstance(self.action, Call)
+            assert self.action.takes_up is not None
+            if not await self.action.takes_up(ticket, reply):
+                return None
+            ticket.reply = reply
+            return work
+
+        path = f"{self.prefix}attempt:{attempt.id}/generate"
+        key = f"{self.identity}:{attempt.id}" if self.durable else ""
+        taken_up = isinstance(self.action, Call) and self.action.takes_up is not None and self.durable
+        if isinstance(self.action, Call):
+            ticket.heard = self.run.hearing(path)
+        if taken_up:
+            ticket.put_on_record = partial(self.run.reply, path, key)
         record = await self.run.leaf(
-            f"{self.prefix}attempt:{attempt.id}/generate",
+            path,
             "generate",
             work,
-            key=f"{self.identity}:{attempt.id}" if self.durable else "",
+            key=key,
             lanes=self.lanes,
             retry=self.options.retry,
             timeout=self.options.attempt_timeout,
             absorb=True,
             reserve=amounts,
             backlog=self.backlogs.get(attempt.id),
+            take_up=take_up if taken_up else None,
         )
         if record.kind == UNMADE:
             return False

@@ -73,6 +73,8 @@ def settled(usage: Usage | None) -> dict[str, Any]:
         charged |= {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
         if usage.input_tokens is not None and usage.output_tokens is not None:
             charged["tokens"] = usage.input_tokens + usage.output_tokens
+        elif usage.assumed_tokens is not None:
+            charged["assumed"] = {"tokens": usage.assumed_tokens}
         if usage.usd is not None:
             charged["usd"] = usage.usd
     return charged

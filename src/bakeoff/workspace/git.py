@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bakeoff.workspace.blocking import current_stop
-from bakeoff.workspace.errors import GitError, NoSpaceError
+from bakeoff.workspace.errors import GitError, NoSpaceError, no_room
 
 OLDEST = (2, 38)
 """The first version with `merge-tree --write-tree`."""
@@ -157,11 +157,16 @@ class Git:
         if process.returncode not in statuses:
             said = err.decode(errors="replace").strip()
             what = f"git {_shown(args)} failed (status {process.returncode})"
-            if _FULL.search(said):
+            if says_full(said):
                 where = self.directory or self.cwd or Path.cwd()
-                raise NoSpaceError(f"{what}: no space is left on the disk of {where}", process.returncode)
+                raise NoSpaceError(f"{what}: {no_room(f'of {where}')}", process.returncode)
             raise GitError(f"{what}: {said or 'it said nothing'}", process.returncode)
         return process.returncode, out, err
+
+
+def says_full(said: str) -> bool:
+    """Whether git says that there was no room."""
+    return _FULL.search(said) is not None
 
 
 _FULL = re.compile(r"out of disk ?space|no space left on device|disk quota exceeded", re.IGNORECASE)

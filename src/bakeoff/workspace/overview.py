@@ -23,6 +23,12 @@ from bakeoff.workspace.sweep import Swept, dead_slots, slot_names, sweep
 _HALF_DONE = 3600.0
 """Seconds after which what somebody is writing counts as given up."""
 
+_A_DAY = 86_400.0
+"""The same for trees and layers, which take long to make."""
+
+_IN_USE = (".trial.*", ".shadow.*", ".apply.*", ".commits.*")
+"""Folders in a repository that somebody works in for a moment."""
+
 _UNUSED = "2.weeks.ago"
 """Age from which objects that no ref needs are deleted, as git does it."""
 
@@ -180,7 +186,7 @@ def _delete(cache: ProjectCache) -> None:
             with suppress(OSError):
                 if _is_old(path):
                     path.unlink()
-    for pattern in (".trial.*", ".shadow.*", ".apply.*", ".commits.*"):
+    for pattern in _IN_USE:
         for folder in cache.repository.glob(pattern):
             if _is_old(folder):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -189,8 +195,12 @@ def _delete(cache: ProjectCache) -> None:
             Repository(cache.repository).git().run("prune", f"--expire={_UNUSED}")
 
 
-def _is_old(path: Path) -> bool:
-    return time.time() - path.lstat().st_mtime > _HALF_DONE
+def _is_old(path: Path, seconds: float = _HALF_DONE) -> bool:
+    """Whether it is there and was given up; whoever lives takes away what is his at any moment."""
+    try:
+        return time.time() - path.lstat().st_mtime > seconds
+    except FileNotFoundError:
+        return False
 
 
 def _bury_unused(cache: ProjectCache, done: Cleaning, dry_run: bool, *, keep: bool) -> None:
@@ -202,7 +212,7 @@ def _bury_unused(cache: ProjectCache, done: Cleaning, dry_run: bool, *, keep: bo
             if not path.is_dir():
                 continue
             # Half-made ones belong to whoever holds some lock on making; they are taken a day later.
-            if path.name.startswith(".new.") and time.time() - path.stat().st_mtime < 86_400:
+            if path.name.startswith(".new.") and not _is_old(path, _A_DAY):
                 continue
             lock = try_lock(folder / f"{path.name}.lock")
             if lock is None:

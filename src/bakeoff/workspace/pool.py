@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.errors import SlotError, WorkspaceError
+from bakeoff.workspace.errors import SlotError, WorkspaceError, full_disk, is_full
 
 Item = TypeVar("Item")
 
@@ -176,10 +176,11 @@ class SlotPool(Generic[Item]):
     def _shrink(self, failure: Exception) -> None:
         """Go on with one slot less; with none left, tell all who wait."""
         self.size -= 1
-        self._warn(f"a slot could not be made, {self.size} left: {failure}")
+        why = full_disk(failure) if isinstance(failure, OSError) and is_full(failure) else str(failure)
+        self._warn(f"a slot could not be made, {self.size} left: {why}")
         if self.size > 0:
             return
-        told = SlotError(f"no slot can be made: {failure}")
+        told = SlotError(f"no slot can be made: {why}")
         told.__cause__ = failure
         while self._waiting:
             waiter = self._waiting.popleft()

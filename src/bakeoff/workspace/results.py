@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO
 
 from bakeoff.workspace.changes import Changes, Refused
@@ -105,6 +106,46 @@ def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: 
         changed=changed_between(base.repository, base.snapshot.commit, commit),
         ignored=tuple(os.fsdecode(path) for path in sorted(plan.ignored)),
         refused=tuple(sorted(plan.refused, key=lambda refused: refused.path)),
+    )
+
+
+LEFT_OUT = "Left out: "
+"""What the line of a result's message begins with that says what was refused, as JSON."""
+
+
+def make_result(base: Base, changes: Changes, ref: str, message: str, limit: int) -> Result:
+    """The same, with a message that says what was refused, so that `result_at` can tell. To be called in a thread.
+
+    Passes on GitError: bakeoff's repository cannot be written.
+    """
+    made = commit_changes(base, changes, ref, message, limit)
+    if not made.refused:
+        return made
+    said = json.dumps([[path.path, path.reason] for path in made.refused])
+    data = f"{message}\n\n{LEFT_OUT}{said}\n".encode("utf-8", "replace")
+    commit = base.repository.git().run("commit-tree", made.tree, "-p", made.base, "-F", "-", data=data).decode().strip()
+    base.repository.set_ref(ref, commit)
+    return replace(made, commit=commit)
+
+
+def result_at(base: Base, ref: str) -> Result | None:
+    """The result that stands at `ref`, as `make_result` made it, but for what git ignores; None where none does.
+
+    Passes on GitError: it cannot be read. To be called in a thread.
+    """
+    commit = base.repository.refs(ref).get(ref)
+    if commit is None:
+        return None
+    lines = base.repository.git().run("log", "-1", "--format=%B", commit).decode("utf-8", "replace").splitlines()
+    said = next((line for line in lines if line.startswith(LEFT_OUT)), None)
+    refused = [] if said is None else json.loads(said.removeprefix(LEFT_OUT))
+    return Result(
+        ref=ref,
+        commit=commit,
+        tree=base.repository.tree_of(commit),
+        base=base.snapshot.commit,
+        changed=changed_between(base.repository, base.snapshot.commit, commit),
+        refused=tuple(Refused(path, reason) for path, reason in refused),
     )
 
 

@@ -14,7 +14,7 @@ from bakeoff.engine.sharing import Shared
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.errors import WorkspaceError, saying_where_it_is_full
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.sweep import sweep
@@ -96,6 +96,7 @@ class Workspaces:
             began, last = self._last.get(base, (-1, None))
             if last is None or began < asked:
                 began = next(self._moments)
-                last = await in_thread(snapshot_now, self.project, self.settings, base)
+                with saying_where_it_is_full():
+                    last = await in_thread(snapshot_now, self.project, self.settings, base)
                 self._last[base] = began, last
             return last

@@ -15,6 +15,7 @@ from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
+from bakeoff.workspace.due import Due, forget_due, note_due
 from bakeoff.workspace.environment import slot_environment
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.leftovers import end_leftovers
@@ -24,7 +25,7 @@ from bakeoff.workspace.overlay import OverlayPlace
 from bakeoff.workspace.place import Made, Place, write_facts
 from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.results import Result, changed_between, commit_changes
+from bakeoff.workspace.results import Result, changed_between, make_result
 from bakeoff.workspace.salvage import salvage_commits, salvage_files
 from bakeoff.workspace.trees import Base
 
@@ -45,6 +46,7 @@ class Slot:
         temp: the folder that TMPDIR names.
         results: what was committed in this lease, the latest last.
         partial: it has only a part of the snapshot's files.
+        due: what is still to be made of what stands in it.
         disposable: what is left in it at the end of this lease is nobody's work, and is not salvaged.
     """
 
@@ -60,6 +62,7 @@ class Slot:
     limit: int
     results: list[Result] = field(default_factory=list)
     committed: Changes | None = None
+    due: Due | None = None
     disposable: bool = False
     partial: bool = False
 
@@ -144,6 +147,15 @@ class Slot:
         """Kill what commands in the slot have left running; returns how many there were. Linux only."""
         return await in_thread(end_leftovers, self.id, self.outside if self.kind == "overlay" else None)
 
+    def note_due(self, name: str, message: str) -> None:
+        """The result `name` of what stands in the slot now is to be made, whatever happens to this process.
+
+        Until it is, whoever ends the slot or sweeps it makes it first.
+
+        Passes on OSError: that cannot be put down.
+        """
+        self.due = note_due(self.home, ref_name(self.run, name), message, self.limit)
+
     async def commit(self, name: str, message: str | None = None) -> Result:
         """Keep the tree as it stands as the result `name` of the run; the slot stays as it is.
 
@@ -154,9 +166,20 @@ class Slot:
     def commit_now(self, name: str, message: str | None = None) -> Result:
         """The same for those who are in a thread already."""
         text = message or f"{name} of run {self.run}"
-        changes = self.place.changes()
-        result = commit_changes(self.base, changes, ref_name(self.run, name), text, self.limit)
+        return self._make(ref_name(self.run, name), text, self.place.changes())
+
+    def make_due(self, changes: Changes) -> Result | None:
+        """Make the result that is due out of what has changed; None where none is. To be called in a thread.
+
+        Passes on GitError: bakeoff's repository cannot be written.
+        """
+        return None if self.due is None else self._make(self.due.ref, self.due.message, changes)
+
+    def _make(self, ref: str, message: str, changes: Changes) -> Result:
+        result = make_result(self.base, changes, ref, message, self.limit)
         self.results.append(result)
+        if self.due is not None and self.due.ref == ref:
+            self.due = None  # its note stays until the slot is as new: what of the result is noted last may be missing
         # What was too large for a result is still to be salvaged.
         self.committed = None if result.refused else changes
         return result
@@ -225,6 +248,7 @@ class SlotMaker:
     def clean(self, slot: Slot) -> None:
         """Save what no result holds, then undo all changes."""
         self.save(slot)
+        forget_due(slot.home)
         slot.place.reset()
         self.made.cache.bury(slot.temp)
         slot.temp.mkdir()
@@ -253,6 +277,8 @@ class SlotMaker:
         if slot.disposable:
             return
         changes = slot.place.changes()
+        if (made := slot.make_due(changes)) is not None:
+            self.note(made.ref)
         if slot.committed is None or not slot.committed.same(changes):
             known = {result.tree for result in slot.results}
             result = salvage_files(slot.base, slot.run, slot.id, changes, known)

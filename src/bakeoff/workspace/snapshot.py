@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from bakeoff.workspace.errors import GitError, ProjectError
-from bakeoff.workspace.git import Git, copy_index
+from bakeoff.workspace.errors import GitError, NoSpaceError, ProjectError, no_room
+from bakeoff.workspace.git import Git, copy_index, says_full
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import SNAPSHOTS, Repository, object_directories
 
@@ -115,6 +115,7 @@ def _work_tree(
 
     Raises:
         GitError: git cannot read them.
+        NoSpaceError: there is no room for it.
     """
     index = repository.path / f"snapshot.{secrets.token_hex(6)}.index"
     theirs = object_directories(project)
@@ -132,7 +133,10 @@ def _work_tree(
         known = _prepare(project, git)
         status, _, said = git.both("add", "-u" if dirty == "tracked" else "-A", "--ignore-errors", statuses=(0, 1, 128))
         if status == 128:
-            raise GitError(f"git cannot read the files of {project.root}: {said.decode(errors='replace').strip()}", 128)
+            text = said.decode(errors="replace").strip()
+            if says_full(text):
+                raise NoSpaceError(no_room(f"for the snapshot of {project.root}"), 128)
+            raise GitError(f"git cannot read the files of {project.root}: {text}", 128)
         missed = _missed(git, dirty) if status else ()
         tree = git.line("write-tree")
         added = _added_gitlinks(git, head, tree) if b"embedded" in said else []

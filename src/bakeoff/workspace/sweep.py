@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
+from bakeoff.workspace.due import read_due
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.locks import FileLock, is_held, try_lock
 from bakeoff.workspace.narrowed import index_folder, spare_narrowed
@@ -81,7 +82,7 @@ def _bury(cache: ProjectCache, name: str, lock: FileLock) -> None:
 
 
 def save_dead(cache: ProjectCache, name: str) -> list[str]:
-    """Keep what is in a slot without an owner; returns the refs."""
+    """Keep what is in a slot without an owner; returns the refs. A result of it that is due is made first."""
     home = cache.slots / name
     known = read_facts(home)
     if not known:  # it had not come so far that anybody could work in it
@@ -90,9 +91,16 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
     run = str(known["run"])
     trees = known_trees(base.repository, run)
     saved: list[str] = []
-    for changes, folder in _left(home, base, known):
+    left, due = _left(home, base, known), read_due(home)
+    for number, (changes, folder) in enumerate(left, 1):
         spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
-        result = salvage_files(base, run, name, changes, trees)
+        whole = False
+        if due is not None and number == len(left):  # the last is what the slot showed; those before were being buried
+            made = due.make(base, changes)
+            trees.add(made.tree)
+            saved.append(made.ref)
+            whole = not made.refused
+        result = None if whole else salvage_files(base, run, name, changes, trees)
         saved += [] if result is None else [result.ref]
         saved += salvage_commits(base, run, name, folder)
     return saved

@@ -23,7 +23,7 @@ from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.environment import source_roots
-from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError
+from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError, saying_where_it_is_full
 from bakeoff.workspace.filters import filtered_files
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
@@ -201,8 +201,9 @@ async def open_workspace(
     opening = _Opening()
     wanted = settings.slots
     try:
-        found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot)
-        maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
+        with saying_where_it_is_full():
+            found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot)
+            maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
         setup = None
         if wanted.setup is not None:
             setup = await _set_up(maker, wanted, processes, opening)

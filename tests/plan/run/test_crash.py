@@ -166,3 +166,18 @@ def test_killed_in_the_middle_of_its_work_nothing_is_lost(plans, zygote):
     salvaged = [commit for ref, commit in plans.lab.refs().items() if "salvage" in ref]
     assert any(plans.lab.content(commit, "work.txt") == "precious\n" for commit in salvaged)
     assert plans.lab.slots() == []
+
+
+def test_killed_after_the_end_of_an_agent_its_work_is_taken_over(plans, zygote):
+    plans.write([plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt", after=["a"])], {"max_parallel": 1})
+    before = plans.lab.digest()
+    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+    assert session(plans, zygote, **crash, nth=1) == -signal.SIGKILL, said(plans)
+    until(lambda: plans.lab.left() == [])
+    assert session(plans, zygote) == 0, said(plans)
+    assert plans.parts == ["a", "b"]
+    shown = plans.lab("show", "r", "--json").json
+    assert (shown["usage"]["calls"], sorted(shown["landed"])) == (2, ["a", "b"])
+    assert [ref for ref in plans.lab.refs() if "salvage" in ref] == []
+    assert plans.lab.slots() == []
+    assert plans.lab.digest() == before

@@ -15,6 +15,7 @@ from bakeoff.plan.run.events import PlanBegun
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.workspace import Workspace
+from crash.laboratory import Zygote
 from plan.run.conftest import states
 from plan.run.test_asking import subplans
 from plan.run.test_asking_model import Serve, serve  # noqa: F401
@@ -152,6 +153,22 @@ def test_nothing_is_begun_where_nobody_could_be_asked(plans):
     assert plans.lab(*ARGS, "--max-cost", "1").status == 1
     assert plans.lab("show", "r").status == 1
     assert splits(plans) == 0
+
+
+def test_killed_when_the_agent_has_answered_it_is_not_asked_again(plans):
+    splitter(plans, GOOD)
+    streams = {"stdout": str(plans.lab.place / "out"), "stderr": str(plans.lab.place / "err")}
+    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+    zygote = Zygote()
+    try:
+        asked = {"cwd": str(plans.lab.root), "argv": list(ARGS), "env": dict(os.environ), **streams, "crash": crash}
+        assert zygote.call(asked) == -signal.SIGKILL, (plans.lab.place / "err").read_text()
+    finally:
+        zygote.close()
+    said = plans.lab("resume", "r", "--json")
+    assert said.status == 0, said
+    assert splits(plans) == 1
+    assert plans.lab("show", "r", "--json").json["split"]["calls"] == 1
 
 
 def test_the_agent_is_asked_within_the_limits_given(plans):

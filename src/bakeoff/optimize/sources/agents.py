@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.retry import ONCE, Retry
-from bakeoff.engine.run import Run
+from bakeoff.engine.run import Run, Work
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.sources import prompts
 from bakeoff.optimize.sources.commits import changed_files
@@ -20,7 +20,8 @@ from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.sampling.action import Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
-from bakeoff.sampling.attempt.maker import AgentMaker, AttemptFailure
+from bakeoff.sampling.attempt.maker import AgentMaker
+from bakeoff.sampling.attempt.said import AttemptFailure
 from bakeoff.sampling.errors import refused
 from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import ceilings_of
@@ -117,15 +118,27 @@ class AgentSource:
 
         Passes on BudgetSpentError.
         """
-        maker = replace(
-            self.maker, task=prompts.agent_task(context), label=f"{slug(f'{self.prefix}{self.name}-{label}')}-"
-        )
+        # What it is asked has figures that were measured; what it is asked about is in the label.
+        own_label = f"{slug(f'{self.prefix}{self.name}-{label}')}-"
+        maker = replace(self.maker, task=prompts.agent_task(context), label=own_label, asked=label)
 
-        async def work(_: int) -> Outcome:
-            ticket = Ticket(number, number, 0)
+        path = f"{self.prefix}source:{self.name}/{label}"
+
+        async def new_ticket() -> Ticket:
+            ticket = Ticket(number, number, 0, put_on_record=partial(self.run.reply, path, ""))
+            ticket.heard = self.run.hearing(path)
             if receipt is not None:
                 ticket.previous = Attempt(number, number, 0, receipt=await receipt())
                 ticket.feedback = feedback
+            return ticket
+
+        async def take_up(reply: Mapping[str, Any]) -> Work | None:
+            ticket = await new_ticket()
+            return partial(work, reply=reply) if await maker.takes_up(ticket, reply) else None
+
+        async def work(_: int, reply: Mapping[str, Any] | None = None) -> Outcome:
+            ticket = await new_ticket()
+            ticket.reply = reply
             try:
                 made = await maker.make(ticket)
             except AttemptFailure as failure:
@@ -137,9 +150,9 @@ class AgentSource:
             return Outcome(output=dict(made.facts), usage=settled(made.usage), facts=dict(made.facts))
 
         reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget) | {"calls"}}
-        path = f"{self.prefix}source:{self.name}/{label}"
-        lanes = (AGENTS,)
-        record = await self.run.leaf(path, "agent", work, lanes=lanes, retry=self.retry, reserve=reserve)
+        record = await self.run.leaf(
+            path, "agent", work, lanes=(AGENTS,), retry=self.retry, reserve=reserve, take_up=take_up
+        )
         origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id
         if record.status is not Status.COMPLETED:
             raise BakeoffError(record.error or "failed")

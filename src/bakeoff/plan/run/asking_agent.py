@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.engine.durable import DurableRun
 from bakeoff.engine.process import Processes
-from bakeoff.engine.record import Stored
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.plan.run.asking import AGAIN, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
-from bakeoff.sampling.attempt.maker import QUIET, AttemptFailure, facts_of, failed, free_log, usage_of
+from bakeoff.sampling.attempt.maker import QUIET
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import machinery
 from bakeoff.sampling.repair import RepairTemplateStrategy
 from bakeoff.sampling.result import SamplingError
@@ -98,8 +99,9 @@ class SplittingAgent:
         if attempt.feedback:
             first = attempt.feedback.splitlines()[0].removeprefix("- what it proposes: ")
             self.tell(f"{self.entry.name} proposed what cannot be used: {first}")
+        reply, attempt.reply = attempt.reply, None
         try:
-            result = await self._call(attempt)
+            said = await self._call(attempt) if reply is None else Said.from_json(reply)
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
             raise AttemptFailure(str(failure), kind) from failure
@@ -107,19 +109,26 @@ class SplittingAgent:
             if (broken := machinery(failure)) is None:
                 raise
             raise AttemptFailure(str(failure), broken) from failure
-        counted = None if self.options.max_tokens is None else int(self.options.max_tokens) + 1
-        usage, facts = usage_of(result, counted), facts_of(result)
-        if not result.ok:
-            refusal = failed(result, usage, facts)
-            raise refusal
-        text = str(result.text.load()) if isinstance(result.text, Stored) else result.text
-        return Generation(text, usage, (), facts)
+        if said.error is not None:
+            raise said.failure(said.facts)
+        return Generation(said.text, said.usage, (), said.facts)
 
-    async def _call(self, ticket: Ticket) -> AgentResult:
-        settings, options = self.question.settings, self.options
+    async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
+        """Whether an answer that is on record is one to what is asked now."""
+        return Said.from_json(reply).asked == self._asked(attempt)
+
+    def _prompt(self, ticket: Ticket) -> str:
         again = "\n\n" + AGAIN.replace("{failures}", ticket.feedback) if ticket.feedback else ""
+        return self.question.text + again
+
+    def _asked(self, ticket: Ticket) -> str:
+        return digest(self.entry.name, self._prompt(ticket), self.workspace.snapshot.tree)
+
+    async def _call(self, ticket: Ticket) -> Said:
+        settings, options = self.question.settings, self.options
+        counted = None if options.max_tokens is None else int(options.max_tokens) + 1
         request = AgentRequest(
-            self.question.text + again,
+            self._prompt(ticket),
             model=options.model or settings.model,
             max_usd=self.reserve.get("usd", settings.max_usd),
         )
@@ -137,7 +146,11 @@ class SplittingAgent:
                     timeout=options.timeout,
                     grace=settings.grace,
                     temp=str(slot.temp),
+                    heard=ticket.heard,
                 )
+                said = Said.of(result, self._asked(ticket), counted, words=True)
+                if result.dispatched:
+                    await ticket.put_on_record(said.charged, said.to_json())
             finally:
                 await slot.end_processes()
-        return result
+        return said

@@ -11,7 +11,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
-from bakeoff.sampling.attempt.maker import AttemptFailure
+from bakeoff.sampling.attempt.said import AttemptFailure
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError
 from bakeoff.workspace.merging import commit_tree, merge_trees

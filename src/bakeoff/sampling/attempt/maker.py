@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,25 +11,22 @@ from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.process import Processes
-from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import Protection
-from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
-from bakeoff.sampling.errors import machinery
+from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
+from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.errors import WorkspaceError, full_disk
+from bakeoff.workspace.errors import GitError, WorkspaceError, full_disk
 from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.results import Result, result_at
 from bakeoff.workspace.running import InSandbox
 from bakeoff.workspace.salvage import salvage_name
 from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace
-
-MOST_WORDS = 2000
-"""Characters of an agent's last words that stand on the record; all of them are in its transcript."""
 
 REPAIR = """Your work so far does not meet these requirements:
 {failures}
@@ -50,31 +46,6 @@ Only files that you had at the start can be deleted."""
 
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps the files that Python caches out of a project that does not ignore them."""
-
-
-class AttemptFailure(ModelError):
-    """An attempt made nothing that can be judged; its `facts` name what there is all the same."""
-
-    may_have_worked = True  # an agent asks its model many times
-
-    def __init__(
-        self,
-        message: str,
-        kind: str,
-        *,
-        usage: Usage | None = None,
-        facts: Mapping[str, Any] | None = None,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, kind, usage=usage, retry_after=retry_after)  # type: ignore[arg-type]  # more kinds
-        self.facts = dict(facts or {})
-
-
-LONGEST_PAUSE = 3600.0
-"""Seconds that a limited model is waited for; one that asks for more has no more for today."""
-
-_KINDS = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
-"""Kinds of an agent's failure that models have by another name."""
 
 
 @dataclass(slots=True)
@@ -99,6 +70,7 @@ class AgentMaker:
         cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
         env: further variables for it.
+        asked: what stands for the words of a task that may differ a little each time it is put; the words if left out.
         made: names of results that were made.
     """
 
@@ -119,52 +91,107 @@ class AgentMaker:
     cone: Cone | None = None
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
+    asked: str | None = None
     made: set[str] = field(default_factory=set)
 
     async def make(self, attempt: Ticket) -> Generation:
-        """Let the agent work, and keep what it made.
+        """Let the agent work, and keep what it made; or go on from what an earlier session put on record of its call.
 
         Its output is the judged `tree` alone, so that equal trees are judged once; its facts name commits, session,
-        transcript and diff. Cancelled, the agent has ended and its work is salvaged before this returns.
+        transcript and diff. Cancelled, the agent has ended and its work is kept before this returns.
 
         Raises:
-            AttemptFailure: the agent failed, or changed nothing that counts; or there was no slot, process or room.
             OSError: whatever else the system refuses.
+
+        Passes on AttemptFailure: the agent failed, or changed nothing that counts; or there was no slot, process, room.
         """
+        reply, attempt.reply = attempt.reply, None
+        said = None if reply is None else Said.from_json(reply)
+        name = self._name(attempt)
         try:
+            if said is not None:
+                return await self._generation(said, await self._made(said.name))
             async with self.workspace.lease(self.cone) as slot:
-                return await self._work(slot, attempt)
+                said = await self._work(slot, attempt, name)
+                return await self._generation(said, await slot.commit(name, self._title(attempt)))
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
-            raise AttemptFailure(str(failure), kind, facts={"salvaged": self._saved()}) from failure
+            raise self._broken(str(failure), kind, said) from failure
         except OSError as failure:
             if (broken := machinery(failure)) is None:
                 raise
-            said = full_disk(failure) if broken == "space" else str(failure)
-            raise AttemptFailure(said, broken, facts={"salvaged": self._saved()}) from failure
+            raise self._broken(full_disk(failure) if broken == "space" else str(failure), broken, said) from failure
 
-    def _saved(self) -> list[str]:
-        return list(self.workspace.salvaged)
+    async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
+        """Whether what is on record of a call can be gone on from: it was asked the same, and what it made is there.
 
-    async def _work(self, slot: Slot, ticket: Ticket) -> Generation:
-        name = f"{self.label}attempt-{ticket.id}"
+        Passes on GitError: bakeoff's repository cannot be read.
+        """
+        said = Said.from_json(reply)
+        made = await in_thread(result_at, self.workspace.base, ref_name(self.run, said.name))
+        return said.asked == self._asked(attempt) and made is not None
+
+    def _name(self, ticket: Ticket) -> str:
+        return f"{self.label}attempt-{ticket.id}"
+
+    def _title(self, ticket: Ticket) -> str:
+        return f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}"
+
+    def _asked(self, ticket: Ticket) -> str:
+        """Digest of what a call is asked, and on what."""
+        before = ticket.previous.receipt.get("commit", "") if ticket.previous is not None else ""
+        words = (self.task, ticket.feedback, before) if self.asked is None else (self.asked,)
+        return digest(self.entry.name, self.model or "", self.workspace.snapshot.tree, *words)
+
+    def _broken(self, text: str, kind: str, said: Said | None) -> AttemptFailure:
+        """What a failure of the machinery is; a call that ended before it counts, and what it made may still be had."""
+        usage = None if said is None else said.usage
+        failure = AttemptFailure(text, kind, usage=usage, facts={"salvaged": list(self.workspace.salvaged)})
+        failure.replied = said is not None and kind in MACHINERY
+        return failure
+
+    async def _work(self, slot: Slot, ticket: Ticket, name: str) -> Said:
+        """What the agent's call came to; when this returns, that is on record, and so is that its result is due."""
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
         self.made.add(name)
         entry, box = await boxed(self.entry, slot, self.level)
         try:
             result = await self._ask(entry, box, ticket)
+            said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)
+            said = said.with_facts(sandbox=box.protection.receipt())
+            if result.dispatched:
+                slot.note_due(name, self._title(ticket))
+                await ticket.put_on_record(said.charged, said.to_json())
         finally:
             await slot.end_processes()
-        made = await slot.commit(name, f"{self.label}attempt {ticket.id} by {self.entry.name}, run {self.run}")
+        return said
+
+    async def _made(self, name: str) -> Result:
+        """The result that a call made which an earlier session waited for.
+
+        Raises:
+            GitError: it went away.
+        """
+        self.made.add(name)
+        found = await in_thread(result_at, self.workspace.base, ref_name(self.run, name))
+        if found is None:
+            raise GitError(f"the result {name} went away")
+        return found
+
+    async def _generation(self, said: Said, made: Result) -> Generation:
+        """What a call made, as it is judged.
+
+        Raises:
+            AttemptFailure: it failed, or changed nothing that counts.
+        """
         snapshot, repository = self.workspace.snapshot, self.workspace.repository
-        kept = await keep(repository, snapshot, self.run, name, made.ref, made.commit, self.protection)
-        usage = usage_of(result, self.all_tokens)
-        facts = facts_of(result) | {"sandbox": box.protection.receipt()} | (kept.facts() if made.changed else {})
+        kept = await keep(repository, snapshot, self.run, said.name, made.ref, made.commit, self.protection)
+        facts = {**said.facts, **(kept.facts() if made.changed else {})}
         if made.refused:
             facts["refused"] = [f"{path_text(path.path)}: {path.reason}" for path in made.refused]
-        if not result.ok:
-            raise failed(result, usage, facts, f"; its work is kept as {made.ref}" if made.changed else "")
+        if said.error is not None:
+            raise said.failure(facts, f"; its work is kept as {made.ref}" if made.changed else "")
         if not kept.changed:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
@@ -173,16 +200,16 @@ class AgentMaker:
                 if made.refused
                 else "nothing"
             )
-            raise AttemptFailure(f"{self.entry.name} changed {what}", "empty", usage=usage, facts=facts)
-        return Generation({"tree": kept.tree}, usage, (), facts)
+            raise AttemptFailure(f"{self.entry.name} changed {what}", "empty", usage=said.usage, facts=facts)
+        return Generation({"tree": kept.tree}, said.usage, (), facts)
 
     def _put_aside(self, name: str) -> None:
-        """Keep the result of an attempt that ended, but whose end was not recorded: it is about to be made again."""
+        """Keep the result of an attempt that is about to be made again; where it stood is the place for the new one."""
         repository = self.workspace.repository
         ref = ref_name(self.run, name)
-        for found, commit in repository.refs(ref).items():
-            if found == ref:
-                repository.set_ref(salvage_name(self.run, name), commit)
+        if (commit := repository.refs(ref).get(ref)) is not None:
+            repository.set_ref(salvage_name(self.run, name), commit)
+            repository.git().run("update-ref", "-d", ref)
 
     async def _ask(self, entry: Entry, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
@@ -200,7 +227,7 @@ class AgentMaker:
     async def _call(
         self, entry: Entry, box: Sandbox[Slot], ticket: Ticket, prompt: str, session: str | None
     ) -> AgentResult:
-        log = free_log(self.logs, f"{self.label}attempt-{ticket.id}")
+        log = free_log(self.logs, self._name(ticket))
         if box.slot.partial:
             prompt = f"{prompt}\n\n{PARTIAL}"
         return await run_agent(
@@ -218,6 +245,7 @@ class AgentMaker:
             timeout=self.timeout,
             grace=self.grace,
             temp=str(box.slot.temp),
+            heard=ticket.heard,
         )
 
 
@@ -228,54 +256,3 @@ def _filled(template: str, task: str, failures: str) -> str:
 def _is_lost(result: AgentResult) -> bool:
     """Whether a session could not be continued: the CLI gave up before it asked its model anything."""
     return not result.ok and not result.usage and not result.turns and result.kind in ("agent", "output", None)
-
-
-def free_log(logs: Path, name: str) -> str:
-    """Where the transcript of a call goes: a name that no earlier call has taken."""
-    log, number = str(logs / name), 1
-    while os.path.exists(f"{log}.out"):
-        number += 1
-        log = str(logs / f"{name}.{number}")
-    return log
-
-
-def failed(
-    result: AgentResult, usage: Usage | None, facts: Mapping[str, Any] | None = None, said: str = ""
-) -> AttemptFailure:
-    """What an agent's failure is to a sampling; `said` is put after its message."""
-    kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
-    pause = result.retry_after
-    if pause is not None and pause > LONGEST_PAUSE:
-        kind, pause = "usage_limit", None
-    return AttemptFailure(f"{result.error}{said}", kind, usage=usage, facts=facts, retry_after=pause)
-
-
-def usage_of(result: AgentResult, all_tokens: int | None) -> Usage | None:
-    """What a call used; `all_tokens` where it does not say how many tokens, None where nobody counts."""
-    known = result.usage or {}
-    tokens = known.get("input_tokens"), known.get("output_tokens")
-    if not result.dispatched and result.exit_code == 1 and not result.argv:
-        return Usage(0, 0, usd=0.0)
-    if tokens == (None, None):
-        if all_tokens is not None:
-            return Usage(all_tokens, 0, usd=result.usd)
-        return None if result.usd is None else Usage(usd=result.usd)
-    return Usage(*tokens, known.get("cached_input_tokens"), result.usd)
-
-
-def facts_of(result: AgentResult) -> dict[str, Any]:
-    """What is kept of a call."""
-    text = result.text.excerpt if isinstance(result.text, Stored) else result.text
-    found = {
-        "agent": result.agent,
-        "session_id": result.session_id,
-        "turns": result.turns,
-        "evidence": result.evidence,
-        "text": text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}...",
-        "seconds": round(result.seconds, 3),
-        "capped": result.capped,
-        "transcript": None
-        if result.stdout is None or result.stdout.path is None
-        else os.path.basename(result.stdout.path),
-    }
-    return {name: value for name, value in found.items() if value is not None}

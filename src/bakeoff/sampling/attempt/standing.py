@@ -12,6 +12,7 @@ from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, from_json
+from bakeoff.report.words import reported
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.sampler import UNMADE
 
@@ -69,7 +70,7 @@ class AttemptView:
                 shown["receipt"] = verdict.receipt
             checks.append(shown)
         found = {name: getattr(self, name) for name in ("id", "lane", "round", "status", "error", "kind", "seconds")}
-        found |= {"score": self.score, "usage": dict(self.usage), "checks": checks}
+        found |= {"score": self.score, "usage": reported(self.usage), "checks": checks}
         if timed:
             found["bench"] = None if self.speed is None else self.speed.to_json()
         return found | {"receipt": dict(self.facts)}
@@ -198,7 +199,8 @@ def _read(history: History, found: Standing, ending: Mapping[str, Any], inside: 
             if path in history.open and status is RunStatus.RUNNING:
                 view.status = "running"
             elif not view.usage and view.status == "unfinished":
-                view.usage = dict(start.reserved)
+                reply = history.replies.get(path)
+                view.usage = dict(start.reserved if reply is None else reply.usage)
     for view in found.attempts.values():
         if view.status == "made":  # an equal tree is judged once
             view.verdicts = view.verdicts or dict(by_tree.get(str(view.facts.get("tree")), {}))

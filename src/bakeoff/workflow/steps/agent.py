@@ -52,6 +52,7 @@ def prepare(place: Place) -> Leaf:
             env=step_environment(place),
             timeout=step.timeout,
             grace=place.setting.settings.grace,
+            heard=place.run.hearing(place.path),
         )
         outcome = result.outcome(output, given)
         outcome.output = _limited(dict(outcome.output), step.capture, step.capture_max_bytes)
@@ -146,7 +147,7 @@ def _tokens(usage: Mapping[str, Any] | None, dispatched: bool, place: Place) -> 
     elif not dispatched:
         counted["tokens"] = 0
     elif "tokens" in budget.ceilings:
-        counted["tokens"] = max(1.0, budget.left("tokens") + 1.0)
+        counted["assumed"] = {"tokens": max(1.0, budget.left("tokens") + 1.0)}
         text = "its tokens were not reported; all that was left of the budget counts as used"
         place.run.events.emit(Warned(place.run.clock.wall(), text, place.path))
     return counted
