@@ -78,7 +78,11 @@ class Child:
         sys.meta_path.insert(0, Overlay(self.setup["root"], files))
         found: Any = importlib.import_module(self.setup["module"])
         for name in self.setup["qualname"].split("."):
-            found = getattr(found, name)
+            kept = vars(found)
+            found = kept[name] if name in kept else getattr(found, name)
+        found = underlying(found)
+        if not callable(found):
+            raise TypeError(f"{self.setup['qualname']} is no function")
         return found if not self.setup["is_async"] else awaited(found)
 
     def section(self, function: Callable[..., Any], job: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -149,6 +153,15 @@ class Child:
             return found
         except self.codec.Incomparable as failure:
             return b"?" + str(failure).encode("utf-8", "replace")
+
+
+def underlying(found: Any) -> Any:
+    """The function in what a class keeps of it: calls were recorded with all that it is given, `cls` and `self` too."""
+    if isinstance(found, (staticmethod, classmethod)):
+        return found.__func__
+    if isinstance(found, property):
+        return found.fget
+    return getattr(found, "func", found) if type(found).__name__ == "cached_property" else found
 
 
 def plain(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:
