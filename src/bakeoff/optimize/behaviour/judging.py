@@ -14,7 +14,7 @@ import anyio
 from bakeoff.judge.protected import Protection
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
-from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.behaviour.changed import changed_besides, is_public
 from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
 from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun, Watched
@@ -348,7 +348,7 @@ class Judging:
         own = self.candidate.files.get(str(baseline.target.path))
         besides = changed_besides(baseline.source, own, baseline.target.qualname) if own is not None else []
         besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
-        public = [name for name in besides if not name.rpartition(".")[2].startswith("_")]
+        public = [name for name in besides if is_public(name)]
         wanted = {name: baseline.passing.get(name, 0.0) for name in baseline.in_process}
         if besides:
             wanted = {**baseline.passing, **wanted}
