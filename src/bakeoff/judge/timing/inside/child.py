@@ -74,7 +74,11 @@ class Child:
         os.read(self.end, 1)
 
     def load(self, files: dict[str, bytes | None]) -> Callable[..., Any]:
-        """The contender's function."""
+        """The contender's function.
+
+        Raises:
+            TypeError: it is none.
+        """
         sys.meta_path.insert(0, Overlay(self.setup["root"], files))
         found: Any = importlib.import_module(self.setup["module"])
         for name in self.setup["qualname"].split("."):
