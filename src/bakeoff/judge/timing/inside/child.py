@@ -16,7 +16,7 @@ import sys
 import time
 from hashlib import blake2b
 
-from . import frames
+from . import frames, kept
 from .overlay import Overlay
 
 TYPE_CHECKING = False
@@ -104,6 +104,7 @@ class Child:
         messages = [b""] * count
         changing: list[int] = []
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        since: dict[str, int] | None = None
         for index in job["order"]:
             calls = [self.codec.build(trees[index])]
             cold[index], outcomes = call(self.clocks, function, calls)
@@ -112,6 +113,9 @@ class Child:
                 (True, None), self.codec.build(trees[index])
             ):
                 changing.append(index)
+            if job["probe"] and since is None:
+                since = kept.sizes(self.modules())
+        grown = kept.grown(since, kept.sizes(self.modules())) if since is not None else []
         digests: list[list[str]] = [[] for _ in trees]
         warm: list[list[Any]] = [[] for _ in trees]
         for repeat in range(job["repeats"]):
@@ -133,9 +137,15 @@ class Child:
                         call(self.clocks, function, calls)
         header = {
             "cold": cold, "warm": warm, "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
-            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing,
+            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing, "kept": grown,
         }  # fmt: skip
         return header, b"".join(messages)
+
+    def modules(self) -> list[Any]:
+        """Those of the project."""
+        root = os.path.join(self.setup["root"], "")
+        new = [module for name, module in list(sys.modules.items()) if name not in self.known]
+        return [module for module in new if str(getattr(module, "__file__", None) or "").startswith(root)]
 
     def traced(self, function: Callable[..., Any], trees: list[Any]) -> tuple[dict[str, Any], bytes]:
         """The most memory that Python held on any of the calls, in bytes."""
