@@ -19,8 +19,9 @@ def child():
 """
 
 MEMO = """
-known = {}
+import math
 def f(xs):
+    known = vars(math).setdefault("known", {})
     key = tuple(xs)
     if key not in known:
         total = 0
@@ -190,3 +191,60 @@ def f(xs):
     found = (await raced({"remembers": remembers})).speeds["remembers"]
     assert found.verdict != "faster"
     assert not (root / "memory").exists() or not (root / "memory").read_text()
+
+
+CACHES = {
+    "a cache of functools": (
+        "import functools\n@functools.lru_cache(maxsize=None)\ndef _f(xs):\n    n = len(xs)\n"
+        "    return (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2 + 0 * sum(map(abs, xs[:9]))\n"
+        "def f(xs):\n    return _f(tuple(xs))\n",
+        "_f",
+    ),
+    "a dict of the module": (
+        "_known = {}\ndef f(xs):\n    n = len(xs)\n    if n not in _known:\n"
+        "        _known[n] = (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n    return _known[n]\n",
+        "_known",
+    ),
+    "a default": (
+        "def f(xs, _known={}):\n    n = len(xs)\n    if n not in _known:\n"
+        "        _known[n] = (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n    return _known[n]\n",
+        "f",
+    ),
+    "a closure": (
+        "def _made():\n    known = {}\n    def f(xs):\n        n = len(xs)\n        if n not in known:\n"
+        "            known[n] = (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n        return known[n]\n"
+        "    return f\nf = _made()\n",
+        "f",
+    ),
+    "an object": (
+        "class _Known:\n    def __init__(self):\n        self.by_size = {}\n_known = _Known()\ndef f(xs):\n    n = len(xs)\n"
+        "    if n not in _known.by_size:\n"
+        "        _known.by_size[n] = (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n    return _known.by_size[n]\n",
+        "_known.by_size",
+    ),
+    "parts of the inputs": (
+        "import functools\n@functools.lru_cache(maxsize=None)\ndef _one(x):\n    return x * x - x\n"
+        "def f(xs):\n    return sum(map(_one, xs))\n",
+        "_one",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", CACHES)
+async def test_who_is_faster_at_first_calls_too_may_keep_nothing_either(raced: Callable[..., Any], how: str) -> None:
+    text, name = CACHES[how]
+    slow = ORIGINAL.replace("total += x * x - x", "total += sum([x] * x) - sum([1] * x)")
+    found = (await raced({"cache": text}, original=slow)).speeds["cache"]
+    assert (found.verdict, found.detail) == ("cross-call-state", f"{name} holds more after each call"), found
+
+
+async def test_what_the_original_keeps_may_be_kept_and_so_may_a_table_of_the_first_call(
+    raced: Callable[..., Any],
+) -> None:
+    slow = ORIGINAL.replace("total += x * x - x", "total += sum([x] * x) - sum([1] * x)")
+    counted = "calls = []\n" + slow.replace("    total = 0", "    calls.append(1)\n    total = 0")
+    better = "calls = []\n" + ORIGINAL.replace("    total = 0", "    calls.append(1)\n    total = 0")
+    assert (await raced({"fast": better}, original=counted)).speeds["fast"].verdict == "faster"
+    table = "_squares = []\ndef f(xs):\n    if not _squares:\n        _squares.extend(x * x - x for x in range(99))\n"
+    table += "    return sum(map(_squares.__getitem__, xs))\n"
+    assert (await raced({"table": table}, original=slow)).speeds["table"].verdict == "faster"

@@ -101,6 +101,22 @@ async def test_methods_coroutines_iterators_and_named_arguments(raced: Callable[
     assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
 
 
+@pytest.mark.parametrize("descriptor", ["property", "cached_property", "classmethod", "staticmethod"])
+async def test_what_a_class_keeps_of_a_function_is_timed_and_not_what_stands_around_it(
+    raced: Callable[..., Any], descriptor: str
+) -> None:
+    first = {"staticmethod": "xs", "classmethod": "cls, xs"}.get(descriptor, "xs")
+    body = "total = 0\n        for x in xs: total += x * x - x\n        return total\n"
+    slow = f"from functools import cached_property\nclass Sums:\n    @{descriptor}\n    def f({first}):\n        {body}"
+    fast = slow.replace(body, "n = len(xs)\n        return (n - 1) * n * (2 * n - 1) // 6 - n * (n - 1) // 2\n")
+    wrong = slow.replace(body, "return 5\n")
+    before = (None,) if descriptor == "classmethod" else ()
+    given = [Input(encode(((*before, list(range(n))), {})), n % 4 == 0) for n in SIZES]
+    found = await raced({"fast": fast, "wrong": wrong}, original=slow, qualname="Sums.f", given=given)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    assert found.speeds["wrong"].verdict == "differs-while-timed", found.speeds["wrong"]
+
+
 async def test_exceptions_are_results(raced: Callable[..., Any]) -> None:
     original = "def f(xs):\n    for x in xs:\n        pass\n    raise ValueError(len(xs))\n"
     found = await raced({"fast": "def f(xs):\n    raise ValueError(len(xs))\n"}, original=original)

@@ -128,3 +128,32 @@ async def test_inputs_that_cannot_be_derived_are_an_error(monkeypatch: pytest.Mo
             await deriving.derive([call], 3)
     monkeypatch.setattr(deriving, "SECONDS", 0.0)
     assert await deriving.derive([b"x"], 3) == []
+
+
+SIGNED = (
+    "def work(xs, *, back=False, by=1):\n    found = [x * by for x in xs]\n    return found[::-1] if back else found\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("signature", "said"),
+    [
+        ("xs", "keyword back is gone"),
+        ("rows, *, back=False, by=1", "parameter xs is now called rows"),
+        ("xs, *, back=True, by=1", "keyword back has another default"),
+        ("*xs, **back", "parameter xs is gone"),
+        ("xs, *, back=False, by=1, _known=()", None),
+    ],
+)
+async def test_calls_that_no_test_makes_are_possible_as_before(
+    tmp_path: Path, signature: str, said: str | None
+) -> None:
+    tests = "from mod import work\n\ndef test_it():\n    assert work([1, 2]) == [1, 2]\n"
+    body = "    return list(xs)\n" if not signature.startswith("*") else "    return list(xs[0])\n"
+    body = body.replace("xs", "rows") if signature.startswith("rows") else body
+    async with judging(tmp_path / "p", {"mod.py": SIGNED, "test_mod.py": tests}, "mod.py:work") as judge:
+        found = await judge(f"def work({signature}):\n{body}")
+    if said is None:
+        assert found.reason is None, found
+    else:
+        assert (found.reason, said in found.detail) == ("invalid", True), found

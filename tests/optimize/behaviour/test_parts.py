@@ -14,7 +14,7 @@ import pytest
 from bakeoff.judge.codec import Malformed, decode, encode
 from bakeoff.judge.codec.writer import Writer
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.behaviour.changed import changed_besides, is_public
 from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_process, of_test, same
 from bakeoff.optimize.behaviour.deriving import derived
 from bakeoff.optimize.behaviour.findings import Call, Watched
@@ -465,5 +465,101 @@ def test_what_is_changed_besides_is_named() -> None:
     assert changed_besides(before, before.replace(b"LIMIT = 1", b"LIMIT = 2"), "A.work") == ["LIMIT"]
     assert changed_besides(before, before.replace(b"other(self): pass", b"other(self): 1"), "A.work") == ["A.other"]
     assert changed_besides(before, before.replace(b"A(B)", b"A(C)"), "A.work") == ["A."]
-    assert changed_besides(before, before.replace(b"range(2)", b"range(3)"), "A.work") == ["for i in range(2):"]
+    assert changed_besides(before, before.replace(b"range(2)", b"range(3)"), "A.work") == [
+        "for i in range(2):",
+        "for i in range(3):",
+    ]
+    assert changed_besides(before, before.replace(b"A(B)", b"A(B, metaclass=C)"), "A.work") == ["A."]
     assert changed_besides(before, b"def (", "A.work") == []
+
+
+PROPERTY = """import json
+import os
+from a import helper
+
+__all__ = ["os"]
+
+
+class A:
+    @property
+    def names(self): return json.loads(self.text)
+    @names.setter
+    def names(self, value): self.text = value
+    def work(self): return helper(1)
+
+
+class C(A):
+    def run(self): return 1
+"""
+
+
+def test_definitions_of_one_name_are_told_apart() -> None:
+    before = PROPERTY.encode()
+    assert changed_besides(before, before.replace(b"return helper(1)", b"return 2"), "A.work") == []
+    assert changed_besides(before, before.replace(b"loads(self.text)", b"loads(self.text[:])"), "A.names") == []
+    setter = b"    @names.setter\n    def names(self, value): self.text = value\n"
+    assert changed_besides(before, before.replace(setter, b""), "A.names") == ["A.names"]
+    assert changed_besides(before, before.replace(b"self.text = value", b"pass"), "A.names") == ["A.names"]
+
+
+@pytest.mark.parametrize(
+    ("qualname", "old", "new", "said"),
+    [
+        ("A.work", "import json\n", "", ["import of json"]),
+        ("A.work", "import json\n", "import ujson as json\n", ["import of json"]),
+        ("A.work", "import os\n", "", ["import of os"]),
+        ("A.work", "from a import helper\n", "", []),
+        ("A.work", "from a import helper\n", "from a import helper\nfrom bisect import insort\n", []),
+        ("A.work", "class C(A)", "from b import C as A\nclass C(A)", ["import of A"]),
+    ],
+)
+def test_imports_count_where_others_use_them(qualname: str, old: str, new: str, said: list[str]) -> None:
+    assert changed_besides(PROPERTY.encode(), PROPERTY.replace(old, new).encode(), qualname) == said
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("import gc\ngc.disable()\n", ["gc.disable()"]),
+        ("import sys\nsys.setrecursionlimit(9000)\n", ["sys.setrecursionlimit(9000)"]),
+        ("os.environ['FAST'] = '1'\n", ["os.environ['FAST']"]),
+        ("print('hello')\n", ["print('hello')"]),
+        ("def __getattr__(name): return 1\n", ["__getattr__"]),
+        ("if True:\n    def A(): pass\n", ["if True:"]),
+        ("del A\n", ["del A"]),
+        ("TABLE = [0] * 9\nfor i in range(9):\n    TABLE[i] = i\n", []),
+        ("TABLE = []\nTABLE.append(1)\nTABLE.size = 1\n", []),
+        ("try:\n    import numpy\nexcept ImportError:\n    numpy = None\n", []),
+        ("def _filled(): return {}\n_known = _filled()\n", []),
+        ("f.calls = 0\n", []),
+    ],
+)
+def test_what_a_new_statement_does_to_what_exists_is_a_change(new: str, said: list[str]) -> None:
+    before = PROPERTY + "def f(): pass\n"
+    assert changed_besides(before.encode(), (before + new).encode(), "f") == said
+
+
+@pytest.mark.parametrize(
+    ("qualname", "new", "said"),
+    [
+        ("A.work", "    def __eq__(self, other): return True\n", ["A.__eq__"]),
+        ("A.work", "    __slots__ = ()\n", ["A.__slots__"]),
+        ("A.work", "    def further(self): return 1\n    size = 3\n", []),
+        ("C.run", "    def work(self): return 2\n", ["C.work"]),
+    ],
+)
+def test_new_names_of_a_class_count_where_python_or_a_caller_would_find_them(
+    qualname: str, new: str, said: list[str]
+) -> None:
+    at = PROPERTY.index("\n\nclass C") + 1 if qualname == "A.work" else len(PROPERTY)
+    assert changed_besides(PROPERTY.encode(), (PROPERTY[:at] + new + PROPERTY[at:]).encode(), qualname) == said
+
+
+def test_what_python_calls_by_itself_is_public() -> None:
+    assert [is_public(name) for name in ("A.__eq__", "work", "A._own", "_own", "__own")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -170,6 +170,8 @@ class Bench:
         self.waits = False
         self.changing = False
         self.modules: list[str] = []
+        self.kept: set[str] = set()
+        self.keeping: dict[int, list[str]] = {}
 
     def kill(self) -> None:
         """End all processes; whoever measures gets `Gone`. May be called from any thread."""
@@ -243,6 +245,13 @@ class Bench:
         self._used += float(sample.facts.get("cpu_seconds", 0.0))
         return sample
 
+    def keeps(self, contender: int, job: Job) -> list[str]:
+        """What a contender keeps from call to call and the original does not, by a fork of its own."""
+        if contender not in self.keeping:
+            seen = self.sample(contender, replace(job, probe=True, repeats=0, extra=0))
+            self.keeping[contender] = [name for name in seen.kept if name not in self.kept]
+        return self.keeping[contender]
+
     def round(self, plan: Plan, contenders: Sequence[int]) -> Round:
         """One fork of each, in a random order, from the next parent.
 
@@ -258,6 +267,9 @@ class Bench:
             sample = self.sample(contender, taken.job)
             if sample.failure is None:
                 compare(sample, expected)
+            if sample.failure is None and contender and self.keeps(contender, taken.job):
+                names = ", ".join(self.keeping[contender][:3])
+                sample.fail("cross-call-state", f"{names} holds more after each call")
             taken.samples[contender] = sample
         original = taken.samples.get(0)
         if original is not None and original.failure is not None:
@@ -333,6 +345,7 @@ class Bench:
         if not found:
             why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
             raise TimingError(f"there is no input that the original can be timed on: {why or 'none was given'}")
+        self.kept = {*first.kept, *again.kept}
         self.waits = first.waits > 0 and again.waits > 0
         self.changing = bool(first.changes)
         self.modules = first.modules

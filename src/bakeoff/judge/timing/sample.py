@@ -32,7 +32,7 @@ class Job:
         keep_files: files cannot grow, so that nothing is remembered from fork to fork.
         extra: further passes over each batch with the arguments that were made for it, so that what a call takes shows
             on the clock outside. They are not timed inside.
-        probe: say, too, which calls change their arguments, and what was imported.
+        probe: say, too, which calls change their arguments, what was imported, and what is kept from call to call.
         trace: measure memory instead.
     """
 
@@ -77,6 +77,7 @@ class Sample:
         changed: what the fork says was changed: clocks, gc, trace functions.
         modules: that were imported for it, where that was asked for.
         changes: places of inputs that a call changes, where that was asked for.
+        kept: names of what holds more after all first calls than after the first, where that was asked for.
         peak: bytes, where memory was asked for.
     """
 
@@ -94,6 +95,7 @@ class Sample:
     changed: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
     peak: int | None = None
 
     def fail(self, reason: str, detail: str) -> None:
@@ -133,6 +135,7 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
         sample.warm = [[_taken(pair) for pair in batches] for batches in header["warm"]]
         sample.waits = int(header["waits"])
         sample.changes = [int(place) for place in header["changes"]]
+        sample.kept = [str(name)[:80] for name in header["kept"]]
         sample.digests = [[str(digest) for digest in found[:4]] for found in header["digests"]]
         place = 0
         for size in header["sizes"]:

@@ -4,38 +4,136 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
+
+from bakeoff.optimize.errors import TargetError
+from bakeoff.optimize.imports import Binding, bindings
+from bakeoff.optimize.names import bound_by
+from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.target import Function, blocks, locate
 
 
 def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:
-    """Names of what the original file has and the other has not, or has otherwise.
+    """Names of what the original file has and the other has not, or has otherwise, and what the other does besides.
 
-    Target, imports and documentation do not count. What is only in the other file is no change: nothing that exists
-    knows of it.
+    Target and documentation do not count, nor imports of which nothing but the target makes use. What is only in the
+    other file is no change where nothing that exists knows of it: definitions and variables under new names. What it
+    does while it is imported is one, and what Python looks for by its name.
     """
     try:
-        one, other = ast.parse(before), ast.parse(after)
+        one, other = _Module(before, qualname), _Module(after, qualname)
     except (SyntaxError, ValueError):
         return []
-    theirs = dict(_statements(other.body, qualname, ""))
-    found = []
-    for name, text in _statements(one.body, qualname, ""):
-        if theirs.get(name) != text:
-            found.append(name)
-    return found
+    found = [name for name, texts in one.statements.items() if other.statements.get(name) != texts]
+    found += [f"import of {name}" for name in one.used if one.imports.get(name) != other.imports.get(name)]
+    found += [f"import of {name}" for name in other.imports if name in one.bound and name not in one.imports]
+    new = {name: node for name, node in other.nodes.items() if name not in one.statements}
+    own = other.bound - one.bound - set(one.imports) - set(other.imports) | {qualname}
+    own |= {each for name, node in new.items() if "." in name for each in bound_by(node)}
+    return found + [name for name, node in new.items() if _acts(node, own) or _may_replace(name, one)]
 
 
-def _statements(body: list[ast.stmt], qualname: str, prefix: str) -> Iterator[tuple[str, str]]:
-    for index, node in enumerate(body):
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_text(node):
-            continue
-        name = prefix + _name(node, index)
-        if name == qualname:
-            continue
-        if isinstance(node, ast.ClassDef) and qualname.startswith(f"{name}."):
-            yield f"{name}.", ast.dump(ast.Tuple([*node.bases, *node.decorator_list], ast.Load()))
-            yield from _statements(node.body, qualname, f"{name}.")
+def is_public(name: str) -> bool:
+    """Whether others than its own module may know of it: so it is of what Python calls by itself (`__eq__`)."""
+    own = name.rpartition(".")[2]
+    return not own.startswith("_") or _is_special(own)
+
+
+class _Module:
+    """What stands in a file, without the target.
+
+    Attributes:
+        statements: by name, what each says; of several with one name, each.
+        nodes: the last of each name.
+        bound: names that statements bind.
+        imports: by name, what imports bind it to.
+        used: names of imports of which something else than the target makes use.
+        inheriting: names of those classes around the target that have bases.
+    """
+
+    def __init__(self, source: bytes, qualname: str) -> None:
+        file = PythonFile.read(source)
+        try:
+            self.target: ast.stmt | None = locate(file, qualname).node
+        except TargetError:
+            self.target = None
+        self.qualname = qualname
+        self.statements: dict[str, list[str]] = {}
+        self.nodes: dict[str, ast.stmt] = {}
+        self.imports: dict[str, list[Binding]] = {}
+        self.inheriting: set[str] = set()
+        self._read(file.tree.body, "")
+        self.bound = {name for node in file.tree.body if not _is_import(node) for name in bound_by(node)}
+        used = {node.id for node in self._walk(file.tree) if isinstance(node, ast.Name)}
+        listed = {node.value for node in self._walk(file.tree) if isinstance(node, ast.Constant)}
+        self.used = [name for name in self.imports if name == "*" or name in used or name in listed]
+
+    def _read(self, body: list[ast.stmt], prefix: str) -> None:
+        for index, node in enumerate(body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for binding in bindings(node):
+                    self.imports.setdefault(prefix + binding.name, []).append(binding)
+            elif node is self.target or _is_text(node):
+                continue
+            else:
+                self._statement(node, prefix, prefix + _name(node, index))
+
+    def _statement(self, node: ast.stmt, prefix: str, name: str) -> None:
+        if isinstance(node, ast.ClassDef) and self.qualname.startswith(f"{name}."):
+            around = ast.Tuple([*node.bases, *(each.value for each in node.keywords), *node.decorator_list], ast.Load())
+            self.statements.setdefault(f"{name}.", []).append(ast.dump(around))
+            if node.bases:
+                self.inheriting.add(name)
+            self._read(node.body, f"{name}.")
         else:
-            yield name, ast.dump(node)
+            self.statements.setdefault(name, []).append(ast.dump(node))
+            self.nodes[name] = node
+
+    def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if child is not self.target:
+                yield child
+                yield from self._walk(child)
+
+
+def _acts(node: ast.stmt, own: set[str]) -> bool:
+    """Whether a new statement changes something that exists already; `own` are names that only the new file has."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return _is_special(name)
+        case ast.Assign(targets=targets):
+            return not all(_is_own(each, own) for each in targets)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.Expr(value=ast.Call(func=target)):
+            return not _is_own(target, own)
+        case ast.Import() | ast.ImportFrom() | ast.Pass():
+            return False
+        case ast.If() | ast.For() | ast.While() | ast.Try() | ast.With():
+            inner = [each for part in blocks(node) for each in part]
+            return not bound_by(node) <= own or any(_acts(each, own) for each in inner)
+        case _:
+            return True
+
+
+def _is_own(place: ast.expr, own: set[str]) -> bool:
+    """Whether what is assigned to, or called, belongs to what is new."""
+    if isinstance(place, ast.Tuple | ast.List):
+        return all(_is_own(each, own) for each in place.elts)
+    while isinstance(place, ast.Attribute | ast.Subscript | ast.Starred):
+        place = place.value
+    return isinstance(place, ast.Name) and place.id in own and not _is_special(place.id)
+
+
+def _may_replace(name: str, module: _Module) -> bool:
+    """Whether a new name of a class may hide one that the class inherits."""
+    return name.rpartition(".")[0] in module.inheriting
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _is_import(node: Any) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -43,7 +141,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _name(node: ast.stmt, index: int) -> str:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(node, Function | ast.ClassDef):
         return node.name
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -14,7 +14,7 @@ import anyio
 from bakeoff.judge.protected import Protection
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
-from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.behaviour.changed import changed_besides, is_public
 from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
 from bakeoff.optimize.behaviour.discovering import SEEDS
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
@@ -23,6 +23,9 @@ from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.stage import Stage, sources_of
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.errors import InvalidCandidateError, TargetError
+from bakeoff.optimize.signature import check_signature
+from bakeoff.optimize.target import locate
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 
@@ -123,7 +126,21 @@ class Judging:
         if not any(one.reason in ENDING for one in found.differences):
             await self._once_more(candidate_place)
         if not found.differences:
+            self._signature()
+        if not found.differences:
             await self._in_process(place)
+
+    def _signature(self) -> None:
+        """Callers that no test shows must be able to call it as before."""
+        own = self.candidate.files.get(str(self.baseline.target.path))
+        try:
+            if own is not None:
+                qualname = self.baseline.target.qualname
+                check_signature(locate(self.baseline.source, qualname).node, locate(own, qualname).node)
+        except TargetError:
+            return  # it is made in another way: only calls can tell
+        except InvalidCandidateError as failure:
+            self.found.differences.append(Difference(reasons.INVALID, "", "", str(failure)))
 
     # The tests, with the function in another process
 
@@ -348,7 +365,7 @@ class Judging:
         own = self.candidate.files.get(str(baseline.target.path))
         besides = changed_besides(baseline.source, own, baseline.target.qualname) if own is not None else []
         besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
-        public = [name for name in besides if not name.rpartition(".")[2].startswith("_")]
+        public = [name for name in besides if is_public(name)]
         wanted = {name: baseline.passing.get(name, 0.0) for name in baseline.in_process}
         if besides:
             wanted = {**baseline.passing, **wanted}

@@ -16,7 +16,7 @@ import sys
 import time
 from hashlib import blake2b
 
-from . import frames
+from . import frames, kept
 from .overlay import Overlay
 
 TYPE_CHECKING = False
@@ -74,11 +74,19 @@ class Child:
         os.read(self.end, 1)
 
     def load(self, files: dict[str, bytes | None]) -> Callable[..., Any]:
-        """The contender's function."""
+        """The contender's function.
+
+        Raises:
+            TypeError: it is none.
+        """
         sys.meta_path.insert(0, Overlay(self.setup["root"], files))
         found: Any = importlib.import_module(self.setup["module"])
         for name in self.setup["qualname"].split("."):
-            found = getattr(found, name)
+            kept = vars(found)
+            found = kept[name] if name in kept else getattr(found, name)
+        found = underlying(found)
+        if not callable(found):
+            raise TypeError(f"{self.setup['qualname']} is no function")
         return found if not self.setup["is_async"] else awaited(found)
 
     def section(self, function: Callable[..., Any], job: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -96,6 +104,7 @@ class Child:
         messages = [b""] * count
         changing: list[int] = []
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        since: dict[str, int] | None = None
         for index in job["order"]:
             calls = [self.codec.build(trees[index])]
             cold[index], outcomes = call(self.clocks, function, calls)
@@ -104,6 +113,9 @@ class Child:
                 (True, None), self.codec.build(trees[index])
             ):
                 changing.append(index)
+            if job["probe"] and since is None:
+                since = kept.sizes(self.modules())
+        grown = kept.grown(since, kept.sizes(self.modules())) if since is not None else []
         digests: list[list[str]] = [[] for _ in trees]
         warm: list[list[Any]] = [[] for _ in trees]
         for repeat in range(job["repeats"]):
@@ -125,9 +137,15 @@ class Child:
                         call(self.clocks, function, calls)
         header = {
             "cold": cold, "warm": warm, "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
-            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing,
+            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing, "kept": grown,
         }  # fmt: skip
         return header, b"".join(messages)
+
+    def modules(self) -> list[Any]:
+        """Those of the project."""
+        root = os.path.join(self.setup["root"], "")
+        new = [module for name, module in list(sys.modules.items()) if name not in self.known]
+        return [module for module in new if str(getattr(module, "__file__", None) or "").startswith(root)]
 
     def traced(self, function: Callable[..., Any], trees: list[Any]) -> tuple[dict[str, Any], bytes]:
         """The most memory that Python held on any of the calls, in bytes."""
@@ -149,6 +167,15 @@ class Child:
             return found
         except self.codec.Incomparable as failure:
             return b"?" + str(failure).encode("utf-8", "replace")
+
+
+def underlying(found: Any) -> Any:
+    """The function in what a class keeps of it: calls were recorded with all that it is given, `cls` and `self` too."""
+    if isinstance(found, (staticmethod, classmethod)):
+        return found.__func__
+    if isinstance(found, property):
+        return found.fget
+    return getattr(found, "func", found) if type(found).__name__ == "cached_property" else found
 
 
 def plain(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:

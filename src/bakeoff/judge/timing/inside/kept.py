@@ -1,0 +1,87 @@
+"""What modules keep from call to call: how much stands in their containers and caches."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+CACHE = type(functools.lru_cache(lambda: None))
+CONTAINERS: tuple[Any, ...] = (dict, list, set, collections.deque, bytearray)
+DEEPEST, MOST, SMALL = 6, 4000, 64
+"""How deep, at how many objects, and into how large containers it is looked."""
+
+
+def sizes(modules: Iterable[types.ModuleType]) -> dict[str, int]:
+    """By name, the items of each container, and how often each cache did not know an answer.
+
+    Nothing of the project's code is called.
+    """
+    found: dict[str, int] = {}
+    own = {module.__name__: module for module in modules}
+    waiting = [(name, value, 0) for module in own.values() for name, value in _inside("", vars(module))]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST:
+        name, value, depth = waiting.pop()
+        if id(value) in seen or depth > DEEPEST:
+            continue
+        seen.add(id(value))
+        if isinstance(value, CACHE) and value.__module__ in own:
+            found[name] = found.get(name, 0) + CACHE.cache_info(value).misses
+        for kind in CONTAINERS:
+            if isinstance(value, kind):
+                found[name] = found.get(name, 0) + kind.__len__(value)
+        waiting += [(inner, each, depth + 1) for inner, each in _parts(name, value, own)]
+    return found
+
+
+def _parts(name: str, value: Any, own: dict[str, types.ModuleType]) -> Iterator[tuple[str, Any]]:
+    """What belongs to a value, with what it is called."""
+    if isinstance(value, (staticmethod, classmethod)):
+        yield name, value.__func__
+    elif isinstance(value, property):
+        yield name, value.fget
+    elif isinstance(value, CACHE):
+        yield name, getattr(value, "__wrapped__", None)
+    elif isinstance(value, types.FunctionType):
+        if value.__module__ in own:
+            yield from ((name, each) for each in (value.__defaults__ or ()))
+            yield from ((name, each) for each in (value.__kwdefaults__ or {}).values())
+            yield from ((name, each) for each in _closed_over(value))
+            yield from _inside(name, value.__dict__)
+    elif isinstance(value, dict):
+        yield from ((name, each) for each in (dict.values(value) if dict.__len__(value) <= SMALL else ()))
+    elif isinstance(value, list):
+        yield from ((name, each) for each in (list.__iter__(value) if list.__len__(value) <= SMALL else ()))
+    elif isinstance(value, type):
+        if value.__module__ in own:
+            yield from _inside(name, dict(type.__dict__["__dict__"].__get__(value)))
+    elif type(value).__module__ in own:
+        try:
+            yield from _inside(name, object.__getattribute__(value, "__dict__"))
+        except AttributeError:
+            pass
+
+
+def _closed_over(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # it is empty
+            continue
+
+
+def _inside(name: str, names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for inner, value in list(names.items()):
+        if not (inner.startswith("__") and inner.endswith("__")):
+            yield f"{name}.{inner}".lstrip("."), value
+
+
+def grown(before: dict[str, int], after: dict[str, int]) -> list[str]:
+    """Names of what has become more."""
+    return sorted(name for name, size in after.items() if size > before.get(name, 0))
