@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bakeoff.judge.timing.sample import Job, Sample
@@ -61,6 +61,7 @@ class Evidence:
     Attributes:
         ratio: mean logarithm, over the inputs, of how many times faster.
         dropped: pairs that something disturbed.
+        keeps: names of what holds more after each call: then `ratio` is of first calls, and `later` of the others.
         failure: what ended it, with its detail; None while it goes on.
     """
 
@@ -76,11 +77,12 @@ class Evidence:
         self.alpha = alpha
         self.ratio = MedianSequence(alpha, REPORT, *more)
         self.fresh, self.total, self.cold = (MedianSequence(alpha, REPORT) for _ in range(3))
-        self.cold_saved = MedianSequence(alpha)
+        self.later, self.cold_saved = MedianSequence(alpha), MedianSequence(alpha)
         self.heavy = {place: MedianSequence(alpha / len(weights.heavy)) for place in weights.heavy}
         self.hidden, self.spent, self.unseen, self.gain = (MedianSequence(alpha) for _ in range(4))
         self.first, self.loading, self.saved, self.cpu = (MedianSequence(alpha) for _ in range(4))
         self.dropped = 0
+        self.keeps: list[str] = []
         self.failure: tuple[str, str] | None = None
 
     def add(self, original: Sample, other: Sample, job: Job) -> float | None:
@@ -88,21 +90,36 @@ class Evidence:
         if other.failure is not None:
             self.failure = self.failure or (other.failure, other.detail)
             return None
-        times = self._times(original, other, job)
-        if times is None:
+        self.keeps = other.keeps
+        pairs = self._times(original, other, job)
+        judged = pairs if pairs is None or not other.keeps else self._first_times(original, other, job)
+        if pairs is None or judged is None:
             self.dropped += 1
             return None
-        before, after = times
-        ratios = [math.log(one / two) for one, two in zip(before, after, strict=True)]
-        ratio = mean(ratios)
+        ratio = self._judge(judged)
+        self._account(original, other, job, [one - two for one, two in pairs.values()])
+        if job.repeats:
+            self.later.add(ratio if judged is pairs else mean([math.log(one / two) for one, two in pairs.values()]))
+            self._first_calls(original, other, job, [one - two for one, two in pairs.values()])
+        return ratio
+
+    def _judge(self, pairs: Mapping[int, tuple[float, float]]) -> float:
+        """Take the times of one call on each input, by its place."""
+        ratios = {place: math.log(one / two) for place, (one, two) in pairs.items()}
+        ratio = mean(list(ratios.values()))
         self.ratio.add(ratio)
-        if self.weights.fresh:
-            self.fresh.add(mean([ratios[place] for place in self.weights.fresh]))
-        self.total.add(math.log(sum(before) / sum(after)))
+        fresh = [ratios[place] for place in self.weights.fresh if place in ratios]
+        if fresh:
+            self.fresh.add(mean(fresh))
+        self.total.add(math.log(sum(one for one, _ in pairs.values()) / sum(two for _, two in pairs.values())))
         for place, sequence in self.heavy.items():
-            sequence.add(ratios[place])
-        saved = [one - two for one, two in zip(before, after, strict=True)]
-        self.saved.add(mean(saved))
+            if place in ratios:
+                sequence.add(ratios[place])
+        self.saved.add(mean([one - two for one, two in pairs.values()]))
+        return ratio
+
+    def _account(self, original: Sample, other: Sample, job: Job, saved: Sequence[float]) -> None:
+        """Set what is said to be gained against the clock outside and the kernel's account."""
         gain = sum(job.repeated(place) * each for place, each in enumerate(saved))
         if job.repeats:
             gain += sum(one[0] - two[0] for one, two in zip(original.cold, other.cold, strict=True))
@@ -112,22 +129,30 @@ class Evidence:
         self.spent.add(spent)
         self.unseen.add(spent - max(0, other.load - original.load))
         self._besides(original, other, job)
-        if job.repeats:
-            self._first_calls(original, other, job, saved)
-        return ratio
 
-    def _times(self, original: Sample, other: Sample, job: Job) -> tuple[list[float], list[float]] | None:
-        """Of one call on each input, of both, by the same clock."""
-        before, after = [], []
+    def _times(self, original: Sample, other: Sample, job: Job) -> dict[int, tuple[float, float]] | None:
+        """Of one call on each input, of both, by the same clock; by the input's place."""
+        pairs = {}
         for place in range(len(job.inputs)):
             one, two = (sample.quiet(place, job, self.weights.waits) for sample in (original, other))
             if one is None or two is None:
                 if original.used(place, job) < LONG:
                     return None
                 one, two = original.used(place, job), other.used(place, job)
-            before.append(one)
-            after.append(two)
-        return before, after
+            pairs[place] = one, two
+        return pairs
+
+    def _first_times(self, original: Sample, other: Sample, job: Job) -> dict[int, tuple[float, float]] | None:
+        """The same of first calls; where there are others, not of the very first, which may build what all use."""
+        pairs = {}
+        for place in job.order[1:] or job.order:
+            one, two = (sample.first(place, self.weights.waits) for sample in (original, other))
+            if one is None or two is None:
+                if original.cold[place][1] < LONG:
+                    return None
+                one, two = (float(max(1, sample.cold[place][1])) for sample in (original, other))
+            pairs[place] = one, two
+        return pairs
 
     def _besides(self, original: Sample, other: Sample, job: Job) -> None:
         """The very first call, loading, processor time."""
@@ -154,6 +179,8 @@ class Evidence:
         if self.failure is not None:
             return self.failure
         alpha, ratio, fresh = self.alpha, self.ratio, self.fresh
+        if self.keeps and (remembered := self._remembered()) is not None:
+            return remembered
         if ratio.high(alpha) < floor:
             return NOT_FASTER, f"at most {math.exp(ratio.high(alpha)):.3g} times as fast"
         if fresh.high(alpha) < floor:
@@ -161,7 +188,9 @@ class Evidence:
             return NOT_FASTER, f"at most {math.exp(fresh.high(alpha)):.3g} times as fast on fresh inputs{seen}"
         if ratio.low(alpha) <= floor or (len(fresh) and fresh.low(alpha) <= floor):
             return None
-        return self._objection() or ((FASTER, "") if self.agreed and self.total.low(alpha) > -0.02 else None)
+        if (objection := self._objection()) is not None:
+            return objection
+        return (FASTER, self._by_what()) if self.agreed and self.total.low(alpha) > -0.02 else None
 
     def _objection(self) -> tuple[str, str] | None:
         """Why what is faster by its own clock does not count as that."""
@@ -176,14 +205,26 @@ class Evidence:
             if clock.low(alpha) > max(HIDDEN * self.gain.median, HIDDEN_LEAST):
                 least, gain = clock.low(alpha) / 1e3, self.gain.median / 1e3
                 return "tampering", f"at least {least:.0f} us more {said} than it reports, of {gain:.0f} us gained"
-        if self.ratio.low(alpha) - self.cold.high(alpha) > GAP and self.cold_saved.high(alpha) < 0:
-            cold, warm = math.exp(self.cold.median), math.exp(self.ratio.median)
-            return "cross-call-state", f"{cold:.3g} times as fast at the first call on an input, {warm:.3g} later"
+        if (remembered := self._remembered()) is not None:
+            return remembered
         if self.first.low(alpha) > max(FIRST_LEAST, FIRST_CALLS * self.saved.median):
             return "cross-call-state", f"its first call takes {self.first.median / 1e3:.0f} us more"
         if self.loading.low(alpha) > max(IMPORT_LEAST, IMPORT_CALLS * self.saved.median):
             return "cross-call-state", f"importing it takes {self.loading.median / 1e6:.1f} ms more"
         return None
+
+    def _remembered(self) -> tuple[str, str] | None:
+        """That it is faster only where it was asked the same before."""
+        alpha = self.alpha
+        if self.later.low(alpha) - self.cold.high(alpha) > GAP and self.cold_saved.high(alpha) < 0:
+            cold, warm = math.exp(self.cold.median), math.exp(self.later.median)
+            return "cross-call-state", f"{cold:.3g} times as fast at the first call on an input, {warm:.3g} later"
+        return None
+
+    def _by_what(self) -> str:
+        """What its figure is of, unless it is of all calls."""
+        names = ", ".join(self.keeps[:3])
+        return f"by first calls: {names} holds more after each" if self.keeps else ""
 
     def regard_anew(self) -> None:
         """Forget what was unaccounted for: from here on forks do more work."""
@@ -198,6 +239,11 @@ class Evidence:
             room = AGREED * self.gain.median - clock.median
             needed.append(math.ceil(RESOLVED * clock.spread / room) if room > 0 else MOST_WORK)
         return min(*needed, MOST_WORK)
+
+    @property
+    def may_be_judged(self) -> bool:
+        """Whether its ratios say enough: of what keeps something it must be known whether that is all it gains."""
+        return not self.keeps or self.ratio.low(self.alpha) > -math.inf
 
     @property
     def agreed(self) -> bool:

@@ -202,9 +202,9 @@ class _Race:
                     ratios = {}
                     for name in list(contest.alive):
                         ratio = evidence[name].add(taken.samples[0], taken.samples[self.number(name)], taken.job)
-                        if ratio is not None:
-                            ratios[name] = ratio
                         verdict = evidence[name].decide(self.floor)
+                        if ratio is not None and evidence[name].may_be_judged:
+                            ratios[name] = ratio
                         if verdict is not None and verdict[0] != FASTER:
                             contest.drop(name, verdict[1])
                     contest.add(ratios)

@@ -78,6 +78,7 @@ class Sample:
         modules: that were imported for it, where that was asked for.
         changes: places of inputs that a call changes, where that was asked for.
         kept: names of what holds more after all first calls than after the first, where that was asked for.
+        keeps: those of them that the original does not keep: only first calls count then.
         peak: bytes, where memory was asked for.
     """
 
@@ -96,6 +97,7 @@ class Sample:
     modules: list[str] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    keeps: list[str] = field(default_factory=list)
     peak: int | None = None
 
     def fail(self, reason: str, detail: str) -> None:
@@ -113,6 +115,11 @@ class Sample:
         """
         batches, count = self._batches(place, job)
         return min((passed / count for passed, used in batches if waits or passed <= used * OWN), default=None)
+
+    def first(self, place: int, waits: bool) -> float | None:
+        """Nanoseconds of the first call on an input, as `quiet`."""
+        passed, used = self.cold[place]
+        return float(passed) if waits or passed <= used * OWN else None
 
     def used(self, place: int, job: Job) -> float:
         """Nanoseconds of processor time of one call on an input, by its best batch."""
