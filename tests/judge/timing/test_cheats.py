@@ -231,6 +231,7 @@ CACHES = {
 
 
 @pytest.mark.parametrize("how", CACHES)
+@pytest.mark.anyio
 async def test_who_is_faster_at_first_calls_too_may_keep_nothing_either(raced: Callable[..., Any], how: str) -> None:
     text, name = CACHES[how]
     slow = ORIGINAL.replace("total += x * x - x", "total += sum([x] * x) - sum([1] * x)")
@@ -238,6 +239,7 @@ async def test_who_is_faster_at_first_calls_too_may_keep_nothing_either(raced: C
     assert (found.verdict, found.detail) == ("cross-call-state", f"{name} holds more after each call"), found
 
 
+@pytest.mark.anyio
 async def test_what_the_original_keeps_may_be_kept_and_so_may_a_table_of_the_first_call(
     raced: Callable[..., Any],
 ) -> None:
