@@ -16,9 +16,9 @@ from bakeoff.optimize.target import Function, blocks, locate
 def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:
     """Names of what the original file has and the other has not, or has otherwise, and what the other does besides.
 
-    Target (where it is a `def` in both) and documentation do not count, nor imports of which nothing but the target makes use. What is only in the
-    other file is no change where nothing that exists knows of it: definitions and variables under new names. What it
-    does while it is imported is one, and what Python looks for by its name.
+    Target (where it is a `def` in both) and documentation do not count, nor imports of which nothing but the target
+    makes use. What is only in the other file is no change where nothing that exists knows of it: definitions and
+    variables under new names. What it does while it is imported is one, and what Python looks for by its name.
     """
     try:
         one, other = _Module(before, qualname), _Module(after, qualname)

@@ -27,7 +27,7 @@ from bakeoff.workspace.slot import Slot
 ROUNDS = 4
 """How often the original is asked again after calls were dropped, or tests lost."""
 SEEDS = (0, 1)
-FORMAT = 1
+FORMAT = 2
 """Of what is kept of a discovery."""
 Found = TypeVar("Found")
 
