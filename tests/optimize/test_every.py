@@ -82,6 +82,17 @@ def test_ranked_shown_and_optimised(shop: Shop) -> None:
     assert "1 of 2 functions faster" in shop.said
 
 
+def test_a_project_in_a_folder_of_its_repository(shop: Shop) -> None:
+    shop.write("services/api/lib/acme/maths.py", MATHS)
+    shop.write("services/api/check/check_maths.py", TEST.replace("lib.maths", "acme.maths"))
+    shop.write("services/api/pytest.ini", "[pytest]\npythonpath = lib\npython_files = check_*.py\n")
+    api = Shop(shop.root / "services" / "api", shop.home)
+    for more in ((), ("--tests", "check"), ("--tests", "check/check_maths.py::test_power")):
+        shown = json.loads(api("optimize", "--all", "lib", "--dry-run", "--json", *more))
+        found = [one["target"] for one in shown["functions"]]
+        assert found == [f"services/api/lib/acme/maths.py:{name}" for name in ("power", "plain")]
+
+
 def test_what_is_wrong_is_said_before_a_run_is_begun(shop: Shop) -> None:
     assert "no such folder" in shop("optimize", "--all", "nowhere", status=1) + shop.said
     shop("optimize", "--all", ".", "numbers_.py:common", status=2)

@@ -69,6 +69,7 @@ from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECOND
 def command(
     target: str,
     every: str | None,
+    tests: tuple[str, ...],
     dry_run: bool,
     no_rules: bool,
     and_apply: bool,
@@ -113,7 +114,8 @@ def command(
         misused("--top goes with --all")
     store = attempt_store(branch)
     named = _from_root(target if every is None else every, store.project)
-    asked = OptimizeOptions(target=named, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
+    judging = tuple(_test_from_root(path, store.project) for path in tests)
+    asked = OptimizeOptions(target=named, tests=judging, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
     conditions = Conditions(adopt=True)
     if dry_run:
         from bakeoff.cli.optimizing import show_ranking
@@ -122,6 +124,12 @@ def command(
     landing = Landing(and_apply, branch, patch, markdown)
     landing.check()
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+
+
+def _test_from_root(path: str, root: Path) -> str:
+    """The same of a file or folder of tests, perhaps with the name of one."""
+    file, colons, name = path.partition("::")
+    return f"{_from_root(file, root)}{colons}{name}"
 
 
 def _from_root(target: str, root: Path) -> str:

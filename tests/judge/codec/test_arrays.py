@@ -47,3 +47,23 @@ def test_an_array_is_mutable_and_a_scalar_is_not() -> None:
     assert encode([array, array]) != encode([array, array.copy()])
     assert encode([numpy.int64(1)] * 2) == encode([numpy.int64(1), numpy.int64(1)])
     assert "generic" in explain(encode(1), encode(numpy.int64(1)))
+
+
+def test_whether_an_array_lies_in_the_memory_of_another_one_is_told() -> None:
+    array = numpy.arange(6)
+    assert encode([array, array[:]]) != encode([array, array.copy()])
+    assert encode([array, array[2:5]]) != encode([array, array[2:5].copy()])
+    assert encode([array[:3], array[3:]]) == encode([array[:3].copy(), array[3:].copy()])
+    assert encode([array[2:5]]) == encode([array[2:5].copy()])
+    assert encode({"a": array.reshape(2, 3), "b": array}) != encode({"a": array.reshape(2, 3).copy(), "b": array})
+    table = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
+    assert encode([table, table]) == encode(decode(encode([table, table])))
+
+
+def test_an_array_that_cannot_be_written_to_is_another_one() -> None:
+    array = numpy.arange(6)
+    array.flags.writeable = False
+    assert encode(array) != encode(array.copy())
+    back = decode(encode(array))
+    assert not back.flags.writeable
+    assert encode(back) == encode(array)

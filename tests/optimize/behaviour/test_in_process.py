@@ -157,3 +157,24 @@ async def test_calls_that_no_test_makes_are_possible_as_before(
         assert found.reason is None, found
     else:
         assert (found.reason, said in found.detail) == ("invalid", True), found
+
+
+LIBRARY = {
+    "lib/acme/geo/base.py": "def square(x):\n    return x * x\n",
+    "lib/acme/geo/mod.py": "from . import base\n\ndef work(xs):\n    return [base.square(x) for x in xs]\n",
+    "check/check_mod.py": "from acme.geo.mod import work\n\ndef check_it():\n    assert open('numbers.txt').read() == '4'\n"
+    "    assert work([2]) == [4]\n",
+    "numbers.txt": "4",
+    "pytest.ini": "[pytest]\npythonpath = lib\npython_files = check_*.py\npython_functions = check_*\n",
+}
+
+
+@pytest.mark.parametrize("folder", ["", "services/api/"])
+async def test_what_pytest_is_configured_with_counts_at_the_top_and_in_a_folder(tmp_path: Path, folder: str) -> None:
+    files = {folder + path: text for path, text in LIBRARY.items()}
+    target = f"{folder}lib/acme/geo/mod.py:work"
+    async with judging(tmp_path / "p", files, target, python=sys.executable) as judge:
+        assert list(judge.baseline.tests) == [f"{folder}check/check_mod.py::check_it"], judge.baseline.in_process
+        right = await judge("from . import base\n\ndef work(xs):\n    return [x * x for x in xs]\n")
+        wrong = await judge("from . import base\n\ndef work(xs):\n    return [x + x for x in xs]\n")
+    assert (right.reason, wrong.reason) == (None, "differs-on-derived-input")

@@ -555,6 +555,10 @@ def test_new_names_of_a_class_count_where_python_or_a_caller_would_find_them(
     assert changed_besides(PROPERTY.encode(), (PROPERTY[:at] + new + PROPERTY[at:]).encode(), qualname) == said
 
 
+def test_a_target_that_is_no_def_any_more_is_changed_for_callers_that_look() -> None:
+    assert changed_besides(b"def f(x): pass\n", b"f = lambda x: None\n", "f") == ["f"]
+
+
 def test_what_python_calls_by_itself_is_public() -> None:
     assert [is_public(name) for name in ("A.__eq__", "work", "A._own", "_own", "__own")] == [
         True,

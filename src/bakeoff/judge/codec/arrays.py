@@ -5,8 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .listed import Rule, imported, resolved, rule
+from . import wire
+from .listed import LISTED, Rule, imported, resolved, rule
 from .types import is_native, mro_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .encoder import Encoder
 
 
 def numpy_rule(cls: type) -> Rule | None:
@@ -40,15 +45,17 @@ DTYPE = Rule("numpy:dtype", _described, lambda cls, described: _dtype(described)
 
 
 def _array_from(cls: Any, parts: Any) -> Any:
-    described, shape, data = parts
+    described, shape, data, *more = parts
     if type(data) is bytes:
-        return imported("numpy:frombuffer")(data, _dtype(described)).reshape(shape).copy()
-    empty = imported("numpy:empty")(shape, _dtype(described))
-    empty[...] = imported("numpy:array")(data, _dtype(described)).reshape(shape) if 0 not in shape else empty
-    return empty
+        made = imported("numpy:frombuffer")(data, _dtype(described)).reshape(shape).copy()
+    else:
+        made = imported("numpy:empty")(shape, _dtype(described))
+        made[...] = imported("numpy:array")(data, _dtype(described)).reshape(shape) if 0 not in shape else made
+    if more and not more[0]:
+        made.setflags(write=False)
+    return made
 
 
-@rule("numpy:ndarray", mutable=True, make=_array_from)
 def _array(value: Any) -> Any:
     cls = resolved("numpy:ndarray")
     dtype, shape = cls.dtype.__get__(value), cls.shape.__get__(value)
@@ -56,11 +63,52 @@ def _array(value: Any) -> Any:
     return (_described(dtype), shape, cls.tolist(value) if inside else cls.tobytes(value))
 
 
+class _ArrayRule(Rule):
+    """Arrays say, too, that they cannot be written to, and which one before them lies in the same memory.
+
+    The latter has no way back: what is decoded has memory of its own.
+    """
+
+    def __call__(self, encoder: Encoder, value: Any) -> None:
+        """Write an array."""
+        number = len(encoder.kept)
+        if not encoder.begin(wire.LISTED_MUTABLE, value):
+            return
+        cls = resolved("numpy:ndarray")
+        parts = self.take(value)
+        shared = _before(encoder, number, cls, value)
+        if shared is not None or not cls.flags.__get__(value).writeable:
+            parts = (*parts, cls.flags.__get__(value).writeable, shared)
+        encoder.text(self.name)
+        encoder.deeper()
+        encoder.put(parts)
+        encoder.depth += 1
+
+
+def _before(encoder: Encoder, number: int, cls: Any, value: Any) -> int | None:
+    """The number of the first array whose memory overlaps with this one's."""
+    owner = value
+    while isinstance(cls.base.__get__(owner), cls):
+        owner = cls.base.__get__(owner)
+    overlap = imported("numpy:may_share_memory")
+    known = encoder.owners.setdefault(id(owner), [])
+    known[:] = [each for each in known if each < number]  # a later one was written for a trial
+    for each in known:
+        if overlap(encoder.kept[each], value):
+            return each
+    known.append(number)
+    encoder.alive.append(owner)
+    return None
+
+
+LISTED["numpy:ndarray"] = _ArrayRule("numpy:ndarray", _array, _array_from, True)
+
+
 def _column(array: Any) -> Any:
     """The values of a column or an index: as numpy has them, or as objects with what names their dtype."""
     dtype = array.dtype
     if type(dtype).__module__.partition(".")[0] == "numpy":
-        return array.to_numpy()
+        return array.to_numpy(copy=True)  # in which memory a table has it does not count
     name = str(dtype)
     if name == "category":
         return (name, list(array.codes), _column(array.categories.array), array.ordered)

@@ -21,7 +21,20 @@ Put = Callable[["Encoder", Any], None]
 class Encoder:
     """One message under way."""
 
-    __slots__ = ("ambiguous", "consume", "depth", "kept", "limits", "memo", "nodes", "out", "size", "unseen")
+    __slots__ = (
+        "alive",
+        "ambiguous",
+        "consume",
+        "depth",
+        "kept",
+        "limits",
+        "memo",
+        "nodes",
+        "out",
+        "owners",
+        "size",
+        "unseen",
+    )
 
     def __init__(self, limits: Limits, consume: bool, unseen: frozenset[str]) -> None:
         self.limits = limits
@@ -31,6 +44,8 @@ class Encoder:
         self.memo: dict[int, int] = {}  # id of what was numbered, and its number
         self.kept: list[Any] = []  # the same, alive: else their ids could be given to others
         self.ambiguous: set[int] = set()  # numbers of what another value of the same set looks exactly like
+        self.owners: dict[int, list[int]] = {}  # numbers of arrays, by the id of what owns their memory
+        self.alive: list[Any] = []  # these owners
         self.nodes = limits.nodes
         self.size = limits.size
         self.depth = limits.depth

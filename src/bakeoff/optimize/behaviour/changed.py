@@ -16,9 +16,9 @@ from bakeoff.optimize.target import Function, blocks, locate
 def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:
     """Names of what the original file has and the other has not, or has otherwise, and what the other does besides.
 
-    Target and documentation do not count, nor imports of which nothing but the target makes use. What is only in the
-    other file is no change where nothing that exists knows of it: definitions and variables under new names. What it
-    does while it is imported is one, and what Python looks for by its name.
+    Target (where it is a `def` in both) and documentation do not count, nor imports of which nothing but the target
+    makes use. What is only in the other file is no change where nothing that exists knows of it: definitions and
+    variables under new names. What it does while it is imported is one, and what Python looks for by its name.
     """
     try:
         one, other = _Module(before, qualname), _Module(after, qualname)
@@ -27,6 +27,8 @@ def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:
     found = [name for name, texts in one.statements.items() if other.statements.get(name) != texts]
     found += [f"import of {name}" for name in one.used if one.imports.get(name) != other.imports.get(name)]
     found += [f"import of {name}" for name in other.imports if name in one.bound and name not in one.imports]
+    if one.target is not None and other.target is None:
+        found.append(qualname)
     new = {name: node for name, node in other.nodes.items() if name not in one.statements}
     own = other.bound - one.bound - set(one.imports) - set(other.imports) | {qualname}
     own |= {each for name, node in new.items() if "." in name for each in bound_by(node)}

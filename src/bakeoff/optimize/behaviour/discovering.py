@@ -24,7 +24,7 @@ from bakeoff.workspace.slot import Slot
 
 SEEDS = (0, 1)
 """Of the hashes of the two interpreters that the original is asked in."""
-FORMAT = 1
+FORMAT = 2
 """Of what is kept of a discovery."""
 
 

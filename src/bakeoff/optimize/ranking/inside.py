@@ -28,25 +28,26 @@ class Counter:
         self.tests += 1
 
 
-def _options(path: str, root: str) -> list[str]:
+def _options(path: str) -> Any:
     spec = importlib.util.spec_from_file_location("_bakeoff_addopts", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: list[str] = module.flags(root)
-    return found
+    return module
 
 
 def profile(job: dict[str, Any]) -> dict[str, Any]:
-    """What `job` asks for: `root`, `sources`, `arguments` of pytest, and the file `options`."""
+    """What `job` asks for: `root`, `below`, `sources`, `arguments` of pytest, and the file `options`."""
     import pytest
 
     root = os.path.realpath(job["root"])
-    os.chdir(root)
+    options = _options(job["options"])
+    folder = options.home(root, job["below"])
+    os.chdir(folder)
     sys.path[:1] = job["sources"]
     counter = Counter()
-    words = [*_options(job["options"], root), *job["arguments"]]
+    words = [*options.flags(root, folder), *options.arguments(root, folder, job["arguments"])]
     # What a built-in takes is its caller's own time: whoever calls it slowly is to be found.
     profiler = cProfile.Profile(builtins=False)
     code = profiler.runcall(pytest.main, words, plugins=[counter])

@@ -53,7 +53,7 @@ async def rank(
     """
     command = await checker.interpreter(slot, MEMORY, [os.path.dirname(INSIDE), os.path.dirname(OPTIONS)], {})
     sources = [path for path in str(slot.env.get("PYTHONPATH") or "").split(os.pathsep) if path]
-    job = {"root": slot.path, "sources": sources, "arguments": list(tests), "options": OPTIONS}
+    job = {"root": slot.path, "below": below, "sources": sources, "arguments": list(tests), "options": OPTIONS}
     order = slot.temp / "ranking.json"
     order.write_text(json.dumps(job))
     argv = [*command.argv, "-B", INSIDE, str(order)]

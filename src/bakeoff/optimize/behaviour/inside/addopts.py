@@ -17,12 +17,43 @@ DROPPED = ("xdist", "cov", "pytest_cov", "cacheprovider", "randomly")
 """Plugins that are off in any case."""
 
 
-def flags(root: str) -> list[str]:
-    """The options for one run of tests in this process."""
+FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""Where pytest's configuration stands, the first first."""
+
+
+def home(root: str, path: str) -> str:
+    """The folder that tests of a file are run in: the project's top, unless only one further down is configured.
+
+    Args:
+        root: the project's top.
+        path: of the file or folder, relative to it; of several configured folders the nearest counts.
+    """
+    if configuration(root) is not None:
+        return root
+    folder = os.path.join(root, path)
+    while folder.startswith(os.path.join(root, "")):
+        if os.path.isdir(folder) and configuration(folder) is not None:
+            return folder
+        folder = os.path.dirname(folder)
+    return root
+
+
+def arguments(root: str, folder: str, given: list[str]) -> list[str]:
+    """What is given to pytest to find tests by, as it is run in `folder`."""
+    if folder == root:
+        return given
+    return [os.path.join(root, path) for path in given] or [folder]
+
+
+def flags(root: str, folder: str) -> list[str]:
+    """The options for one run of tests in this process, configured in `folder`."""
     found = ["-q", "--no-header", "--no-summary", "--tb=short", f"--rootdir={root}", "-o", "addopts="]
+    configured = configuration(folder)
+    if folder != root and configured is not None:
+        found += ["-c", configured[0]]
     for name in OFF:
         found += ["-p", f"no:{name}"]
-    return [*found, *kept_options(root), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return [*found, *kept_options(folder), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
 def kept_options(root: str) -> list[str]:
@@ -46,10 +77,16 @@ def kept_options(root: str) -> list[str]:
     return found
 
 
-def addopts(root: str) -> list[str]:
+def addopts(folder: str) -> list[str]:
     """What the first configuration file says that is one of pytest's."""
-    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
-        path = os.path.join(root, name)
+    found = configuration(folder)
+    return found[1] if found is not None else []
+
+
+def configuration(folder: str) -> tuple[str, list[str]] | None:
+    """The first file in a folder that is one of pytest's, with its `addopts`; None where there is none."""
+    for name in FILES:
+        path = os.path.join(folder, name)
         if not os.path.isfile(path):
             continue
         try:
@@ -57,8 +94,8 @@ def addopts(root: str) -> list[str]:
         except (OSError, ValueError, configparser.Error):
             continue  # pytest will say so
         if found is not None:
-            return found
-    return []
+            return path, found
+    return None
 
 
 def _from_toml(path: str, name: str) -> list[str] | None:

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from . import frames
-from .addopts import flags
+from .addopts import arguments, flags, home
 from .importing import ProjectFinder
 from .proxy import Proxy
 
@@ -43,9 +43,11 @@ class Reporter:
         self.timeout = timeout
         self.timeouts = timeouts
         self.doctests = doctests
+        self.sys_path: list[str] = []
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
         """Keep those that are wanted."""
+        self.sys_path = list(sys.path)  # pytest takes away again what its configuration adds
         keep = [item for item in items if self._is_wanted(item)]
         gone = [item for item in items if not self._is_wanted(item)]
         items[:] = keep
@@ -113,19 +115,23 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     finder = _Finder(root, job["overrides"], (os.path.join(root, job["target"][0]), job["target"][1]), proxy)
     sys.meta_path.insert(0, finder)
     sys.path[:0] = [path for path in job["sources"] if path not in sys.path]
-    codes = []
+    folder = home(root, job["target"][0])
+    os.chdir(folder)
+    codes, sys_path = [], list(sys.path)
     for doctests in (False, True) if job["doctests"] else (False,):
         wanted = job["wanted"]
-        arguments = [job["target"][0], "--doctest-modules"] if doctests else job["arguments"]
-        if wanted is not None and not doctests and not arguments:
+        given = [job["target"][0]] if doctests else job["arguments"]
+        if wanted is not None and not given:
             continue  # there is nothing but doctests
+        words = [*flags(root, folder), *arguments(root, folder, given), *(["--doctest-modules"] if doctests else [])]
         reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests)
-        codes.append(int(pytest.main([*flags(root), *arguments], plugins=[reporter])))
+        codes.append(int(pytest.main(words, plugins=[reporter])))
+        sys_path = list(dict.fromkeys([*reporter.sys_path, *sys_path]))
     return {
         "say": "end",
         "codes": codes,
         "modules": finder.loaded,
-        "sys_path": [path for path in sys.path if path],
+        "sys_path": [path for path in sys_path if path],
         "preload": _libraries(finder, known),
     }
 
