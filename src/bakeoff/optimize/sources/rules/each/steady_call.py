@@ -44,7 +44,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 guard = subject.fresh("items")
                 head = f"{guard} = {subject.code(place.iter)}\n"
                 changed[id(place.iter)] = guard
-            value = f"{text} if {guard} else None" if guard else text
+            value = f"{text} if {guard} else ()" if guard else text  # what others make of it does not fail
             yield rewrite(before(subject, place, f"{head}{name} = {value}", changed), assumes=["pure"])
         elif isinstance(node, ast.Call) and subject.pure_functions(node):
             yield _when_asked(subject, node, place, name, changed)
