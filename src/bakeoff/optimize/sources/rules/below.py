@@ -80,9 +80,9 @@ class Below:
             return False
         needed = self.target.purity.reads(name)
         mine = self.fixed.get((name, "self"), "self") == "self"
-        if (needed and touched(changed, needed)) if mine and "." in name else not self.quiet(name):
-            return False
-        return True
+        if mine and "." in name:
+            return not touched(changed, needed) if needed else True
+        return not needed or self.quiet(name)
 
     def quiet(self, *names: str) -> bool:
         """Whether the target changes nothing but what it made itself, and attributes that these do not read."""
@@ -203,7 +203,7 @@ class Below:
         found = {each: self.fixed[name, each] for each in given(subject) or () if (name, each) in self.fixed}
         return None if any(old != new and new in subject.local for old, new in found.items()) else found
 
-    def copied(self, name: str) -> tuple[list[str], list[ast.stmt], str] | None:
+    def copied(self, name: str, changing: Changing | None = None) -> tuple[list[str], list[ast.stmt], str] | None:
         """The parameters that are left, the body and the head of a copy; None where there can be none."""
         subject, renamed = self.reached[name], self.renamed(name)
         parameters = given(subject)
@@ -211,6 +211,9 @@ class Below:
             return None
         node = copy.deepcopy(subject.node)
         originals = {id(new): old for old, new in zip(ast.walk(subject.node), ast.walk(node), strict=True)}
+        if changing is not None:
+            changing.originals = originals
+            node = changing.visit(node)
         replacing = Replacing(self, renamed, originals, subject)
         body = [replacing.visit(each) for each in node.body]
         if ast.get_docstring(subject.node, clean=False) is not None:
@@ -253,6 +256,12 @@ class Below:
         call.func, call.args = ast.Name(self.names[called], ast.Load()), left
 
 
+class Changing(ast.NodeTransformer):
+    """What else changes in a copy; it is told which node of the original each of its nodes stands for."""
+
+    originals: Mapping[int, ast.AST] = {}
+
+
 class Replacing(ast.NodeTransformer):
     """Calls of copies in place of those of the originals, and variables of the target in place of parameters."""
 
@@ -262,6 +271,7 @@ class Replacing(ast.NodeTransformer):
         self.below, self.renamed, self.originals, self.caller = below, renamed, originals, caller
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call of the copy, where there is one."""
         original = self.originals.get(id(node))
         self.generic_visit(node)
         if isinstance(original, ast.Call):
@@ -271,6 +281,7 @@ class Replacing(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        """The variable of the target."""
         node.id = self.renamed.get(node.id, node.id)
         return node
 

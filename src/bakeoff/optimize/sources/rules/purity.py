@@ -316,6 +316,18 @@ def touched(changed: set[str] | None, needed: set[str]) -> bool:
     )
 
 
+def deep_stores(function: Function) -> bool:
+    """Whether a function stores into items of what it holds: those may be somebody else's, whoever made the list."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            inner = node.value
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
+                continue
+            if not isinstance(inner, ast.Name):
+                return True
+    return False
+
+
 def shows_type(function: Function, parameter: str) -> bool:
     """Whether a function may give something else for 1, 1.0 and True, although they are equal."""
     given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]

@@ -69,7 +69,7 @@ def _text(subject: Subject, call: ast.Call, name: str) -> str | None:
     given = _arguments(function, call, "." in name)
     if value is None or given is None or name == subject.definition.qualname:
         return None
-    uses = {parameter: [] for parameter in given}
+    uses: dict[str, list[ast.Name]] = {parameter: [] for parameter in given}
     for each in ast.walk(value):
         if isinstance(each, ast.Name):
             if each.id in uses:
@@ -115,12 +115,12 @@ def _expression(function: Function) -> ast.expr | None:
         case _:
             return None
     nodes = list(ast.walk(value))
-    slow = any(isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in SLOW for each in nodes)
+    called = {each.func.id for each in nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     unfit = has(value, *SUSPENDS, *NEVER, ast.GeneratorExp)
     hidden = any(isinstance(each, ast.Attribute) and each.attr.startswith("__") for each in nodes)
     own = any(isinstance(each, ast.Name) and each.id in ("super", "__class__", function.name) for each in nodes)
     many = sum(isinstance(each, ast.Call) for each in nodes) > 1
-    if function.decorator_list or slow or many or unfit or hidden or own or len(nodes) > LARGEST:
+    if function.decorator_list or called & SLOW or many or unfit or hidden or own or len(nodes) > LARGEST:
         return None
     return value
 

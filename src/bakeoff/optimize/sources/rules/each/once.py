@@ -158,7 +158,7 @@ class _Watch:
                 return two in common.body and self._certain(common) and self._until(common.body, two)
             case ast.stmt() if isinstance(one, ast.expr | ast.keyword):
                 simple = isinstance(common, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr)
-                return simple and _ahead(one, two) and self._always(common) and not self.subject.changes(common) is None
+                return simple and _ahead(one, two) and self._always(common) and self.subject.changes(common) is not None
             case ast.stmt() | ast.ExceptHandler():
                 return self._in_block(common, one, two)
         return False
@@ -232,8 +232,8 @@ class _Watch:
 
 def _ahead(one: ast.AST, two: ast.AST) -> bool:
     places = [getattr(each, "value", each) if isinstance(each, ast.keyword) else each for each in (one, two)]
-    first, second = ((each.lineno, each.col_offset) for each in places)
-    return bool(first < second)
+    first, second = ((getattr(each, "lineno", 0), getattr(each, "col_offset", 0)) for each in places)
+    return first < second
 
 
 def _in_source(subject: Subject, node: ast.AST) -> bool:

@@ -13,7 +13,8 @@ from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, 
 from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import stored
-from bakeoff.optimize.sources.rules.purity import shows_type
+from bakeoff.optimize.sources.rules.narrowing import Indexes, Narrowing, scans
+from bakeoff.optimize.sources.rules.purity import deep_stores, shows_type
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -33,9 +34,12 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     if not kept or len(needed) > MOST or not behind:
         return  # what the target calls itself is another rule's
     below.names = {name: subject.fresh(f"{name.rpartition('.')[2].lstrip('_')}_once") for name in needed}
+    indexes, steady = Indexes(subject), not deep_stores(node)
     texts = []
     for name in needed:
-        text = _nested(below, name, name in kept)
+        places = list(scans(below, name)) if steady and below.repeated(name) else []
+        narrowing = Narrowing(below.reached[name], places, indexes) if places else None
+        text = _nested(below, name, name in kept, narrowing)
         if text is None:
             return
         texts.append(text)
@@ -43,7 +47,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     rest = body[1:] if ast.get_docstring(node, clean=False) is not None else body
     if rest:
         text = subject.statements(rest, below.in_target())
-        yield rewrite((rest, "\n".join([*texts, text])), assumes=below.assumes(needed))
+        yield rewrite((rest, "\n".join([*indexes.texts, *texts, text])), assumes=below.assumes(needed))
 
 
 def _foreign(below: Below, name: str) -> bool:
@@ -83,9 +87,9 @@ def _container(subject: Subject, parameter: str) -> bool:
     return subject.purity.is_container(subject.definition.qualname, parameter)
 
 
-def _nested(below: Below, name: str, kept: bool) -> str | None:
+def _nested(below: Below, name: str, kept: bool, narrowing: Narrowing | None) -> str | None:
     """Its text as a function inside the target, with its results in a dict; None where it cannot be one."""
-    subject, found = below.reached[name], below.copied(name)
+    subject, found = below.reached[name], below.copied(name, narrowing)
     if found is None:
         return None
     left, body, head = found
