@@ -66,10 +66,10 @@ RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
         inline, manual_sort, trial_division, memo, steady_call, remembered, search, list_concat, insert_front,
-        extreme, heap, nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup,
-        positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
-        loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, once, counting, grouping,
-        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
-        remembered_below, index_below,
+        extreme, heap, nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks,
+        lookup, positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set,
+        modular_power, loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, once,
+        counting, grouping, running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list,
+        any_of, bind, remembered_below, index_below,
     )
 )  # fmt: skip

@@ -17,6 +17,7 @@ from bakeoff.optimize.sources.rules.making import (
     MAKING,
     MORE_METHODS,
     MUTATORS,
+    containers,
     fresh,
     is_number,
     is_plain,
@@ -77,6 +78,8 @@ class Purity:
                 return [name]
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if f"{home}.{attr}" in self.functions:
                 return [f"{home}.{attr}"]
+            case ast.Attribute(value=ast.Constant() | ast.JoinedStr() | ast.List() | ast.ListComp()):
+                return []  # `", ".join(...)`
             case ast.Attribute(attr=attr):
                 return self.methods.get(attr, [])
         return []
@@ -86,6 +89,7 @@ class Purity:
         own = fresh(function, self.classes)
         local = stored_names(function)
         written = written_out(function)
+        built_in = containers(function)
         found: set[str] = set()
         for top in nodes:
             for node in ast.walk(top):
@@ -103,6 +107,12 @@ class Purity:
                         func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)
                     ) if name in FILLING and node.args:
                         root = _root(node.args[0])
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name in built_in:
+                        if attr not in MUTATORS:
+                            if attr in MORE_METHODS:
+                                continue
+                            return None
+                        root = name
                     case ast.Call() if (method := self.own_method(node, home)) and method not in self.pure:
                         theirs = self.writes(method)
                         if theirs is None:

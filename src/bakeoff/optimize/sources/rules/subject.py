@@ -71,9 +71,18 @@ class Subject:
     @cached_property
     def shared(self) -> set[str]:
         """Names of the function that others see, too: of inner functions, `global` and `nonlocal` ones."""
+        return self._seen_in_others()
+
+    @cached_property
+    def rebound(self) -> set[str]:
+        """Those of them that others may bind or change: what a lambda reads stays as it is."""
+        return self._seen_in_others("lambda")
+
+    def _seen_in_others(self, *besides: str) -> set[str]:
         found: set[str] = set()
+        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
         for table in tables(table_of(self.text)):
-            if table.get_type() != "function" or table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr"):
+            if table.get_type() != "function" or table.get_name() in (*comprehensions, *besides):
                 continue
             for symbol in table.get_symbols():
                 if symbol.is_declared_global() or symbol.is_nonlocal() or symbol.is_free():

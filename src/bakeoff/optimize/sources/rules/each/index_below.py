@@ -18,7 +18,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     node = subject.node
-    if isinstance(node, ast.AsyncFunctionDef) or subject.shared or deep_stores(node):
+    if isinstance(node, ast.AsyncFunctionDef) or subject.rebound or deep_stores(node):
         return
     below = Below(subject)
     below.look()

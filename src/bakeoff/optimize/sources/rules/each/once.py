@@ -40,7 +40,7 @@ def _rewrite(subject: Subject, first: ast.Call, calls: list[ast.Call]) -> Iterat
     inner = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(first))
     needed = subject.needs(first)
     lazy = any(base(subject.kind(ast.Name(each, ast.Load()))) in LAZY for each in needed)
-    if inner or lazy or needed & subject.shared or _in_source(subject, first):
+    if inner or lazy or needed & subject.rebound or _in_source(subject, first):
         return
     watch = _Watch(subject, first, needed)
     later = [each for each in calls if each is not first and watch.holds(each)]

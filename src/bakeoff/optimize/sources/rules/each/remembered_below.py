@@ -22,7 +22,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     node = subject.node
-    if isinstance(node, ast.AsyncFunctionDef) or subject.shared:
+    if isinstance(node, ast.AsyncFunctionDef) or subject.rebound:
         return
     below = Below(subject)
     below.look()

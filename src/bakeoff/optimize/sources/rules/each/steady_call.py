@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import calm, only_looked_at, stored
+from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, calm, only_looked_at, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -93,7 +93,7 @@ def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
     """The outermost statement that computes it again and again while nothing that it depends on changes."""
     needed = subject.needs(node)
     lazy = any(base(subject.kind(ast.Name(each, ast.Load()))) in LAZY for each in needed)
-    if needed & subject.shared or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
+    if needed & subject.rebound or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
         return None
     found: ast.stmt | None = None
     again = False
@@ -134,8 +134,8 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="sum" | "min" | "max" | "any" | "all")):
             return True
-        case ast.Call() if subject.pure_functions(node):
-            if not any(subject.purity.makes_new(each) for each in subject.pure_functions(node)):
+        case ast.Call() if called := subject.pure_functions(node) or _foreign(subject, node):
+            if not any(subject.purity.makes_new(each) for each in called):
                 return True
     parent = subject.parents.get(id(node))
     if _only_read(subject, node, parent):
@@ -150,6 +150,14 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
                 and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
             )
     return False
+
+
+def _foreign(subject: Subject, call: ast.Call) -> list[str]:
+    """Pure methods of classes of the file that a call on some object means."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr in USUAL_METHODS:
+        return []
+    found = subject.purity.methods.get(call.func.attr, [])
+    return found if all(each in subject.purity.pure for each in found) else []
 
 
 def _only_read(subject: Subject, node: ast.expr, parent: ast.AST | None) -> bool:
