@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from bakeoff.optimize.names import bound_by
 from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, names_in, stored
-from bakeoff.optimize.sources.rules.making import fresh
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import locate
@@ -89,7 +88,7 @@ class Below:
         changed = self.target.changes(*self.target.node.body)
         if changed is None:
             return False
-        own = fresh(self.target.node, self.target.purity.classes)
+        own = self.target.purity.own(self.target.node, self.target.home)
         reads = {
             each.attr
             for name in names

@@ -6,13 +6,14 @@ The dict stands in the target and is filled when it is first asked.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bakeoff.optimize.sources.rules.below import Below, Changing
-from bakeoff.optimize.sources.rules.joining import Join, conjunction, join_of
+from bakeoff.optimize.sources.rules.joining import Join, join_of
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import SCOPES, names_in, stored
+from bakeoff.optimize.sources.rules.looking import SCOPES, assignment, calm, names_in, stored
 from bakeoff.optimize.sources.rules.subject import Subject
 
 
@@ -53,14 +54,15 @@ class Indexes:
         known = f"{scan.source}|{scan.target}|{filling}"
         if known in self.asked:
             return self.asked[known]
-        root = "".join(each for each in scan.source.rpartition(".")[2] if each.isalnum() or each == "_").strip("_")
-        name = f"{root or 'items'}_with"
+        words = re.findall(r"[A-Za-z]\w*", scan.source.partition(", key=")[0])
+        root = next((each for each in reversed(words) if each not in ("values", "items", "keys", "self")), "items")
+        name = f"{root}_with"
         while self.subject.fresh(name) != name or name in self.asked.values():
             name += "_"
         head = f"for {scan.target if simple else item} in {scan.source}:"
         lines = [
             f"{name}_key = {{}}",
-            f"def {name}(key):",
+            f"def {name}(wanted):",
             f"    if not {name}_key:",
             "        found = {}",
             f"        {head}",
@@ -68,7 +70,7 @@ class Indexes:
         if not simple:
             lines.append(f"            {scan.target} = {item}")
         lines += ["            " + line for line in filling.splitlines()]
-        lines += [f"        {name}_key.update(found)", f"    return {name}_key.get(key, ())"]
+        lines += [f"        {name}_key.update(found)", f"    return {name}_key.get(wanted, ())"]
         self.texts.append("\n".join(lines))
         self.asked[known] = name
         return name
@@ -111,7 +113,7 @@ def _scan(
         each for each, origin in renamed.items() if each == origin
     }
     join = join_of(subject, asked, mine, steady - mine)
-    if join is None or (skips and (join.rest or join.rest is None)):
+    if join is None or (skips and join.rest is None):
         return
     theirs = names_in(*join.nodes, *join.guards) - mine
     ours = names_in(*join.our_nodes)
@@ -134,12 +136,22 @@ def _negated(test: ast.expr) -> ast.expr | None:
         case ast.BoolOp(op=ast.Or(), values=values):
             parts = [_negated(each) for each in values]
             return None if None in parts else ast.BoolOp(ast.And(), [each for each in parts if each is not None])
+        case ast.Compare():
+            return ast.UnaryOp(ast.Not(), test)
     return None
 
 
 def _source(below: Below, name: str, node: ast.expr) -> str | None:
     """What is gone through, if it is the same list in every call, as the target says it."""
     subject = below.reached[name]
+    if isinstance(node, ast.Name) and node.id in subject.local and (made := made_of(subject, node.id)) is not None:
+        return _source(below, name, made) if isinstance(made, ast.Call) else None
+    match node:
+        case ast.Call(func=ast.Name(id="sorted"), args=[inner], keywords=keywords) if subject.builtin("sorted"):
+            told = all(isinstance(each.value, ast.Constant) or _of_item(each.value) for each in keywords)
+            source = _source(below, name, inner) if told else None
+            more = "".join(f", {ast.unparse(each)}" for each in keywords)
+            return f"sorted({source}{more})" if source is not None else None
     own: ast.expr = node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         if node.func.attr not in ("values", "items", "keys"):
@@ -163,15 +175,51 @@ def _source(below: Below, name: str, node: ast.expr) -> str | None:
     return ".".join([root, *parts]) + call
 
 
+def made_of(subject: Subject, name: str) -> ast.expr | None:
+    """What a local holds that is bound once, at the top of a function, and only gone through."""
+    bound = [each for each in ast.walk(subject.node) if isinstance(each, ast.Name) and each.id == name]
+    loads = [each for each in bound if isinstance(each.ctx, ast.Load)]
+    looped = all(
+        isinstance(parent := subject.parents[id(each)], ast.For | ast.comprehension) and parent.iter is each
+        for each in loads
+    )
+    for statement in subject.node.body:
+        made = assignment(statement)
+        if made is not None and made[0] == name and len(bound) == len(loads) + 1 and looped:
+            return made[1]
+    return None
+
+
+def _of_item(key: ast.expr) -> bool:
+    """Whether a key is told by the item alone."""
+    match key:
+        case ast.Lambda(args=arguments, body=body):
+            return calm(body) and names_in(body) <= {each.arg for each in arguments.args}
+    return False
+
+
 class Narrowing(Changing):
     """Loops that go through what has the key, in a copy of a function."""
 
     def __init__(self, subject: Subject, places: Iterable[Scan], indexes: Indexes) -> None:
         self.subject, self.indexes = subject, indexes
         self.scans = {id(each.loop): each for each in reversed(list(places))}
+        names = [each.loop.iter.id for each in self.scans.values() if isinstance(each.loop.iter, ast.Name)]
+        self.sources = {each for each in names if each in subject.local and made_of(subject, each) is not None}
 
     def _found(self, node: ast.AST) -> Scan | None:
         return self.scans.get(id(self.originals.get(id(node))))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Nothing where only loops that are narrowed went through what it binds."""
+        original = self.originals.get(id(node))
+        made = assignment(original) if original is not None else None
+        if made is not None and made[0] in self.sources:
+            loads = self.subject.loads.get(made[0], [])
+            loops = [each.loop.iter for each in self.scans.values()]
+            if all(any(each is one for one in loops) for each in loads):
+                return None
+        return self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """A loop over what has the key."""
@@ -182,7 +230,8 @@ class Narrowing(Changing):
             test = node.body[0]
             assert isinstance(test, ast.If)
             if scan.skips:
-                node.body = node.body[1:]
+                rest = self._rest(scan)
+                node.body = node.body[1:] if rest is None else [ast.If(rest, node.body[1:], [])]
             elif scan.join.rest is not None:
                 rest = self._rest(scan)
                 node.body = test.body if rest is None else [ast.If(rest, test.body, [])]
@@ -203,7 +252,9 @@ class Narrowing(Changing):
         return _expression(f"{self.indexes.of(scan)}({scan.join.ours})")
 
     def _rest(self, scan: Scan) -> ast.expr | None:
-        return _expression(conjunction(self.subject, scan.join.rest)) if scan.join.rest else None
+        return (
+            _expression(" and ".join(f"({ast.unparse(each)})" for each in scan.join.rest)) if scan.join.rest else None
+        )
 
 
 def _expression(text: str) -> ast.expr:

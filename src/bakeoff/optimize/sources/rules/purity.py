@@ -86,7 +86,7 @@ class Purity:
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
         """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
-        own = fresh(function, self.classes)
+        own = self.own(function, home)
         local = stored_names(function)
         written = written_out(function)
         built_in = containers(function)
@@ -134,6 +134,36 @@ class Purity:
                     return None
                 found.add(self._part(node, root) if root == "self" and home else root)
         return found
+
+    def own(self, function: Function, home: str) -> set[str]:
+        """Locals that hold what the function made itself, or had made for it."""
+        found = fresh(function, self.classes)
+        made: dict[str, list[bool]] = {}
+        bound: dict[str, int] = {}
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                    called = self.called(call, home)
+                    made.setdefault(name, []).append(bool(called) and all(map(self.gives_new, called)))
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                bound[node.id] = bound.get(node.id, 0) + 1
+        parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+        return found | {
+            name for name, each in made.items() if all(each) and len(each) == bound[name] and name not in parameters
+        }
+
+    def gives_new(self, name: str) -> bool:
+        """Whether all that a function gives is a list, set or dict that it makes."""
+        node = self.functions[name]
+        own = {each for each in fresh(node, self.classes) if not is_plain(node, each)}
+        shown = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+        values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+        return bool(values) and all(
+            isinstance(each, shown)
+            or (isinstance(each, ast.Name) and each.id in own)
+            or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in MAKING)
+            for each in values
+        )
 
     def own_method(self, call: ast.Call, home: str) -> str | None:
         """The method of its own object that a call means, where no other class of the file has one of that name."""
@@ -304,8 +334,8 @@ class Purity:
         changed = self.changes(node.body, node, home)
         if changed is None:
             return False
-        making = name.endswith(".__init__")
-        return all(each in fresh(node, self.classes) or (making and each.startswith("self.")) for each in changed)
+        making, own = name.endswith(".__init__"), self.own(node, home)
+        return all(each in own or (making and each.startswith("self.")) for each in changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:
         """Whether making an object of a class does nothing but that."""

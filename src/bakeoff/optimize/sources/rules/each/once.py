@@ -9,7 +9,6 @@ from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, in_text, statement_of
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.looking import SCOPES, assignment, calm, has, stored
-from bakeoff.optimize.sources.rules.making import fresh
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -96,7 +95,7 @@ class _Watch:
 
     def __init__(self, subject: Subject, first: ast.Call, needed: set[str]) -> None:
         self.subject, self.first, self.needed = subject, first, needed
-        self.own = fresh(subject.node, subject.purity.classes)
+        self.own = subject.purity.own(subject.node, subject.home)
         match first.func:
             case ast.Attribute(value=ast.Name(id="self")):
                 self.foreign = False
@@ -140,7 +139,7 @@ class _Watch:
             case ast.IfExp(test=test):
                 return one is test and self._always(common) and not self.changes(common)
             case ast.comprehension(ifs=ifs):
-                fits = one in ifs and two in ifs and ifs.index(one) < ifs.index(two)  # type: ignore[arg-type]
+                fits = one in ifs and two in ifs and ifs.index(one) < ifs.index(two)
                 return fits and self._certain(common) and not self.changes(*ifs)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 if not isinstance(one, ast.comprehension):
