@@ -122,7 +122,7 @@ class Purity:
                     case ast.Call() if not self.calm_call(node, home, local):
                         if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
                             return None
-                        if node.func.attr not in MUTATORS:
+                        if node.func.attr not in MUTATORS or (home and ast.unparse(node.func.value) == "self"):
                             return None
                         root = _root(node.func)
                     case ast.Yield() | ast.YieldFrom() | ast.Await():

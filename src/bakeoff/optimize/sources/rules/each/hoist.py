@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around, repeating
 from bakeoff.optimize.sources.rules.looking import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
+from bakeoff.optimize.sources.rules.making import FILLING
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -101,7 +102,7 @@ def _calls_unknown(loop: ast.stmt) -> bool:
         return True
     for each in ast.walk(loop):
         match each:
-            case ast.Call(func=ast.Name(id=name)) if name in READS:
+            case ast.Call(func=ast.Name(id=name)) if name in READS | FILLING:
                 pass
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
                 pass

@@ -8,7 +8,16 @@ import copy
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, statement_of
-from bakeoff.optimize.sources.rules.looking import SCOPES, SUSPENDS, USUAL_METHODS, calm, has, stored
+from bakeoff.optimize.sources.rules.looking import (
+    SCOPES,
+    SUSPENDS,
+    USUAL_METHODS,
+    bound_inside,
+    calm,
+    has,
+    names_in,
+    stored,
+)
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.target import Function
@@ -17,7 +26,7 @@ LARGEST = 40
 """Nodes of an expression from which on it is no longer short."""
 SLOW = {"sorted", "sum", "min", "max", "list", "set", "dict", "any", "all", "tuple", "map", "filter"}
 """Functions that go through something, besides which a call costs nothing."""
-NEVER = (ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.Starred, ast.ListComp, ast.SetComp, ast.DictComp)
+NEVER = (ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.Starred, ast.SetComp, ast.DictComp)
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -70,6 +79,8 @@ def _text(subject: Subject, call: ast.Call, name: str) -> str | None:
     if value is None or given is None or name == subject.definition.qualname:
         return None
     uses: dict[str, list[ast.Name]] = {parameter: [] for parameter in given}
+    if bound_inside(value) & (stored_here(subject) | set(given) | names_in(*given.values())):
+        return None
     for each in ast.walk(value):
         if isinstance(each, ast.Name):
             if each.id in uses:
@@ -116,13 +127,24 @@ def _expression(function: Function) -> ast.expr | None:
             return None
     nodes = list(ast.walk(value))
     called = {each.func.id for each in nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
-    unfit = has(value, *SUSPENDS, *NEVER, ast.GeneratorExp)
+    unfit = has(value, *SUSPENDS, *NEVER, ast.GeneratorExp) or not _only_searched(value)
     hidden = any(isinstance(each, ast.Attribute) and each.attr.startswith("__") for each in nodes)
     own = any(isinstance(each, ast.Name) and each.id in ("super", "__class__", function.name) for each in nodes)
     many = sum(isinstance(each, ast.Call) for each in nodes) > 1
     if function.decorator_list or called & SLOW or many or unfit or hidden or own or len(nodes) > LARGEST:
         return None
     return value
+
+
+def _only_searched(value: ast.expr) -> bool:
+    """Whether all comprehensions in an expression are searched, which is what other rules look for."""
+    searched = {
+        id(right)
+        for each in ast.walk(value)
+        if isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.In | ast.NotIn)
+        for right in each.comparators
+    }
+    return all(id(each) in searched for each in ast.walk(value) if isinstance(each, ast.ListComp))
 
 
 def _arguments(function: Function, call: ast.Call, method: bool) -> dict[str, ast.expr] | None:
