@@ -20,6 +20,7 @@ ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "aggregate": lambda n: (_numbers(n),),
     "any-of": lambda n: (5, "zebra"),
     "bind": lambda n: (_numbers(n),),
+    "by-place": lambda n: ({x: list(range(9)) for x in range(n // 8)}, list(range(9))),
     "closure": lambda n: ([n], [(i + 1, i) for i in range(n)]),
     "comprehension": lambda n: (_numbers(n), 3),
     "copy": lambda n: (_numbers(n),),

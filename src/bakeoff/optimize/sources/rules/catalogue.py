@@ -8,6 +8,7 @@ from bakeoff.optimize.sources.rules.each import (
     aggregate,
     any_of,
     bind,
+    by_place,
     closure,
     comprehension,
     constant_set,
@@ -65,7 +66,7 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        inline, manual_sort, trial_division, memo, steady_call, remembered, search, list_concat, insert_front,
+        inline, manual_sort, trial_division, memo, steady_call, by_place, remembered, search, list_concat, insert_front,
         extreme, heap, nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks,
         lookup, positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set,
         modular_power, loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, once,
