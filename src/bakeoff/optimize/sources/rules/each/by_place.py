@@ -22,7 +22,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if not isinstance(node, ast.Call) or in_text(subject, node) or not subject.pure_functions(node):
             continue
         scoped = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
-        if scoped or node.keywords or not calm(*node.args) or not _works(subject, node):
+        if scoped or _kept(subject, node) or node.keywords or not calm(*node.args) or not _works(subject, node):
             continue
         place = _place(subject, node)
         keys = _keys(subject, node, place) if place is not None else []
@@ -34,6 +34,11 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
         text = f"({kept}[{key}] if {key} in {kept} else {kept}.setdefault({key}, {subject.code(node)}))"
         yield rewrite(before(subject, place, f"{kept} = {{}}", {id(each): text for each in same}), assumes=["pure"])
+
+
+def _kept(subject: Subject, node: ast.Call) -> bool:
+    above = subject.parents[id(node)]
+    return isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr == "setdefault"
 
 
 def _works(subject: Subject, call: ast.Call) -> bool:
