@@ -26,6 +26,12 @@ from bakeoff.optimize.sources.rules.making import (
 )
 from bakeoff.optimize.target import Function, definitions
 
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+QUICK = {
+    "len", "abs", "int", "float", "ord", "chr", "isinstance", "bool", "get", "append", "lower", "upper", "strip", "add",
+    "startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "sqrt", "divmod", "floor", "ceil", "tuple",
+}  # fmt: skip
+"""Calls that take no longer than looking something up."""
 DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cache", "lru_cache", "functools.lru_cache"}
 
 
@@ -280,6 +286,23 @@ class Purity:
             return False
 
         return any(new(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
+
+    def works(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a function does clearly more than it costs to look its result up."""
+        node, home = self.functions[name], name.rpartition(".")[0]
+        if name in seen or any(isinstance(each, LOOPS) for each in ast.walk(node)):
+            return True  # what calls itself does, too
+        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        if len(calls) > 2:
+            return True
+        for call in calls:
+            called = self.called(call, home)
+            if any(self.works(each, seen | {name}) for each in called):
+                return True
+            last = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+            if not called and last not in QUICK:
+                return True
+        return False
 
     def takes_containers(self, name: str, arguments: int) -> bool:
         """Whether one of the first parameters of a function is used as what cannot be a key: a dict or a list."""

@@ -22,7 +22,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if not isinstance(node, ast.Call) or in_text(subject, node) or not subject.pure_functions(node):
             continue
         scoped = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
-        if scoped or _kept(subject, node) or node.keywords or not calm(*node.args) or not _works(subject, node):
+        if scoped or _kept(subject, node) or node.keywords or not calm(*node.args):
+            continue
+        if not all(map(subject.purity.works, subject.pure_functions(node))):
             continue
         place = _place(subject, node)
         keys = _keys(subject, node, place) if place is not None else []
@@ -39,15 +41,6 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 def _kept(subject: Subject, node: ast.Call) -> bool:
     above = subject.parents[id(node)]
     return isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr == "setdefault"
-
-
-def _works(subject: Subject, call: ast.Call) -> bool:
-    """Whether the function does more than a look-up."""
-    loops = (ast.For, ast.While, *COMPREHENSIONS)
-    bodies = [subject.purity.functions[name] for name in subject.pure_functions(call)]
-    return any(isinstance(each, loops) for body in bodies for each in ast.walk(body)) or any(
-        sum(isinstance(each, ast.Call) for each in ast.walk(body)) > 1 for body in bodies
-    )
 
 
 def _place(subject: Subject, node: ast.Call) -> ast.For | ast.While | None:

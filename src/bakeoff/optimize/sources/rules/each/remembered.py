@@ -92,6 +92,8 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     for name in subject.purity.called(call, subject.home):
         if subject.purity.takes_containers(name, len(call.args)) or subject.purity.writes(name):
             return False
+        if name in subject.purity.pure and not subject.purity.works(name):
+            return False
         if name not in subject.purity.pure:
             continue  # nothing is known of it: the tests tell
         needed = subject.purity.reads(name)

@@ -57,8 +57,7 @@ def _foreign(below: Below, name: str) -> bool:
 def _may_be_kept(below: Below, name: str) -> bool:
     """Whether its arguments may be keys, its results may be shared, and it does more than a look-up."""
     subject = below.reached[name]
-    work = (ast.Call, ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    if not any(isinstance(each, work) for each in ast.walk(subject.node)) or given(subject) is None:
+    if not subject.purity.works(name) or given(subject) is None:
         return False
     if not below.unchanged(name):
         return False
