@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from bakeoff.optimize.sources.rules.looking import SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.looking import SUSPENDS
 from bakeoff.optimize.sources.rules.making import (
     CALM_MODULES,
     CALM_NAMES,
@@ -24,6 +24,7 @@ from bakeoff.optimize.sources.rules.making import (
     stored_names,
     written_out,
 )
+from bakeoff.optimize.sources.rules.traits import is_text
 from bakeoff.optimize.target import Function, definitions
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -336,7 +337,7 @@ class Purity:
                 case (
                     ast.For(target=target, iter=ast.Name(id=found))
                     | ast.comprehension(target=target, iter=ast.Name(id=found))
-                ) if found == parameter and not (isinstance(target, ast.Name) and _is_text(function, target.id)):
+                ) if found == parameter and not (isinstance(target, ast.Name) and is_text(function, target.id)):
                     return True
                 case ast.Call(func=ast.Name(id="sum" | "sorted" | "min" | "max"), args=[ast.Name(id=found)]) if (
                     found == parameter
@@ -377,46 +378,6 @@ def touched(changed: set[str] | None, needed: set[str]) -> bool:
     return bool(changed & needed) or (
         bool(parts) and ("self.*" in needed or ("self.*" in parts and any(each.startswith("self.") for each in needed)))
     )
-
-
-def deep_stores(function: Function) -> bool:
-    """Whether a function stores into items of what it holds: those may be somebody else's, whoever made the list."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            inner = node.value
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
-                continue
-            if not isinstance(inner, ast.Name):
-                return True
-    return False
-
-
-def shows_type(function: Function, parameter: str) -> bool:
-    """Whether a function may give something else for 1, 1.0 and True, although they are equal."""
-    given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
-    if given and given[0].annotation is not None and ast.unparse(given[0].annotation) in ("str", "int", "bytes"):
-        return False
-    for node in ast.walk(function):
-        match node:
-            case ast.Call(func=ast.Name(id="isinstance" | "str" | "repr" | "type" | "format"), args=[first, *_]):
-                if isinstance(first, ast.Name) and first.id == parameter:
-                    return True
-            case ast.FormattedValue(value=ast.Name(id=name)) if name == parameter:
-                return True
-    return False
-
-
-def _is_text(function: Function, name: str) -> bool:
-    """Whether the items of what is gone through are used as texts."""
-    for node in ast.walk(function):
-        match node:
-            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
-                return attr in TEXTS_METHODS or attr.startswith("is")
-            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
-                return True
-            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
-                return True
-    return False
 
 
 def _plain(node: Function) -> bool:

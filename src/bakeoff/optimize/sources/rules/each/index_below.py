@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.below import MOST, Below
 from bakeoff.optimize.sources.rules.narrowing import Indexes, Narrowing, Scan, scans
-from bakeoff.optimize.sources.rules.purity import deep_stores
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.traits import deep_stores
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import assignment, stored
-from bakeoff.optimize.sources.rules.purity import shows_type, touched
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.traits import shows_type
 
 CHANGING = {
     "asyncio", "glob", "io", "itertools", "logging", "log", "logger", "math", "operator", "os", "pathlib", "random",

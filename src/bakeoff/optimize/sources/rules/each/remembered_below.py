@@ -14,9 +14,9 @@ from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import stored
 from bakeoff.optimize.sources.rules.narrowing import Indexes, Narrowing, scans
-from bakeoff.optimize.sources.rules.purity import deep_stores, shows_type
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.traits import deep_stores, shows_type
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
