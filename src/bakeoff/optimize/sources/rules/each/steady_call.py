@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, repeating
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, calm, only_looked_at, stored
 from bakeoff.optimize.sources.rules.purity import touched
@@ -95,35 +95,14 @@ def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
     lazy = any(base(subject.kind(ast.Name(each, ast.Load()))) in LAZY for each in needed)
     if needed & subject.rebound or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
         return None
-    found: ast.stmt | None = None
-    again = False
-    child: ast.AST = node
-    for each in subject.around(node):
-        if each is subject.node:
-            break
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return None
-        if isinstance(each, ast.Lambda):
-            if needed & {argument.arg for argument in ast.walk(each) if isinstance(argument, ast.arg)}:
-                return None
-            again = True
-        elif isinstance(each, COMPREHENSIONS):
-            targets = stored(*(one.target for one in each.generators))
-            first = child is each.generators[0] and any(inner is node for inner in ast.walk(each.generators[0].iter))
-            if not first:
-                if needed & targets:
-                    return None
-                again = True
-        elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
-            if touched(subject.changes(each), needed) or needed & stored(each):
-                return found
-            found, again = each, False
-        if again and isinstance(each, ast.stmt):
-            if touched(subject.changes(each), needed) or not isinstance(each, SIMPLE):
-                return found
-            found, again = each, False
-        child = each
-    return found
+
+    def alters(loop: ast.stmt) -> bool:
+        return touched(subject.changes(loop), needed) or bool(needed & stored(loop))
+
+    def holds(statement: ast.stmt) -> bool:
+        return isinstance(statement, SIMPLE) and not touched(subject.changes(statement), needed)
+
+    return repeating(subject, node, needed, alters, holds)
 
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign, ast.For)
