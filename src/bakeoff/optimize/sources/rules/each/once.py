@@ -155,9 +155,8 @@ class _Watch:
                 return certain and self._until(common.body if two in common.body else common.orelse, two)
             case ast.While(test=test) if one is test:
                 return two in common.body and self._certain(common) and self._until(common.body, two)
-            case ast.stmt() if isinstance(one, ast.expr | ast.keyword):
-                simple = isinstance(common, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr)
-                return simple and _ahead(one, two) and self._always(common) and self.subject.changes(common) is not None
+            case ast.AugAssign() if isinstance(one, ast.expr):  # of other statements what is bound comes last
+                return one is common.target and self._always(common) and not self.changes(common)
             case ast.stmt() | ast.ExceptHandler():
                 return self._in_block(common, one, two)
         return False
@@ -190,16 +189,10 @@ class _Watch:
         """Whether nothing changes in a block before `two` is reached, nor in it."""
         for each in block:
             if each is two:
-                plain = isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
-                if plain:
-                    return self.subject.changes(each) is not None
-                return self._unchanged_inside(each)
+                return not self.changes(*_ahead_of_changes(each))
             if self.changes(each):
                 return False
         return False
-
-    def _unchanged_inside(self, statement: ast.stmt) -> bool:
-        return not self.changes(statement)
 
     def _always(self, top: ast.AST) -> bool:
         """Whether the call is made whenever `top` runs."""
@@ -227,6 +220,18 @@ class _Watch:
                     return False
             child = each
         return False
+
+
+def _ahead_of_changes(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement evaluates before it binds or changes anything; of one with a block all of it."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name()), args=args, keywords=keywords)):
+            return [*args, *keywords]
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return [value]
+        case ast.AugAssign(target=ast.Name(), value=value):
+            return [value]
+    return [statement]
 
 
 def _ahead(one: ast.AST, two: ast.AST) -> bool:
