@@ -120,7 +120,10 @@ def _statements(module: cst.Module, old: Sequence[cst.BaseStatement], text: str)
     import libcst as cst
     from libcst import matchers
 
-    new = list(cst.parse_module(text + "\n", module.config_for_parsing).body)
+    try:
+        new = list(cst.parse_module(text + "\n", module.config_for_parsing).body)
+    except cst.ParserSyntaxError as error:
+        raise UnfitError from error
     if not new:
         return []
     lines: list[cst.EmptyLine] = []

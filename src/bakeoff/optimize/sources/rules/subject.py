@@ -170,6 +170,7 @@ class Subject:
             for node in ast.walk(top)
             if changed and id(node) in changed and isinstance(node, ast.expr | ast.stmt)
         ]
+        edits = [each for each in edits if not any(_within(each, other) for other in edits)]
         for one, two, new in sorted(edits, reverse=True):
             text = text[: one - start] + new + text[two - start :]
         line = self.file.lines[self.file.line_of(start) - 1]
@@ -323,6 +324,11 @@ class Subject:
                 return True
             previous = node
         return False
+
+
+def _within(edit: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
+    """Whether an edit is part of what another one replaces."""
+    return other[0] <= edit[0] and edit[1] <= other[1] and other[:2] != edit[:2]
 
 
 def _sets(statement: ast.stmt, name: str) -> bool:
