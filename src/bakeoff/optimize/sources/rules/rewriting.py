@@ -116,7 +116,11 @@ def _units(body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
 
 
 def _statements(module: cst.Module, old: Sequence[cst.BaseStatement], text: str) -> list[cst.BaseStatement]:
-    """New statements that keep the comments of the old ones above them."""
+    """New statements that keep the comments of the old ones above them.
+
+    Raises:
+        UnfitError: the text is none of Python.
+    """
     import libcst as cst
     from libcst import matchers
 
