@@ -14,7 +14,7 @@ from benchmarks.measure import Bench, Measure, in_turns
 
 SQUARE = {
     "sort", "index-join", "pairs", "memo", "closure", "loop-constant", "nearest", "ordered-set", "ranks",
-    "steady-call", "remember-below",
+    "steady-call", "remember-below", "index-below",
 }  # fmt: skip
 """Rules whose own examples take time with the square of their size."""
 

@@ -153,7 +153,7 @@ def test_a_name_that_is_another_one_inside_is_left_alone() -> None:
         "class g:\n    def __init__(self, xs): self.xs = xs\n",
         "g = len\n",
         "async def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
-        "def g(xs):\n    return 1\n",
+        "def g(xs):\n    return len(xs[len(xs) - 1])\n",
     ],
 )
 def test_what_is_no_plain_function_is_left_alone(helper: str) -> None:

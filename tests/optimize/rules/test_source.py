@@ -65,8 +65,13 @@ def f(xs, ks):
 """
     surrounding = {"low": "", "middle": ""}
     found = propose(Context(CONTEXT.target, source, helpers=surrounding))
-    assert [each.origin for each in found] == ["rules/sum", "rules/sum+remember-below", "rules/remember-below"]
-    text = (found[1].files["m.py"] or b"").decode()
+    origins = [each.origin for each in found]
+    assert origins[0] == "rules/inline+steady-call+sum"
+    assert "rules/sum" in origins
+    assert "rules/remember-below" in origins
+    found = propose(Context(CONTEXT.target, source.replace(b"+ k", b"+ k + len(str(k))"), helpers=surrounding))
+    both = next(each for each in found if each.origin == "rules/sum+remember-below")
+    text = (both.files["m.py"] or b"").decode()
     assert "low_once_memo[key] = t" in text
     assert "t = sum(xs)" in text.split("def f(")[1]
 

@@ -8,6 +8,7 @@ from bakeoff.optimize.sources.rules.each import (
     aggregate,
     any_of,
     bind,
+    by_place,
     closure,
     comprehension,
     constant_set,
@@ -22,7 +23,9 @@ from bakeoff.optimize.sources.rules.each import (
     grouping,
     heap,
     hoist,
+    index_below,
     index_join,
+    inline,
     insert_front,
     insort,
     invariant,
@@ -38,6 +41,7 @@ from bakeoff.optimize.sources.rules.each import (
     modular_power,
     multiset,
     nearest,
+    once,
     ordered_set,
     pairs,
     positions,
@@ -62,11 +66,11 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        manual_sort, trial_division, memo, steady_call, remembered, search, list_concat, insert_front, extreme, heap,
-        nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks, lookup,
-        positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set, modular_power,
-        loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, counting, grouping,
-        running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list, any_of, bind,
-        remembered_below,
+        inline, manual_sort, trial_division, memo, steady_call, by_place, remembered, search, list_concat, insert_front,
+        extreme, heap, nearest, insort, aggregate, multiset, ordered_set, queue, closure, index_join, filtering, ranks,
+        lookup, positions, prefix_sums, window, counts, membership_view, seen_set, membership_set, constant_set,
+        modular_power, loop_constant, invariant, while_range, pairs, range_length, early_exit, first_only, once,
+        counting, grouping, running, join, hoist, comprehension, total, copying, deep_copy, translate, join_list,
+        any_of, bind, remembered_below, index_below,
     )
 )  # fmt: skip

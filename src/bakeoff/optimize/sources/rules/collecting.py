@@ -152,7 +152,9 @@ def inside(loop: ast.For, name: str) -> Collecting | None:
 def _used_once(name: str, values: tuple[ast.expr, ...], parts: list[ast.For | ast.expr | tuple[ast.expr]]) -> bool:
     """Whether the local is just handed on: evaluated at the same place when it is put in."""
     alone = isinstance(values[-1], ast.Name) and values[-1].id == name and len(values) == 1
-    return alone and all(name not in names_in(each.target) for each in parts if isinstance(each, ast.For))
+    asked = [each if isinstance(each, ast.expr) else each[0] for each in parts if not isinstance(each, ast.For)]
+    free = all(name not in names_in(each.target) for each in parts if isinstance(each, ast.For))
+    return alone and free and name not in names_in(*asked)
 
 
 def _action(statement: ast.stmt, name: str) -> tuple[str, tuple[ast.expr, ...]] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from bakeoff.optimize.sources.rules.looking import changed_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, rewrite
@@ -63,11 +63,28 @@ def before(subject: Subject, statement: ast.stmt, new: str, changed: Mapping[int
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def repeating(subject: Subject, node: ast.AST, names: set[str]) -> ast.stmt | None:
+def repeating(
+    subject: Subject,
+    node: ast.AST,
+    names: set[str],
+    alters: Callable[[ast.stmt], bool] | None = None,
+    holds: Callable[[ast.stmt], bool] = lambda _: True,
+) -> ast.stmt | None:
     """The outermost statement that computes `node` again and again while none of `names` changes; None where none is.
 
     What stands before it is computed once instead. Comprehensions and lambdas repeat, too: then it is their statement.
+
+    Args:
+        subject: the function.
+        node: what is computed.
+        names: what it depends on.
+        alters: whether a loop may change that; if left out, as far as its text tells.
+        holds: whether what a statement's own comprehensions compute may stand before it.
     """
+
+    def changes(loop: ast.stmt) -> bool:
+        return any(changed_in(name, loop) for name in names) if alters is None else alters(loop)
+
     found: ast.stmt | None = None
     again = False
     child = node
@@ -87,10 +104,12 @@ def repeating(subject: Subject, node: ast.AST, names: set[str]) -> ast.stmt | No
                     return found
                 again = True
         elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
-            if any(changed_in(name, each) for name in names):
+            if changes(each):
                 return found
             found, again = each, False
         if again and isinstance(each, ast.stmt):
+            if not holds(each):
+                return found
             found, again = each, False
         child = each
     return found

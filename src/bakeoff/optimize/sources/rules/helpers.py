@@ -39,6 +39,17 @@ def functions_among(source: bytes, helpers: Mapping[str, str], qualname: str) ->
     return found
 
 
+def reached(source: bytes, qualname: str, names: Sequence[str]) -> list[str]:
+    """Those of some helpers that the target still calls, through others, too. Passes on TargetError."""
+    found: list[str] = []
+    waiting = [qualname]
+    while waiting:
+        for name in sorted(_called(locate(source, waiting.pop(0)), names) - {*found, qualname}):
+            found.append(name)
+            waiting.append(name)
+    return found
+
+
 def with_helpers(source: bytes, qualname: str, names: Sequence[str], improve: Improve) -> tuple[bytes, bool]:
     """The file with helpers made better for the target, and whether one is a method, which subclasses may replace.
 

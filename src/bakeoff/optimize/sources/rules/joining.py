@@ -76,6 +76,10 @@ def join_of(subject: Subject, test: ast.expr, mine: set[str], steady: Iterable[s
     """
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return several(subject, test.values, mine, steady)
+    match test:
+        case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple(elts=elts) | ast.List(elts=elts)]) if elts:
+            tests = [ast.Compare(left, [ast.Eq()], [each]) for each in elts]
+            return None if names_in(left) & mine else several(subject, tests, mine, steady)
     conditions = test.values if isinstance(test, ast.BoolOp) else [test]
     known = mine | set(steady)
     pairs = {id(each): pair for each in conditions if (pair := _keys(subject, each, mine, known))}

@@ -281,3 +281,20 @@ def is_constant(tree: ast.Module, name: str, *items: type[ast.expr]) -> bool:
                 plain = all(isinstance(each, items) for each in value.elts) and not names_in(value)
                 return plain and len(value.elts) >= LEAST
     return False
+
+
+USUAL_METHODS = {name for kind in (list, dict, set, str, int, float, tuple, bytes, frozenset) for name in dir(kind)} | {
+    "year",
+    "month",
+    "day",
+    "date",
+    "time",
+    "group",
+    "match",
+    "search",
+    "popleft",
+    "appendleft",
+    "read",
+    "write",
+}
+"""Methods that objects of the language have, so that a class of the file need not be meant."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from bakeoff.optimize.sources.rules.looking import SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.looking import SUSPENDS
 from bakeoff.optimize.sources.rules.making import (
     CALM_MODULES,
     CALM_NAMES,
@@ -17,14 +17,22 @@ from bakeoff.optimize.sources.rules.making import (
     MAKING,
     MORE_METHODS,
     MUTATORS,
+    containers,
     fresh,
     is_number,
     is_plain,
     stored_names,
     written_out,
 )
+from bakeoff.optimize.sources.rules.traits import is_text
 from bakeoff.optimize.target import Function, definitions
 
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+QUICK = {
+    "len", "abs", "int", "float", "ord", "chr", "isinstance", "bool", "get", "append", "lower", "upper", "strip", "add",
+    "startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "sqrt", "divmod", "floor", "ceil", "tuple",
+}  # fmt: skip
+"""Calls that take no longer than looking something up."""
 DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cache", "lru_cache", "functools.lru_cache"}
 
 
@@ -77,15 +85,18 @@ class Purity:
                 return [name]
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if f"{home}.{attr}" in self.functions:
                 return [f"{home}.{attr}"]
+            case ast.Attribute(value=ast.Constant() | ast.JoinedStr() | ast.List() | ast.ListComp()):
+                return []  # `", ".join(...)`
             case ast.Attribute(attr=attr):
                 return self.methods.get(attr, [])
         return []
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
         """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
-        own = fresh(function, self.classes)
+        own = self.own(function, home)
         local = stored_names(function)
         written = written_out(function)
+        built_in = containers(function)
         found: set[str] = set()
         for top in nodes:
             for node in ast.walk(top):
@@ -103,6 +114,12 @@ class Purity:
                         func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)
                     ) if name in FILLING and node.args:
                         root = _root(node.args[0])
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name in built_in:
+                        if attr not in MUTATORS:
+                            if attr in MORE_METHODS:
+                                continue
+                            return None
+                        root = name
                     case ast.Call() if (method := self.own_method(node, home)) and method not in self.pure:
                         theirs = self.writes(method)
                         if theirs is None:
@@ -112,7 +129,7 @@ class Purity:
                     case ast.Call() if not self.calm_call(node, home, local):
                         if not isinstance(node.func, ast.Attribute) or node.func.attr in self.methods:
                             return None
-                        if node.func.attr not in MUTATORS:
+                        if node.func.attr not in MUTATORS or (home and ast.unparse(node.func.value) == "self"):
                             return None
                         root = _root(node.func)
                     case ast.Yield() | ast.YieldFrom() | ast.Await():
@@ -124,6 +141,36 @@ class Purity:
                     return None
                 found.add(self._part(node, root) if root == "self" and home else root)
         return found
+
+    def own(self, function: Function, home: str) -> set[str]:
+        """Locals that hold what the function made itself, or had made for it."""
+        found = fresh(function, self.classes)
+        made: dict[str, list[bool]] = {}
+        bound: dict[str, int] = {}
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                    called = self.called(call, home)
+                    made.setdefault(name, []).append(bool(called) and all(map(self.gives_new, called)))
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                bound[node.id] = bound.get(node.id, 0) + 1
+        parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+        return found | {
+            name for name, each in made.items() if all(each) and len(each) == bound[name] and name not in parameters
+        }
+
+    def gives_new(self, name: str) -> bool:
+        """Whether all that a function gives is a list, set or dict that it makes."""
+        node = self.functions[name]
+        own = {each for each in fresh(node, self.classes) if not is_plain(node, each)}
+        shown = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+        values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+        return bool(values) and all(
+            isinstance(each, shown)
+            or (isinstance(each, ast.Name) and each.id in own)
+            or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in MAKING)
+            for each in values
+        )
 
     def own_method(self, call: ast.Call, home: str) -> str | None:
         """The method of its own object that a call means, where no other class of the file has one of that name."""
@@ -241,6 +288,23 @@ class Purity:
 
         return any(new(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
 
+    def works(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a function does clearly more than it costs to look its result up."""
+        node, home = self.functions[name], name.rpartition(".")[0]
+        if name in seen or any(isinstance(each, LOOPS) for each in ast.walk(node)):
+            return True  # what calls itself does, too
+        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        if len(calls) > 2:
+            return True
+        for call in calls:
+            called = self.called(call, home)
+            if any(self.works(each, seen | {name}) for each in called):
+                return True
+            last = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+            if not called and last not in QUICK:
+                return True
+        return False
+
     def takes_containers(self, name: str, arguments: int) -> bool:
         """Whether one of the first parameters of a function is used as what cannot be a key: a dict or a list."""
         node = self.functions[name]
@@ -273,7 +337,7 @@ class Purity:
                 case (
                     ast.For(target=target, iter=ast.Name(id=found))
                     | ast.comprehension(target=target, iter=ast.Name(id=found))
-                ) if found == parameter and not (isinstance(target, ast.Name) and _is_text(function, target.id)):
+                ) if found == parameter and not (isinstance(target, ast.Name) and is_text(function, target.id)):
                     return True
                 case ast.Call(func=ast.Name(id="sum" | "sorted" | "min" | "max"), args=[ast.Name(id=found)]) if (
                     found == parameter
@@ -294,8 +358,8 @@ class Purity:
         changed = self.changes(node.body, node, home)
         if changed is None:
             return False
-        making = name.endswith(".__init__")
-        return all(each in fresh(node, self.classes) or (making and each.startswith("self.")) for each in changed)
+        making, own = name.endswith(".__init__"), self.own(node, home)
+        return all(each in own or (making and each.startswith("self.")) for each in changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:
         """Whether making an object of a class does nothing but that."""
@@ -314,34 +378,6 @@ def touched(changed: set[str] | None, needed: set[str]) -> bool:
     return bool(changed & needed) or (
         bool(parts) and ("self.*" in needed or ("self.*" in parts and any(each.startswith("self.") for each in needed)))
     )
-
-
-def shows_type(function: Function, parameter: str) -> bool:
-    """Whether a function may give something else for 1, 1.0 and True, although they are equal."""
-    given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
-    if given and given[0].annotation is not None and ast.unparse(given[0].annotation) in ("str", "int", "bytes"):
-        return False
-    for node in ast.walk(function):
-        match node:
-            case ast.Call(func=ast.Name(id="isinstance" | "str" | "repr" | "type" | "format"), args=[first, *_]):
-                if isinstance(first, ast.Name) and first.id == parameter:
-                    return True
-            case ast.FormattedValue(value=ast.Name(id=name)) if name == parameter:
-                return True
-    return False
-
-
-def _is_text(function: Function, name: str) -> bool:
-    """Whether the items of what is gone through are used as texts."""
-    for node in ast.walk(function):
-        match node:
-            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
-                return attr in TEXTS_METHODS or attr.startswith("is")
-            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
-                return True
-            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
-                return True
-    return False
 
 
 def _plain(node: Function) -> bool:

@@ -116,11 +116,18 @@ def _units(body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
 
 
 def _statements(module: cst.Module, old: Sequence[cst.BaseStatement], text: str) -> list[cst.BaseStatement]:
-    """New statements that keep the comments of the old ones above them."""
+    """New statements that keep the comments of the old ones above them.
+
+    Raises:
+        UnfitError: the text is none of Python.
+    """
     import libcst as cst
     from libcst import matchers
 
-    new = list(cst.parse_module(text + "\n", module.config_for_parsing).body)
+    try:
+        new = list(cst.parse_module(text + "\n", module.config_for_parsing).body)
+    except cst.ParserSyntaxError as error:
+        raise UnfitError from error
     if not new:
         return []
     lines: list[cst.EmptyLine] = []

@@ -10,7 +10,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.sources.rules.catalogue import RULES
-from bakeoff.optimize.sources.rules.helpers import functions_among, with_helpers
+from bakeoff.optimize.sources.rules.helpers import functions_among, reached, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -168,7 +168,8 @@ class RulesSource:
         early, late = [[rule for rule in rules if rule.last is last] for last in (False, True)]
         version = fixed_point(version, qualname, context.argument_types, early)
         version = _with_helpers(version, qualname, helpers, early)
-        return fixed_point(version, qualname, context.argument_types, late)
+        version = fixed_point(version, qualname, context.argument_types, late)
+        return _with_helpers(version, qualname, reached(version.source, qualname, helpers), late)
 
     def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
         why = {rule.name: rule.why for rule in self.rules}

@@ -71,9 +71,18 @@ class Subject:
     @cached_property
     def shared(self) -> set[str]:
         """Names of the function that others see, too: of inner functions, `global` and `nonlocal` ones."""
+        return self._seen_in_others()
+
+    @cached_property
+    def rebound(self) -> set[str]:
+        """Those of them that others may bind or change: what a lambda reads stays as it is."""
+        return self._seen_in_others("lambda")
+
+    def _seen_in_others(self, *besides: str) -> set[str]:
         found: set[str] = set()
+        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
         for table in tables(table_of(self.text)):
-            if table.get_type() != "function" or table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr"):
+            if table.get_type() != "function" or table.get_name() in (*comprehensions, *besides):
                 continue
             for symbol in table.get_symbols():
                 if symbol.is_declared_global() or symbol.is_nonlocal() or symbol.is_free():
@@ -161,6 +170,7 @@ class Subject:
             for node in ast.walk(top)
             if changed and id(node) in changed and isinstance(node, ast.expr | ast.stmt)
         ]
+        edits = [each for each in edits if not any(_within(each, other) for other in edits)]
         for one, two, new in sorted(edits, reverse=True):
             text = text[: one - start] + new + text[two - start :]
         line = self.file.lines[self.file.line_of(start) - 1]
@@ -288,12 +298,24 @@ class Subject:
                 return True
         return False
 
+    def _set_before(self, load: ast.Name, node: ast.AST, statement: ast.stmt, nodes: Sequence[ast.AST]) -> bool:
+        """Whether an assignment in the block of a statement binds the name before it, with none of `nodes` between."""
+        for block in (getattr(node, part, None) for part in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and any(each is statement for each in block):
+                ahead = block[: next(at for at, each in enumerate(block) if each is statement)]
+                last = max((each.lineno for each in ahead if _sets(each, load.id)), default=0)
+                between = any(last <= getattr(each, "lineno", 0) <= load.lineno for each in nodes)
+                return last > 0 and not between
+        return False
+
     def _rebound(self, load: ast.Name, nodes: Sequence[ast.AST]) -> bool:
         """Whether a loop or comprehension that binds the name itself stands around a read of it."""
         previous: ast.AST = load
         for node in self.around(load):
             if any(each is node for each in nodes):
                 return False
+            if isinstance(previous, ast.stmt) and self._set_before(load, node, previous, nodes):
+                return True
             looped = isinstance(node, ast.For) and previous in node.body
             if looped and load.id in stored(node.target):  # type: ignore[attr-defined]
                 return True
@@ -302,6 +324,20 @@ class Subject:
                 return True
             previous = node
         return False
+
+
+def _within(edit: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
+    """Whether an edit is part of what another one replaces."""
+    return other[0] <= edit[0] and edit[1] <= other[1] and other[:2] != edit[:2]
+
+
+def _sets(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=found)]):
+            return found == name
+        case ast.Assign(targets=[ast.Tuple(elts=elts)]):
+            return any(isinstance(each, ast.Name) and each.id == name for each in elts)
+    return False
 
 
 def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:

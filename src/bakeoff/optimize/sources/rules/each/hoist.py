@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around, repeating
 from bakeoff.optimize.sources.rules.looking import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
+from bakeoff.optimize.sources.rules.making import FILLING
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -61,10 +63,19 @@ def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
     for loop in loops_around(subject, node):
         if subject.trying(node, loop) or any(_rebinds(name, loop) for name in names):
             break
-        if _stores(loop, node, attributes) or _calls_unknown(loop):
+        if _stores(loop, node, attributes) or (_calls_unknown(loop) and not _leaves(subject, loop, node)):
             break
         found = loop
     return found
+
+
+def _leaves(subject: Subject, loop: ast.stmt, node: Lookup) -> bool:
+    """Whether all that a loop calls is known, and changes nothing that the chain goes through."""
+    changed = subject.changes(loop)
+    if changed is None or touched(changed, subject.needs(node)):
+        return False
+    own = subject.purity.own(subject.node, subject.home)
+    return all(each in own or each.startswith("self.") for each in changed)
 
 
 def _statement(subject: Subject, node: Lookup, names: set[str]) -> ast.stmt | None:
@@ -101,7 +112,7 @@ def _calls_unknown(loop: ast.stmt) -> bool:
         return True
     for each in ast.walk(loop):
         match each:
-            case ast.Call(func=ast.Name(id=name)) if name in READS:
+            case ast.Call(func=ast.Name(id=name)) if name in READS | FILLING:
                 pass
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
                 pass

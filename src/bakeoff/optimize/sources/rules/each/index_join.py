@@ -153,6 +153,9 @@ def _body(subject: Subject, inner: ast.For, mine: set[str], steady: set[str]) ->
         case [ast.If(test=ast.Compare(left, [ast.NotEq()], right), body=[ast.Continue()], orelse=[]), *rest] if rest:
             join = join_of(subject, ast.Compare(left, [ast.Eq()], right), mine, steady)
             return (join, subject.statements(rest)) if join else None
+        case [ast.If(test=ast.Compare(left, [ast.NotIn()], right), body=[ast.Continue()], orelse=[]), *rest] if rest:
+            join = join_of(subject, ast.Compare(left, [ast.In()], right), mine, steady)
+            return (join, subject.statements(rest)) if join else None
     return None
 
 

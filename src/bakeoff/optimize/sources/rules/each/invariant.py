@@ -82,7 +82,7 @@ def _steady(subject: Subject, node: ast.expr) -> bool:
         - {each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     )
     lazy = any(subject.kind(ast.Name(name, ast.Load())) in LAZY for name in names)
-    return calm(node) and not lazy and bool(names) and names <= subject.local and not names & subject.shared
+    return calm(node) and not lazy and bool(names) and names <= subject.local and not names & subject.rebound
 
 
 LAZY = {"map", "filter", "zip", "enumerate", "iterator", "generator"}

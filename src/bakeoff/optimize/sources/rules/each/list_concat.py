@@ -19,8 +19,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         for previous, statement in pairwise([None, *block]):
             assert statement is not None
             rest = _rest(previous, statement)
-            if rest and rest not in subject.shared and loops_around(subject, statement) and _alone(subject, rest):
-                yield rewrite(([statement], f"{rest}.pop(0)"))
+            if (
+                rest
+                and previous is not None
+                and rest not in subject.shared
+                and loops_around(subject, statement)
+                and _alone(subject, rest)
+            ):
+                firsts = [each for each in ast.walk(previous) if isinstance(each, ast.Name) and each.id == rest]
+                if len(firsts) == 1 and isinstance(previous, ast.Assign):
+                    changed = {id(subject.parents[id(firsts[0])]): f"{rest}.pop(0)"}
+                    yield rewrite(([previous, statement], subject.statements([previous], changed)))
+                else:
+                    yield rewrite(([statement], f"{rest}.pop(0)"))
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(ast.Name(id=left), op, right)):
                     own = name == left and name not in subject.shared and name not in names_in(right)
@@ -64,7 +75,7 @@ def _alone(subject: Subject, name: str) -> bool:
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Assign) and (found := assignment(node)) and found[0] == name:
             own = isinstance(found[1], ast.BinOp) and isinstance(found[1].left, ast.Name) and found[1].left.id == name
-            own = own or ast.unparse(found[1]) == f"{name}[1:]"
+            own = own or ast.unparse(found[1]) == f"{name}[1:]" or ast.unparse(found[1]).startswith(f"sorted({name}")
             new = isinstance(found[1], kinds) or ast.unparse(found[1]) in ("list()", "set()")
             made = made or new
             if not own and not new:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
 from bakeoff.optimize.sources.rules.looking import assignment, calm, changed_in, method_call, stored
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
 
@@ -49,14 +50,13 @@ def _attribute(subject: Subject, node: ast.Compare, right: ast.Attribute) -> Ite
     item = base(subject.kind(node.left))
     if not loops or in_text(subject, node) or item in UNHASHABLE | {"float"}:
         return
-    loop = loops[-1]
-    for each in ast.walk(loop):
-        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
-            return
-        if isinstance(each, ast.Call) and not calm(each):
-            own = method_call(each, "append", "add", "extend")
-            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
-                return
+    loop = None
+    for each in loops:  # the outermost in which the list stays as it is
+        if not _keeps(subject, each, right):
+            break
+        loop = each
+    if loop is None:
+        return
     index = subject.fresh(f"{right.attr}_set")
     same_list = [each for each in ast.walk(loop) if isinstance(each, ast.Compare) and len(each.ops) == 1]
     changed = {
@@ -66,6 +66,24 @@ def _attribute(subject: Subject, node: ast.Compare, right: ast.Attribute) -> Ite
     }
     # It may be a dict or a set already: then the copy is measured, and loses.
     yield rewrite(before(subject, loop, f"{index} = set({subject.code(right)})", changed), assumes=("hashable",))
+
+
+def _keeps(subject: Subject, loop: ast.stmt, right: ast.Attribute) -> bool:
+    """Whether a loop leaves a list of an object as it is."""
+    assert isinstance(right.value, ast.Name)
+    if right.value.id in stored(loop):
+        return False
+    changed = subject.changes(loop)
+    if changed is not None and right.value.id == "self" and subject.home:
+        return not touched(changed, {f"self.{right.attr}"})
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
+            return False
+        if isinstance(each, ast.Call) and not calm(each):
+            own = method_call(each, "append", "add", "extend")
+            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
+                return False
+    return True
 
 
 def _variable(subject: Subject, node: ast.Compare, left: ast.expr, right: ast.Name) -> Iterator[Rewrite]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import assignment, stored
-from bakeoff.optimize.sources.rules.purity import shows_type, touched
+from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.traits import shows_type
 
 CHANGING = {
     "asyncio", "glob", "io", "itertools", "logging", "log", "logger", "math", "operator", "os", "pathlib", "random",
@@ -91,6 +92,8 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     """Whether a function of the file is not seen to change something, nor to use what it is given as no keys."""
     for name in subject.purity.called(call, subject.home):
         if subject.purity.takes_containers(name, len(call.args)) or subject.purity.writes(name):
+            return False
+        if name in subject.purity.pure and not subject.purity.works(name):
             return False
         if name not in subject.purity.pure:
             continue  # nothing is known of it: the tests tell

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, repeating
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import calm, only_looked_at, stored
+from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, calm, only_looked_at, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -44,7 +44,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 guard = subject.fresh("items")
                 head = f"{guard} = {subject.code(place.iter)}\n"
                 changed[id(place.iter)] = guard
-            value = f"{text} if {guard} else None" if guard else text
+            value = f"{text} if {guard} else ()" if guard else text  # what others make of it does not fail
             yield rewrite(before(subject, place, f"{head}{name} = {value}", changed), assumes=["pure"])
         elif isinstance(node, ast.Call) and subject.pure_functions(node):
             yield _when_asked(subject, node, place, name, changed)
@@ -93,37 +93,16 @@ def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
     """The outermost statement that computes it again and again while nothing that it depends on changes."""
     needed = subject.needs(node)
     lazy = any(base(subject.kind(ast.Name(each, ast.Load()))) in LAZY for each in needed)
-    if needed & subject.shared or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
+    if needed & subject.rebound or lazy or not needed & (subject.local | {each for each in needed if "." in each}):
         return None
-    found: ast.stmt | None = None
-    again = False
-    child: ast.AST = node
-    for each in subject.around(node):
-        if each is subject.node:
-            break
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return None
-        if isinstance(each, ast.Lambda):
-            if needed & {argument.arg for argument in ast.walk(each) if isinstance(argument, ast.arg)}:
-                return None
-            again = True
-        elif isinstance(each, COMPREHENSIONS):
-            targets = stored(*(one.target for one in each.generators))
-            first = child is each.generators[0] and any(inner is node for inner in ast.walk(each.generators[0].iter))
-            if not first:
-                if needed & targets:
-                    return None
-                again = True
-        elif isinstance(each, ast.For | ast.While) and not (isinstance(each, ast.For) and child is each.iter):
-            if touched(subject.changes(each), needed) or needed & stored(each):
-                return found
-            found, again = each, False
-        if again and isinstance(each, ast.stmt):
-            if touched(subject.changes(each), needed) or not isinstance(each, SIMPLE):
-                return found
-            found, again = each, False
-        child = each
-    return found
+
+    def alters(loop: ast.stmt) -> bool:
+        return touched(subject.changes(loop), needed) or bool(needed & stored(loop))
+
+    def holds(statement: ast.stmt) -> bool:
+        return isinstance(statement, SIMPLE) and not touched(subject.changes(statement), needed)
+
+    return repeating(subject, node, needed, alters, holds)
 
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign, ast.For)
@@ -134,8 +113,8 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="sum" | "min" | "max" | "any" | "all")):
             return True
-        case ast.Call() if subject.pure_functions(node):
-            if not any(subject.purity.makes_new(each) for each in subject.pure_functions(node)):
+        case ast.Call() if called := subject.pure_functions(node) or _foreign(subject, node):
+            if not any(subject.purity.makes_new(each) for each in called):
                 return True
     parent = subject.parents.get(id(node))
     if _only_read(subject, node, parent):
@@ -150,6 +129,14 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
                 and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
             )
     return False
+
+
+def _foreign(subject: Subject, call: ast.Call) -> list[str]:
+    """Pure methods of classes of the file that a call on some object means."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr in USUAL_METHODS:
+        return []
+    found = subject.purity.methods.get(call.func.attr, [])
+    return found if all(each in subject.purity.pure for each in found) else []
 
 
 def _only_read(subject: Subject, node: ast.expr, parent: ast.AST | None) -> bool:

@@ -1,0 +1,323 @@
+"""Functions that a target reaches, copied into it: what they keep then lasts for one call of the target.
+
+What each call hands on as it is becomes a variable of the target, which need not be told apart: the object of a
+method, too, where it is always the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bakeoff.optimize.names import bound_by
+from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, names_in, stored
+from bakeoff.optimize.sources.rules.purity import touched
+from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.target import locate
+
+MOST = 12
+"""Functions that are copied into one."""
+
+
+@dataclass(eq=False)
+class Below:
+    """What a target reaches: pure plain functions of its file, and methods of classes of its file."""
+
+    target: Subject
+    reached: dict[str, Subject] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    fixed: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Find all that it reaches through each other."""
+        waiting = sorted({name for _, name in self.calls(self.target)})
+        while waiting:
+            name = waiting.pop(0)
+            if name in self.reached or name == self.target.definition.qualname:
+                continue
+            subject = Subject(locate(self.target.definition.file, name))
+            if subject.node.decorator_list or subject.opaque or self._clashes(subject):
+                continue
+            self.reached[name] = subject
+            waiting += sorted({called for _, called in self.calls(subject)})
+        self.keep_the_same(self.reached)
+
+    def calls(self, subject: Subject) -> Iterator[tuple[ast.Call, str]]:
+        """Calls of pure functions of the file, and of methods that only one class of it has."""
+        for node in ast.walk(subject.node):
+            if isinstance(node, ast.Call) and (name := self.meant(subject, node)):
+                yield node, name
+
+    def meant(self, subject: Subject, call: ast.Call) -> str | None:
+        """The pure function that a call can only mean."""
+        usual = not call.keywords and not any(isinstance(each, ast.Starred) for each in call.args)
+        found = subject.pure_functions(call) if usual else []
+        if len(found) == 1 and self._only(found[0]):
+            return found[0]
+        match call.func:
+            case ast.Attribute(value=owner, attr=attr) if usual and attr not in USUAL_METHODS:
+                found = subject.purity.methods.get(attr, [])
+                own = isinstance(owner, ast.Name) and owner.id in ("self", "cls", *subject.purity.classes)
+                if len(found) == 1 and not own and found[0] in subject.purity.pure and self._only(found[0]):
+                    return found[0]
+        return None
+
+    def _only(self, name: str) -> bool:
+        """Whether it is a function of the module, or no other class has a method of its name."""
+        owner, _, last = name.rpartition(".")
+        if not owner:
+            return True
+        others = [each for each in self.target.purity.methods.get(last, []) if each != name]
+        return owner in self.target.purity.classes and not others and not last.startswith("__")
+
+    def unchanged(self, name: str) -> bool:
+        """Whether the target changes nothing that a function reads of objects."""
+        changed = self.target.changes(*self.target.node.body)
+        if changed is None:
+            return False
+        needed = self.target.purity.reads(name)
+        mine = self.fixed.get((name, "self"), "self") == "self"
+        if mine and "." in name:
+            return not touched(changed, needed) if needed else True
+        return not needed or self.quiet(name)
+
+    def quiet(self, *names: str) -> bool:
+        """Whether the target changes nothing but what it made itself, and attributes that these do not read."""
+        changed = self.target.changes(*self.target.node.body)
+        if changed is None:
+            return False
+        own = self.target.purity.own(self.target.node, self.target.home)
+        reads = {
+            each.attr
+            for name in names
+            for each in ast.walk(self.target.purity.functions[name])
+            if isinstance(each, ast.Attribute)
+        }
+        return all(each in own or (each.startswith("self.") and each[5:] not in reads | {"*"}) for each in changed)
+
+    def above(self, kept: Iterable[str]) -> list[str]:
+        """Those that reach one of them, and these."""
+        found = set(kept)
+        while more := {
+            name
+            for name, subject in self.reached.items()
+            if name not in found and any(called in found for _, called in self.calls(subject))
+        }:
+            found |= more
+        return sorted(found, key=list(self.reached).index)
+
+    def repeated(self, name: str) -> bool:
+        """Whether something asks for it again and again: a loop, or another function."""
+        for caller in (self.target, *self.reached.values()):
+            for call, called in self.calls(caller):
+                if called == name and (caller is not self.target or in_loop(caller, call)):
+                    return True
+        return False
+
+    def keep_the_same(self, among: Iterable[str]) -> None:
+        """Find the parameters that are one variable of the target in every call."""
+        names = set(among)
+        self.fixed = {}
+        possible: dict[tuple[str, str], str] = {}
+        bad: set[tuple[str, str]] = set()
+        for _ in range(len(names) + 2):
+            before = dict(possible)
+            for caller in (self.target, *(self.reached[name] for name in self.reached if name in names)):
+                for call, called in self.calls(caller):
+                    if called in names:
+                        self._compare(caller, call, called, possible, bad)
+            if possible == before:
+                break
+        # A parameter that was one variable at first may have proved to be several.
+        self.fixed = {key: origin for key, origin in possible.items() if key not in bad}
+        while wrong := {key for key in self.fixed if not self._holds(key, names)}:
+            for key in wrong:
+                del self.fixed[key]
+
+    def _compare(
+        self,
+        caller: Subject,
+        call: ast.Call,
+        called: str,
+        possible: dict[tuple[str, str], str],
+        bad: set[tuple[str, str]],
+    ) -> None:
+        handed = arguments(call, called)
+        for at, parameter in enumerate(given(self.reached[called]) or []):
+            key = (called, parameter)
+            argument = handed[at] if at < len(handed) else None
+            origin = self._origin(caller, argument, possible) if argument is not None else None
+            if origin is None and isinstance(argument, ast.Name) and caller is not self.target:
+                continue  # not known yet
+            if origin is None or possible.setdefault(key, origin) != origin:
+                bad.add(key)
+
+    def _holds(self, key: tuple[str, str], names: set[str]) -> bool:
+        called, parameter = key
+        at = (given(self.reached[called]) or []).index(parameter)
+        if parameter in stored(*self.reached[called].node.body):
+            return False
+        for caller in (self.target, *(self.reached[name] for name in self.reached if name in names)):
+            for call, name in self.calls(caller):
+                if name == called:
+                    handed = arguments(call, called)
+                    argument = handed[at] if at < len(handed) else None
+                    if argument is None or self._origin(caller, argument, self.fixed) != self.fixed[key]:
+                        return False
+        return True
+
+    def _origin(self, caller: Subject, argument: ast.expr, known: Mapping[tuple[str, str], str]) -> str | None:
+        if not isinstance(argument, ast.Name):
+            return None
+        if caller is not self.target:
+            return known.get((caller.definition.qualname, argument.id))
+        return argument.id if self._steady(argument.id) else None
+
+    def _steady(self, name: str) -> bool:
+        """Whether a variable of the target is bound once, outside of loops, and what it holds stays as it is."""
+        changed = self.target.changes(*self.target.node.body)
+        if changed is None or name in changed or name not in self.target.local:
+            return False
+        bindings = [
+            each for each in ast.walk(self.target.node)
+            if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)
+        ]  # fmt: skip
+        if name in self.target.parameters:
+            return not bindings
+        return len(bindings) == 1 and any(
+            isinstance(each, ast.Assign | ast.AnnAssign) and bindings[0] in ast.walk(each)
+            for each in self.target.node.body
+        )
+
+    def _clashes(self, subject: Subject) -> bool:
+        """Whether a name of the module that it uses is another one in the target."""
+        local = subject.local | {each.arg for each in ast.walk(subject.node) if isinstance(each, ast.arg)}
+        return bool((names_in(*subject.node.body) - local - stored(subject.node)) & self.target.local)
+
+    def renamed(self, name: str) -> dict[str, str] | None:
+        """The variables of the target in place of fixed parameters; None where such a name is another's there."""
+        subject = self.reached[name]
+        found = {each: self.fixed[name, each] for each in given(subject) or () if (name, each) in self.fixed}
+        return None if any(old != new and new in subject.local for old, new in found.items()) else found
+
+    def copied(self, name: str, changing: Changing | None = None) -> tuple[list[str], list[ast.stmt], str] | None:
+        """The parameters that are left, the body and the head of a copy; None where there can be none."""
+        subject, renamed = self.reached[name], self.renamed(name)
+        parameters = given(subject)
+        if parameters is None or renamed is None:
+            return None
+        node = copy.deepcopy(subject.node)
+        originals = {id(new): old for old, new in zip(ast.walk(subject.node), ast.walk(node), strict=True)}
+        if changing is not None:
+            changing.originals = originals
+            node = changing.visit(node)
+        replacing = Replacing(self, renamed, originals, subject)
+        body = [replacing.visit(each) for each in node.body]
+        if ast.get_docstring(subject.node, clean=False) is not None:
+            body = body[1:] or [ast.Pass()]
+        defaults = dict(zip(reversed(parameters), reversed(subject.node.args.defaults), strict=False))
+        if any(not isinstance(each, ast.Constant) for each in defaults.values()):
+            return None
+        left = [each for each in parameters if each not in renamed]
+        head = ", ".join(f"{each}={ast.unparse(defaults[each])}" if each in defaults else each for each in left)
+        return left, body, head
+
+    def in_target(self) -> dict[int, str]:
+        """What changes in the target, by the nodes in whose place it stands."""
+        changed: dict[int, str] = {}
+        for call, called in self.calls(self.target):
+            if called not in self.names:
+                continue
+            outermost: ast.AST = call
+            for each in self.target.around(call):
+                found = isinstance(each, ast.Call) and any(
+                    each is one for one, name in self.calls(self.target) if name in self.names
+                )
+                if found or isinstance(each, ast.JoinedStr):
+                    outermost = each
+            if id(outermost) not in changed:
+                new = copy.deepcopy(outermost)
+                pairs = dict(zip(map(id, ast.walk(new)), ast.walk(outermost), strict=True))
+                changed[id(outermost)] = ast.unparse(Replacing(self, {}, pairs, self.target).visit(new))
+        return changed
+
+    def assumes(self, needed: Iterable[str]) -> list[str]:
+        """What cannot be seen."""
+        methods = any("." in name and not name.rpartition(".")[2].startswith("_") for name in needed)
+        return ["pure", "hashable", *(["not overridden"] if methods else [])]
+
+    def new_call(self, call: ast.Call, called: str) -> None:
+        """Change a call to one of the copy."""
+        handed, parameters = arguments(call, called), given(self.reached[called]) or []
+        left = [each for each, name in zip(handed, parameters, strict=False) if (called, name) not in self.fixed]
+        call.func, call.args = ast.Name(self.names[called], ast.Load()), left
+
+
+class Changing(ast.NodeTransformer):
+    """What else changes in a copy; it is told which node of the original each of its nodes stands for."""
+
+    originals: Mapping[int, ast.AST] = {}
+
+
+class Replacing(ast.NodeTransformer):
+    """Calls of copies in place of those of the originals, and variables of the target in place of parameters."""
+
+    def __init__(
+        self, below: Below, renamed: Mapping[str, str], originals: Mapping[int, ast.AST], caller: Subject
+    ) -> None:
+        self.below, self.renamed, self.originals, self.caller = below, renamed, originals, caller
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call of the copy, where there is one."""
+        original = self.originals.get(id(node))
+        self.generic_visit(node)
+        if isinstance(original, ast.Call):
+            name = self.below.meant(self.caller, original)
+            if name in self.below.names:
+                self.below.new_call(node, name)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """The variable of the target."""
+        node.id = self.renamed.get(node.id, node.id)
+        return node
+
+
+def arguments(call: ast.Call, called: str) -> list[ast.expr]:
+    """What a call hands on: of a method its object first."""
+    if "." in called and isinstance(call.func, ast.Attribute):
+        return [call.func.value, *call.args]
+    return list(call.args)
+
+
+def given(subject: Subject) -> list[str] | None:
+    """Its parameters, its own object among them; None: they are more than a row of names."""
+    found = subject.node.args
+    if found.vararg or found.kwarg or found.kwonlyargs:
+        return None
+    names = [each.arg for each in (*found.posonlyargs, *found.args)]
+    if subject.definition.is_method and (names[:1] != ["self"] or "self" in bound_by(*subject.node.body)):
+        return None
+    return names
+
+
+def in_loop(subject: Subject, call: ast.AST) -> bool:
+    """Whether something around it repeats it."""
+    loops = (ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    previous = call
+    for each in subject.around(call):
+        if each is not subject.node and isinstance(each, ast.FunctionDef):
+            return True
+        if isinstance(each, loops) or (isinstance(each, ast.For) and previous is not each.iter):
+            return True
+        previous = each
+    return False
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """A name like this that is not taken."""
+    while name in taken:
+        name += "_"
+    return name
