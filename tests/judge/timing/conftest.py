@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bakeoff.judge.codec import encode
-from bakeoff.judge.timing.bench import Input
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.parent import Code, Place
+from bakeoff.judge.timing.plan import Input
 from bakeoff.judge.timing.race import Options, Raced, race
 
 ORIGINAL = """

@@ -14,10 +14,11 @@ import pytest
 
 from bakeoff.engine.process import Command
 from bakeoff.judge.codec import encode
-from bakeoff.judge.timing.bench import Bench, Input, Known
+from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, TimingError, place
+from bakeoff.judge.timing.plan import Input, Known
 from bakeoff.judge.timing.race import Options, race
 from bakeoff.judge.timing.speed import Interval, Speed
 

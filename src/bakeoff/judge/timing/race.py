@@ -16,12 +16,13 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from bakeoff.judge.timing.bench import Bench, Input, Known, Plan
+from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
+from bakeoff.judge.timing.plan import Input, Known, Plan
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 
 SELECTION = 0.6
