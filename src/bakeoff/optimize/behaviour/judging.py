@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from bakeoff.judge.protected import Protection
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.compare import OF_ENDING, arguments_of, of_call, of_process, of_test
+from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_test
 from bakeoff.optimize.behaviour.discovering import SEEDS
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
-from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun, Watched
+from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
+from bakeoff.optimize.behaviour.found import GRAVE, Found, losses, of_loss
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.stage import Stage, sources_of
@@ -29,8 +30,6 @@ from bakeoff.optimize.target import locate
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 
-GRAVE = frozenset(reasons.PRECEDENCE[: reasons.PRECEDENCE.index(reasons.FLAKY)])
-"""What ends a judging at once; other evidence could only be less grave."""
 ENDING = frozenset({reasons.TIMEOUT, reasons.CRASH})
 UNTOLD = frozenset({reasons.INCOMPARABLE, reasons.OUTPUT_LIMIT})
 """Of a call whose result has no bytes its test could not be told: that it failed says nothing."""
@@ -39,50 +38,6 @@ RERUNS = 3
 SAID = 20
 ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
 ON_REUSED = "called with an object of an earlier call that was changed since"
-WHILE_IMPORTED = "while it is imported"
-
-
-@dataclass(slots=True)
-class _Found:
-    """What is known so far."""
-
-    differences: list[Difference] = field(default_factory=list)
-    wrote: set[str] = field(default_factory=set)
-    peak: int = 0
-    processes: int = 0
-    tests: int = 0
-    passed: int = 0
-    compared: int = 0
-    repeated: int = 0
-    derived: int = 0
-    here: list[str] = field(default_factory=list)
-    made: set[bytes] = field(default_factory=set)
-    """Arguments of the calls that were made in tests: one that fails ends its test, so that others are not made."""
-
-    @property
-    def grave(self) -> bool:
-        return any(difference.reason in GRAVE for difference in self.differences)
-
-    def watch(
-        self, watched: Watched | None, baseline: Baseline, where: str, known: Collection[tuple[str, str]] = ()
-    ) -> None:
-        """Take over what was seen of a process."""
-        if watched is None:
-            return
-        self.processes += 1
-        self.peak = max(self.peak, watched.peak)
-        self.wrote |= set(watched.wrote)
-        seen = of_process(watched, [*baseline.evidence, *known], where)
-        if baseline.leaves:
-            seen = [one for one in seen if one.reason != reasons.PROCESS_LEAK]
-        self.differences += seen
-        folders = {os.path.dirname(path) for path in baseline.wrote}
-        strange = [
-            path for path in watched.wrote if path not in baseline.wrote and os.path.dirname(path) not in folders
-        ]
-        if strange and not watched.ended:
-            detail = f"it changes files of the project: {', '.join(strange[:5])}"
-            self.differences.append(Difference(reasons.FS_ESCAPE, where, "", detail))
 
 
 class Judging:
@@ -94,7 +49,7 @@ class Judging:
         self.baseline = baseline
         self.candidate = candidate
         self.options: BehaviourOptions = stage.options
-        self.found = _Found()
+        self.found = Found()
         self.files: Files = {}
         self.overrides: dict[str, bytes] = {}
         self._in_tests = {
@@ -186,7 +141,7 @@ class Judging:
     def _compare(self, run: TestRun, wanted: Mapping[str, float]) -> None:
         found, baseline = self.found, self.baseline
         found.watch(run.candidate, baseline, "")
-        found.differences += self._lost(run)
+        found.differences += losses(run)
         if run.forged or (run.end is None and run.lost is None and run.unready is None):
             why = run.watched.how if run.late is None else f"{run.late} did not end"
             found.differences.append(Difference(reasons.INVALID, "", "", f"the tests gave no whole report: {why}"))
@@ -223,38 +178,6 @@ class Judging:
         elif not any(one.reason in UNTOLD for one in found.differences[before:]):
             detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
             found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
-
-    def _lost(self, run: TestRun | Replay, where: str = "") -> list[Difference]:
-        """Why the candidate's process did not answer any more."""
-        watched = run.candidate if isinstance(run, TestRun) else run.watched
-        how = watched.how if watched is not None else ""
-        if run.unready is not None:
-            why, message = run.unready
-            if why == "ended" and watched is not None:
-                if watched.status is None:
-                    return [Difference(reasons.INVALID, where, "", f"it could not be run: {how}")]
-                reason = reasons.CRASH if os.WIFSIGNALED(watched.status) else reasons.IMPORT_FAILURE
-                return [] if watched.ended else [Difference(reason, WHILE_IMPORTED, "", how)]
-            known = {"timeout": reasons.TIMEOUT, "forged": reasons.TAMPERING}
-            return [Difference(known.get(why, reasons.IMPORT_FAILURE), WHILE_IMPORTED, "", message or how)]
-        if run.lost is None:
-            return []
-        if isinstance(run, TestRun):
-            why, where, _, before = run.lost
-            call = arguments_of(before)
-        else:
-            why, call = run.lost or "", ""
-        return [self._of_loss(why, where, call, watched)]
-
-    def _of_loss(self, why: str, where: str, call: str, watched: Watched | None) -> Difference:
-        if why == "timeout":
-            return Difference(reasons.TIMEOUT, where, call, "it did not return in time")
-        if why == "forged":
-            return Difference(reasons.TAMPERING, where, call, "it wrote something that is no answer")
-        if watched is not None and watched.ended:
-            return Difference(OF_ENDING[watched.ended], where, call, f"it was ended because of its {watched.ended}")
-        how = watched.how if watched is not None else "its process is gone"
-        return Difference(reasons.CRASH, where, call, f"it did not return: {how}")
 
     # Calls once more
 
@@ -353,8 +276,8 @@ class Judging:
         call = recorded[len(run.calls)]
         where = ON_DERIVED if call.derived else ON_RECORDED
         if run.unready is not None:
-            return self._lost(run, where)
-        one = self._of_loss(run.lost or "ended", where, arguments_of(call.before), run.watched)
+            return losses(run, where)
+        one = of_loss(run.lost or "ended", where, arguments_of(call.before), run.watched)
         return [replace(one, before=call.before)]
 
     # In the candidate's process
