@@ -65,6 +65,12 @@ def verdict(**other: Any) -> str:
     return decided[0]
 
 
+def test_processor_time_says_nothing_of_what_waits_less() -> None:
+    faster = {"warm": 5_000.0, "cold": 5_000.0, "cpu": 150e-6}  # it takes half the time, and as much of a processor
+    assert verdict(**faster) == "tampering"
+    assert verdict(**faster, weights=replace(WEIGHTS, waits=True)) == "faster"
+
+
 def test_what_is_faster_is_called_so() -> None:
     assert verdict(warm=5_000.0, cold=5_000.0) == "faster"
     found = evidence(warm=5_000.0, cold=5_000.0)
