@@ -97,10 +97,11 @@ class Evidence:
             self.dropped += 1
             return None
         ratio = self._judge(judged)
-        self._account(original, other, job, [one - two for one, two in pairs.values()])
+        saved = [one - two for one, two in pairs.values()]
+        self._account(original, other, job, saved)
         if job.repeats:
             self.later.add(ratio if judged is pairs else mean([math.log(one / two) for one, two in pairs.values()]))
-            self._first_calls(original, other, job, [one - two for one, two in pairs.values()])
+            self._first_calls(original, other, job, saved)
         return ratio
 
     def _judge(self, pairs: Mapping[int, tuple[float, float]]) -> float:

@@ -241,9 +241,13 @@ def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
 
 def stores_parts(subject: Subject, loop: ast.stmt) -> bool:
     """Whether a loop stores to attributes or items, or calls what may; its own lists may grow."""
+    parts = (each for each in ast.walk(loop) if isinstance(each, ast.Attribute | ast.Subscript))
+    return any(not isinstance(each.ctx, ast.Load) for each in parts) or calls_out(subject, loop)
+
+
+def calls_out(subject: Subject, loop: ast.stmt) -> bool:
+    """Whether a loop calls what may change something; its own lists may grow."""
     for each in ast.walk(loop):
-        if isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(each.ctx, ast.Load):
-            return True
         if isinstance(each, ast.Call) and not calm(each):
             own = method_call(each, "append", "add", "extend")
             if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
-from bakeoff.optimize.sources.rules.looking import assignment, calm, changed_in, method_call, stored
+from bakeoff.optimize.sources.rules.looking import assignment, calls_out, changed_in, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
@@ -79,11 +79,14 @@ def _keeps(subject: Subject, loop: ast.stmt, right: ast.Attribute) -> bool:
     for each in ast.walk(loop):
         if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
             return False
-        if isinstance(each, ast.Call) and not calm(each):
-            own = method_call(each, "append", "add", "extend")
-            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
-                return False
-    return True
+        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) and _same_name(each.value, right):
+            return False
+    return not calls_out(subject, loop)
+
+
+def _same_name(place: ast.expr, right: ast.Attribute) -> bool:
+    """Whether items of such a place may be those of the list: objects may have more than one name."""
+    return isinstance(place, ast.Attribute) and place.attr == right.attr
 
 
 def _variable(subject: Subject, node: ast.Compare, left: ast.expr, right: ast.Name) -> Iterator[Rewrite]:
