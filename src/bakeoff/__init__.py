@@ -14,11 +14,15 @@ _HOMES = {
     "Generation": "bakeoff.sampling.action",
     "ItemError": "bakeoff.engine.durable",
     "MajorityVotingStrategy": "bakeoff.sampling.vote",
+    "Model": "bakeoff.model.protocol",
+    "ModelError": "bakeoff.model.protocol",
     "MultiTurnStrategy": "bakeoff.sampling.repair",
     "Outcome": "bakeoff.engine.record",
     "RaceResult": "bakeoff.engine.race",
     "RejectionSamplingStrategy": "bakeoff.sampling.rejection",
     "RepairTemplateStrategy": "bakeoff.sampling.repair",
+    "Reply": "bakeoff.model.protocol",
+    "Request": "bakeoff.model.protocol",
     "Requirement": "bakeoff.judge.requirement",
     "Retry": "bakeoff.engine.retry",
     "SamplingError": "bakeoff.sampling.result",
@@ -61,6 +65,10 @@ if TYPE_CHECKING:
     from bakeoff.judge.subject import Subject as Subject
     from bakeoff.judge.subject import current_attempt as current_attempt
     from bakeoff.judge.verdict import ValidationResult as ValidationResult
+    from bakeoff.model.protocol import Model as Model
+    from bakeoff.model.protocol import ModelError as ModelError
+    from bakeoff.model.protocol import Reply as Reply
+    from bakeoff.model.protocol import Request as Request
     from bakeoff.sampling.action import Generation as Generation
     from bakeoff.sampling.best_of_n import BestOfNStrategy as BestOfNStrategy
     from bakeoff.sampling.escalation import EscalationStrategy as EscalationStrategy

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
@@ -13,16 +15,25 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
+from bakeoff.engine.killing import current_kills
+
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
 
 
 class StoppedError(Exception):
-    """The work was cancelled from the event loop; never seen outside of `in_thread`."""
+    """The work was stopped from the event loop: it was cancelled, or all is to end at once."""
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a group, and what it started there: that may hold its pipes open for ever."""
+    if process.returncode is None:  # else its number may be another's
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Stop:
-    """Tells a thread to stop, and kills the processes that it waits for."""
+    """Tells a thread to stop, and kills the process groups that it waits for."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -34,7 +45,7 @@ class Stop:
         with self._lock:
             self._asked.set()
             for process in self._running:
-                process.kill()
+                kill_group(process)
 
     def check(self, seconds: float = 0) -> None:
         """Wait so long for being asked to stop.
@@ -47,11 +58,11 @@ class Stop:
 
     @contextmanager
     def killing(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """While inside, stopping kills `process`."""
+        """While inside, stopping kills `process`, which leads a group, and that."""
         with self._lock:
             self._running.add(process)
             if self._asked.is_set():
-                process.kill()
+                kill_group(process)
         try:
             yield
         finally:
@@ -75,6 +86,8 @@ async def in_thread(
 
     Cancelled, the git program that it waits for is killed, and this returns when the thread has ended: nothing goes
     on behind the caller's back. Whatever the function had already made is its own to keep track of.
+
+    Passes on StoppedError: the session is to end at once, and this was shielded from cancellation.
     """
     stop = Stop()
     outcome: list[Any] = []
@@ -95,7 +108,8 @@ async def in_thread(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
-        await anyio.to_thread.run_sync(work)
+        with current_kills().calling(stop.ask):
+            await anyio.to_thread.run_sync(work)
         tasks.cancel_scope.cancel()
     if isinstance(outcome[0], StoppedError):
         await anyio.lowlevel.checkpoint()

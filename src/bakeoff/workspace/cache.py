@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -11,6 +12,8 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from bakeoff.workspace.errors import WorkspaceError
 
 DEAD = ".dead."
 """How the name of what is to be deleted begins."""
@@ -28,7 +31,38 @@ def data_root() -> Path:
 
 def _below(variable: str, usual: str) -> Path:
     base = os.environ.get(variable, "")
-    return Path(os.path.realpath(base if os.path.isabs(base) else Path.home() / usual)) / "bakeoff"
+    try:
+        place = Path(base) if os.path.isabs(base) else Path.home() / usual
+    except RuntimeError as failure:
+        raise WorkspaceError(f"no home folder is known: {failure}; {_ADVICE}") from None
+    return Path(os.path.realpath(place)) / "bakeoff"
+
+
+_ADVICE = (
+    "slots are kept below XDG_CACHE_HOME (else ~/.cache), results below XDG_DATA_HOME (else ~/.local/share): set HOME, "
+    "or both of these, to folders that you may write to"
+)
+
+
+def check_roots() -> None:
+    """See that both folders can be written, before anything is begun.
+
+    Raises:
+        WorkspaceError: one cannot, or no home folder is known.
+    """
+    for place in (cache_root(), data_root()):
+        _make(place)
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise WorkspaceError(f"{place} cannot be written; {_ADVICE}")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as failure:
+        if failure.errno not in (errno.EACCES, errno.ENOENT, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+            raise
+        raise WorkspaceError(f"{folder} cannot be made: {failure.strerror}; {_ADVICE}") from failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +79,17 @@ class ProjectCache:
 
     @classmethod
     def of(cls, common_dir: Path, root: Path | None = None) -> ProjectCache:
-        """The folders for the project whose git common directory is `common_dir`; made when they are not there."""
+        """The folders for the project whose git common directory is `common_dir`; made when they are not there.
+
+        Passes on WorkspaceError: they cannot be made.
+        """
         place = os.path.realpath(common_dir)
         parent = Path(place).parent.name if Path(place).name == ".git" else Path(place).name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", parent)[:40].strip("-") or "project"
         digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         cache = cls._called(f"{name}-{digest}", root)
         for folder in (cache.root, cache.kept, cache.slots, cache.trees, cache.layers):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make(folder)
         about = cache.kept / "project.json"
         if not about.exists():
             fresh = about.with_name(f"project.{secrets.token_hex(4)}.json")

@@ -7,8 +7,13 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bakeoff.engine.folders import Folder, walk
+from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.files import kind_of
 from bakeoff.workspace.mounts import is_opaque
+
+MOST = 500_000
+"""Files and folders that one slot may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,15 @@ class Changes:
         """Note that `path` is left out."""
         self.refused.append(Refused(os.fsdecode(path), reason))
 
+    def bound(self) -> None:
+        """See that there are not so many that memory is short.
+
+        Raises:
+            WorkspaceError: there are.
+        """
+        if len(self.files) + len(self.folders) + len(self.gone) + len(self.refused) > MOST:
+            raise WorkspaceError(f"more than {MOST:,} files and folders are new or changed in {self.root}")
+
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:
     return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -68,41 +82,33 @@ def note(changes: Changes, path: bytes, found: os.stat_result) -> None:
 
 
 def read_upper(upper: Path, lower: Path) -> Changes:
-    """What an overlay's upper layer says; a top-level `.git` is the agent's own and passed over."""
+    """What an overlay's upper layer says; a top-level `.git` is the agent's own and passed over.
+
+    Passes on OSError: it cannot be looked into. WorkspaceError: there is too much in it.
+    """
     changes = Changes(upper, lower)
-    descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _walk(changes, descriptor, b"")
-    finally:
-        os.close(descriptor)
+    for folder in walk(upper):
+        if folder.path and not entered(changes, folder):
+            continue
+        if folder.path and is_opaque(folder.descriptor):
+            changes.gone.add(folder.path)
+        for name, status in folder.entries:
+            path = folder.below(name)
+            if path == b".git" or stat.S_ISDIR(status.st_mode):
+                continue
+            if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
+                changes.gone.add(path)
+            else:
+                note(changes, path, status)
+        changes.bound()
+        if not folder.path:
+            folder.inner = [name for name in folder.inner if name != b".git"]
     return changes
 
 
-def _walk(changes: Changes, descriptor: int, folder: bytes) -> None:
-    with os.scandir(descriptor) as entries:
-        found = [(os.fsencode(entry.name), entry.stat(follow_symlinks=False)) for entry in entries]
-    for name, status in found:
-        path = folder + b"/" + name if folder else name
-        if path == b".git":
-            continue
-        if stat.S_ISDIR(status.st_mode):
-            _enter(changes, descriptor, name, path)
-        elif stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
-            changes.gone.add(path)
-        else:
-            note(changes, path, status)
-
-
-def _enter(changes: Changes, descriptor: int, name: bytes, path: bytes) -> None:
-    changes.folders.add(path)
-    try:
-        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-    except OSError as failure:
-        changes.refuse(path, f"it cannot be looked into: {failure.strerror}")
-        return
-    try:
-        if is_opaque(inner):
-            changes.gone.add(path)
-        _walk(changes, inner, path)
-    finally:
-        os.close(inner)
+def entered(changes: Changes, folder: Folder) -> bool:
+    """Note a folder that is new or holds changes; false, and refused, where it cannot be looked into."""
+    changes.folders.add(folder.path)
+    if folder.failure is not None:
+        changes.refuse(folder.path, f"it cannot be looked into: {folder.failure.strerror}")
+    return folder.failure is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from bakeoff.workspace.changes import Changes
@@ -33,7 +34,7 @@ class CheckoutPlace:
         self._made = made
         self._written: Written | None = None
         self.outside = home / "tree"
-        self.path = self.cwd = str(self.outside)
+        self.path = self.bare = self.cwd = str(self.outside)
         self.prefix: tuple[str, ...] = ()
         self.holder = 0
         self.links = made.links
@@ -46,7 +47,7 @@ class CheckoutPlace:
 
     def _put_ready(self) -> None:
         """What stands in the tree or beside it without being of the snapshot: git directory, links and copies."""
-        self._written = read_index(self.home / "index", _object_size(self._made))
+        self._written = read_index(self.home / "index", self._made.base.project.object_size)
         base = self._made.base
         linked = self.kind == "worktree"
         folder = self.home / "git"
@@ -61,9 +62,12 @@ class CheckoutPlace:
         if self._cone is not None:
             self._cone.set_up(inner, folder / "config")
         copy_index(self.home / "index", inner / "index")
+        base.set_aside(inner / "index")
         (self.outside / ".git").write_text(f"gitdir: {inner}\n")
         for target, source in self._made.links.items():
             link = self.outside / target
+            with suppress(OSError):
+                link.rmdir()  # a submodule is an empty folder
             if not os.path.lexists(link):
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(source)
@@ -90,6 +94,7 @@ class CheckoutPlace:
         for refused in changes.refused:
             if (self.outside / refused.path).is_dir():
                 raise SlotError(f"{self.outside / refused.path}: {refused.reason}")
+        # Files to be written again go first, too: while others are written, a rule that an attempt wrote would hold.
         for path in _tops(changes):
             self._made.cache.bury(self.outside / os.fsdecode(path))
         self._made.cache.bury(self.outside / ".git")
@@ -97,9 +102,8 @@ class CheckoutPlace:
         known = self._noted().files
         again = sorted(path for path in {*changes.files, *changes.gone} if path in known)
         if again:
-            git = self._made.base.git(self.outside, self.home / "index")
             data = b"".join(path + b"\0" for path in again)
-            git.run("checkout-index", "--force", "--index", "--quiet", "-z", "--stdin", data=data)
+            self._made.base.write(self.outside, self.home / "index", data)
         self._put_ready()
 
     def close(self) -> None:
@@ -107,15 +111,11 @@ class CheckoutPlace:
 
     def _noted(self) -> Written:
         if self._written is None:
-            self._written = read_index(self.home / "index", _object_size(self._made))
+            self._written = read_index(self.home / "index", self._made.base.project.object_size)
         return self._written
 
     def _skip(self) -> frozenset[bytes]:
         return frozenset(os.fsencode(path) for path in self._made.given)
-
-
-def _object_size(made: Made) -> int:
-    return 32 if made.base.project.object_format == "sha256" else 20
 
 
 def _tops(changes: Changes) -> list[bytes]:

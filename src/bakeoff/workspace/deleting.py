@@ -10,7 +10,8 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-PROGRAM = Path(__file__).with_name("deleter.py")
+ROOT = str(Path(__file__).parents[2])
+START = "import sys; sys.path.append(sys.argv[1]); from bakeoff.workspace.deleter import main; main()"
 
 
 def delete_later(paths: Iterable[Path]) -> None:
@@ -25,7 +26,7 @@ def delete_later(paths: Iterable[Path]) -> None:
         names.write(lines.encode())
         names.seek(0)
         started = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(PROGRAM)],
+            [sys.executable, "-I", "-S", "-c", START, ROOT],
             stdin=names,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

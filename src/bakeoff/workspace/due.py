@@ -7,12 +7,17 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bakeoff.engine import ballast
 from bakeoff.engine.machine import boot_id
 from bakeoff.workspace.changes import Changes
+from bakeoff.workspace.errors import is_full
 from bakeoff.workspace.results import Result, make_result, result_at
 from bakeoff.workspace.trees import Base
 
-_FILE = "due.json"
+_FILE, _ROOM = "due.json", "due.room"
+
+_BALLAST = 16 << 10
+"""Bytes that a slot holds for its note on a disk that the work in it has filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +49,44 @@ class Due:
         return before
 
 
-def note_due(home: Path, ref: str, message: str, limit: int) -> Due:
+def due_now(ref: str, message: str, limit: int) -> Due:
+    """A result that is due of files as they are now."""
+    return Due(ref, message, limit, boot_id())
+
+
+def hold_room(home: Path) -> None:
+    """Have room in the slot's folder for a note, whatever the work in it does to the disk."""
+    ballast.take(home / _ROOM, _BALLAST)
+
+
+def note_due(home: Path, due: Due) -> None:
     """Put down in the slot's folder that a result of it is due.
 
-    Passes on OSError: it cannot be written.
+    Raises:
+        OSError: it cannot be written.
     """
-    due = Due(ref, message, limit, boot_id())
     fresh = home / f"{_FILE}.new"
-    fresh.write_text(json.dumps(asdict(due)))
-    os.replace(fresh, home / _FILE)
-    return due
-
-
-def read_due(home: Path) -> Due | None:
-    """What is due; None also where the machine has been started since."""
     try:
-        due = Due(**json.loads((home / _FILE).read_text()))
+        fresh.write_text(json.dumps(asdict(due)))
+    except OSError as failure:
+        if not is_full(failure) or not ballast.drop(home / _ROOM):
+            raise
+        fresh.write_text(json.dumps(asdict(due)))
+    os.replace(fresh, home / _FILE)
+
+
+def read_due(home: Path, known: Due | None = None) -> Due | None:
+    """What is due; None also where the machine has been started since.
+
+    Args:
+        home: the slot's folder.
+        known: what its run has put on record of it; counts where there is no note in the folder.
+    """
+    try:
+        due: Due | None = Due(**json.loads((home / _FILE).read_text()))
     except (OSError, ValueError, TypeError):
-        return None
-    return due if due.boot == boot_id() else None
+        due = known
+    return due if due is not None and due.boot == boot_id() else None
 
 
 def forget_due(home: Path) -> None:

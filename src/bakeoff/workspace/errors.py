@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,10 @@ SHORT = 1 << 20
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says where there is no room."""
+
+
+NO_ROOM = tuple(map(os.strerror, FULL))
+"""The same in words."""
 
 
 def is_full(failure: BaseException) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+NAMED_LIMIT = 32 << 20
+"""Bytes of a file that a user names, at most."""
 
 
 class RefusedError(Exception):
@@ -66,6 +70,11 @@ def open_regular(root: Path, path: bytes, limit: int | None = None) -> Iterator[
         os.close(descriptor)
 
 
+def is_hollow(status: os.stat_result, least: int) -> bool:
+    """Whether a file of at least so many bytes has far less on disk: it costs nothing to make, and much to read."""
+    return status.st_size >= least and status.st_blocks * 512 < status.st_size // 2
+
+
 def read_small(root: Path, path: bytes, limit: int = 1 << 20) -> bytes | None:
     """The content of a small regular file; None where there is none, or what is there may not be read."""
     try:
@@ -73,6 +82,24 @@ def read_small(root: Path, path: bytes, limit: int = 1 << 20) -> bytes | None:
             return read_exactly(descriptor, found.st_size)
     except (OSError, RefusedError):
         return None
+
+
+def read_named(path: Path) -> bytes:
+    """The content of a file that the user names; links are followed. A pipe or a device would never end.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or has more than `NAMED_LIMIT` bytes.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if found.st_size > NAMED_LIMIT:
+            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, more than {NAMED_LIMIT}")
+        return read_exactly(descriptor, found.st_size)
+    finally:
+        os.close(descriptor)
 
 
 def read_exactly(descriptor: int, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The git program: plumbing commands in an environment of their own, so that nobody's configuration runs anything."""
+"""The git program: plumbing commands in an environment of their own, where no hook, monitor or pager runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from bakeoff.workspace.blocking import current_stop
+from bakeoff.workspace.blocking import current_stop, kill_group
 from bakeoff.workspace.errors import GitError, NoSpaceError, no_room
 
 OLDEST = (2, 38)
@@ -30,8 +30,15 @@ SAFE = (
     "maintenance.auto=false",
     "protocol.allow=never",
     "submodule.recurse=false",
+    "log.showSignature=false",
 )
-"""Configuration that wins over any file's: nothing is run, nothing is fetched, nothing is tidied."""
+"""Configuration that wins over any file's and any variable's: nothing is run unasked, fetched, or tidied."""
+
+_THEIRS = re.compile(
+    r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)|ATTR_NOSYSTEM"
+    r"|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|LFS_\w+)"
+)
+"""Variables that say how the user's own repository is read; those that name another one do not count."""
 
 PATIENCE = 600.0
 """Seconds after which a git program is taken for stuck; a pipe that poses as `.gitignore` can hold it for ever."""
@@ -48,7 +55,7 @@ class Git:
         objects: where new objects go instead of the repository's own directory.
         alternates: further object directories to read from.
         config: more `key=value` settings that win over any file.
-        owned: whether the repository is bakeoff's own; then the user's global configuration is not read either.
+        owned: whether the repository is bakeoff's own; then no configuration of the user's or the system's is read.
         cwd: the directory it runs in.
     """
 
@@ -72,13 +79,16 @@ class Git:
         return ["git", *settings, *args]
 
     def environment(self) -> dict[str, str]:
-        """This process's variables without any of git's, and with ours."""
-        found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        """This process's variables with ours for git's; what configures the user's own repository stays."""
+        found = {
+            # A file is meant as seen from where bakeoff runs; git runs elsewhere.
+            name: os.path.abspath(value) if name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value else value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or (not self.owned and _THEIRS.fullmatch(name))
+        }
         found |= {
             "LC_ALL": "C",
             "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_ATTR_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "none",
@@ -86,7 +96,7 @@ class Git:
             "GIT_LITERAL_PATHSPECS": "1",  # a file may be called `:(exclude)x`
         }
         if self.owned:
-            found["GIT_CONFIG_GLOBAL"] = os.devnull
+            found |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
         places = {
             "GIT_DIR": self.directory,
             "GIT_WORK_TREE": self.work_tree,
@@ -132,24 +142,14 @@ class Git:
             GitError: as for `run`.
             NoSpaceError: because the disk is full.
         """
-        try:
-            process = subprocess.Popen(
-                self.argv(*args),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self.environment(),
-                cwd=self.cwd,
-            )
-        except FileNotFoundError as failure:
-            raise GitError(MISSING) from failure
+        process = self._start(*args)
         with process, current_stop().killing(process):
             try:
                 if process.stdin is not None:
                     write(process.stdin)
                 out, err = process.communicate(timeout=PATIENCE)
             except BaseException as failure:
-                process.kill()
+                kill_group(process)
                 process.communicate()
                 if isinstance(failure, subprocess.TimeoutExpired):
                     raise GitError(f"git {_shown(args)} did not end within {PATIENCE:.0f} s") from failure
@@ -162,6 +162,39 @@ class Git:
                 raise NoSpaceError(f"{what}: {no_room(f'of {where}')}", process.returncode)
             raise GitError(f"{what}: {said or 'it said nothing'}", process.returncode)
         return process.returncode, out, err
+
+    def beginning(self, *args: str | bytes, most: int) -> bytes:
+        """The first bytes of what the command prints, at most so many; it is ended when there is more.
+
+        Raises:
+            GitError: as for `run`.
+        """
+        process = self._start(*args)
+        with process, current_stop().killing(process):
+            assert process.stdout is not None
+            assert process.stderr is not None
+            out = process.stdout.read(most)
+            if len(out) == most:
+                kill_group(process)
+                return out
+            said = process.stderr.read().decode(errors="replace").strip()
+        if process.returncode:
+            raise GitError(f"git {_shown(args)} failed (status {process.returncode}): {said}", process.returncode)
+        return out
+
+    def _start(self, *args: str | bytes) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self.argv(*args),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.environment(),
+                cwd=self.cwd,
+                process_group=0,  # content filters are programs of the user's, and may hang
+            )
+        except FileNotFoundError as failure:
+            raise GitError(MISSING) from failure
 
 
 def says_full(said: str) -> bool:

@@ -23,6 +23,9 @@ def make_git_folder(
     (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
     (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
     (folder / "info/exclude").write_bytes(excludes)
+    attributes = project.common_dir / "info/attributes"
+    if attributes.is_file():  # of line ends and the like; it has no filter that they could name
+        (folder / "info/attributes").write_bytes(attributes.read_bytes())
     (folder / "packed-refs").write_text(_refs(project, snapshot, branch))
     (folder / "config").write_text(_config(project, bare))
     shallow = objects.parent / "shallow"

@@ -53,7 +53,11 @@ def enter_namespaces() -> None:
 
 
 def put(spec: dict[str, Any]) -> None:
-    """Mount the overlay at `at`, and on top of it what is bound; sources are opened first, as `at` may hide them."""
+    """Mount the overlay at `at`, and on top of it what is bound; sources are opened first, as `at` may hide them.
+
+    At `bare` it is seen without what is bound: a sandbox puts a layer of its own over it, and the kernel refuses that
+    over a folder with further mounts in it which a namespace has from another.
+    """
     opened: list[int] = []
 
     def handle(path: str) -> str:
@@ -66,6 +70,8 @@ def put(spec: dict[str, Any]) -> None:
         binds = [(handle(bind["source"]), bind["target"], bind["readonly"]) for bind in spec["binds"]]
         # Through descriptors, so that no character of a path means something in the options.
         mount("overlay", spec["at"], "overlay", 0, f"lowerdir={lowers},upperdir={upper},workdir={work},userxattr")
+        if spec["bare"] != spec["at"]:
+            mount(spec["at"], spec["bare"], None, BIND)
         for source, target, readonly in binds:
             bind_at(source, os.path.join(spec["at"], target), readonly)
     finally:
@@ -103,8 +109,8 @@ def hold(channel: socket.socket) -> None:
     for line in lines:
         spec = json.loads(line)
         try:
-            if spec["was"]:
-                take_down(spec["was"])
+            for place in spec["was"]:
+                take_down(place)
             if spec["at"]:
                 put(spec)
             answer = ""

@@ -7,9 +7,11 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from bakeoff.engine.folders import walk
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.locks import FileLock, wait_for_lock
@@ -111,4 +113,9 @@ def copy_layer(cache: ProjectCache, base: Base, paths: list[str]) -> tuple[Path,
 def _all_files(path: Path) -> list[Path]:
     if path.is_symlink() or not path.is_dir():
         return [path]
-    return sorted(inner for inner in path.rglob("*") if inner.is_symlink() or not inner.is_dir())
+    return sorted(
+        path / os.fsdecode(folder.below(name))
+        for folder in walk(path)
+        for name, status in folder.entries
+        if not stat.S_ISDIR(status.st_mode)
+    )

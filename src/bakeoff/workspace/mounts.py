@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.folders import remove_tree
 from bakeoff.workspace.errors import SlotError
 
 PROGRAM = Path(__file__).with_name("holder.py")
@@ -31,12 +32,22 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What one mount is made of: read-only layers, the uppermost first, a layer for changes, and where it is seen."""
+    """What one mount is made of.
+
+    Attributes:
+        lowers: read-only layers, the uppermost first.
+        upper: the layer for changes.
+        work: a folder that the kernel needs beside it.
+        at: where it is seen.
+        bare: a folder where it is seen without what is bound.
+        binds: what is shown on top of it.
+    """
 
     lowers: Sequence[str]
     upper: str
     work: str
     at: str
+    bare: str
     binds: Sequence[Bind] = ()
 
 
@@ -55,15 +66,15 @@ class Mounts:
         pid: int = self._ask({"do": "start"})["pid"]
         return pid
 
-    def mount(self, pid: int, overlay: Overlay, was: str = "") -> None:
-        """Mount in a namespace, after unmounting what stands at `was`.
+    def mount(self, pid: int, overlay: Overlay, was: Sequence[str] = ()) -> None:
+        """Mount in a namespace, after unmounting what stands at the places in `was`.
 
         Passes on SlotError: the kernel refuses.
         """
         self._ask({"do": "mount", "pid": pid, "was": was, **asdict(overlay)})
 
-    def unmount(self, pid: int, was: str) -> None:
-        """Unmount what stands at `was`."""
+    def unmount(self, pid: int, was: Sequence[str]) -> None:
+        """Unmount what stands at these places."""
         self._ask({"do": "mount", "pid": pid, "was": was, "at": ""})
 
     def stop(self, pid: int) -> None:
@@ -112,7 +123,13 @@ def _start() -> subprocess.Popen[str]:
 
 def entering(pid: int, folder: str) -> tuple[str, ...]:
     """What is put before a command to run it in the namespaces of process `pid`, in `folder` as seen there."""
-    return ("nsenter", "-t", str(pid), "-U", "-m", "--preserve-credentials", "--", "env", "-C", folder)
+    return ("nsenter", "-t", str(pid), "-U", "-m", "--preserve-credentials", "--", *starting_in(folder))
+
+
+def starting_in(folder: str) -> tuple[str, ...]:
+    """What is put before a command to start it in `folder`."""
+    # env would take a program with an = in its path for a variable; nice takes it as it is, and changes nothing.
+    return ("env", "-C", folder, "nice", "-n", "0")
 
 
 TRIAL = ".try."
@@ -123,20 +140,20 @@ def try_overlay(mounts: Mounts, folder: Path) -> str | None:
     """Why overlay slots cannot be had with their changes in `folder`; None when they can. Found out by doing it."""
     if not sys.platform.startswith("linux"):
         return "overlay mounts are for Linux"
-    for program in ("nsenter", "env"):
+    for program in ("nsenter", "env", "nice"):
         if shutil.which(program) is None:
             return f"{program} is missing"
     place = folder / f"{TRIAL}{secrets.token_hex(6)}"
     pid = None
     try:
-        lower, upper, work, at = (place / name for name in ("lower", "upper", "work", "at"))
+        lower, upper, work, at, bare = (place / name for name in ("lower", "upper", "work", "at", "bare"))
         (lower / "whole").mkdir(parents=True)
-        for path in (upper, work, at):
+        for path in (upper, work, at, bare):
             path.mkdir()
         for name in ("gone", "changed", "whole/inside"):
             (lower / name).write_text(name)
         pid = mounts.start()
-        mounts.mount(pid, Overlay([str(lower)], str(upper), str(work), str(at)))
+        mounts.mount(pid, Overlay([str(lower)], str(upper), str(work), str(at), str(bare)))
         script = "rm gone && rm -r whole && mkdir whole && echo more >> changed && echo new > whole/new && cat changed"
         done = subprocess.run(
             [*entering(pid, str(at)), "sh", "-c", script], capture_output=True, cwd="/", check=False, timeout=30
@@ -152,7 +169,7 @@ def try_overlay(mounts: Mounts, folder: Path) -> str | None:
         for inner in ("work/work", "work"):
             if (place / inner).exists():
                 (place / inner).chmod(0o700)
-        shutil.rmtree(place, ignore_errors=True)
+        remove_tree(place, ignore_errors=True)
 
 
 def _wrong(upper: Path) -> str | None:

@@ -12,7 +12,7 @@ from bakeoff.workspace.scan import entries_of
 from bakeoff.workspace.trees import Base
 
 _LIMIT = 256 << 20
-"""Bytes of an index that are read: more than a million files take."""
+"""Bytes of an index that are read, and of the paths in it: more than a million files take."""
 
 
 _STAYS = "only what the slot had at the start can be deleted: it is not"
@@ -35,8 +35,15 @@ def spare_narrowed(changes: Changes, base: Base, folder: Path) -> None:
     if data is None:
         return
     try:
-        size = 32 if base.project.object_format == "sha256" else 20
-        left_out = {path for path, _, skipped in entries_of(data, size, "it") if skipped}
+        size = base.project.object_size
+        left_out: set[bytes] = set()
+        room = _LIMIT
+        for path, _, skipped in entries_of(data, size, "it"):
+            room -= len(path)
+            if room < 0:  # a small index can say long paths
+                return
+            if skipped:
+                left_out.add(path)
     except (WorkspaceError, struct.error, ValueError, IndexError):
         return
     fetched = sorted(path for path in changes.hidden - changes.files.keys() if not _is_in(path, left_out))

@@ -22,8 +22,10 @@ class OverlayPlace:
         self._number = 0
         self.holder = 0
         self.links = made.links
-        self._mounted = ""
+        self._mounted: tuple[str, ...] = ()
         self.path = str(made.at or home / "tree")
+        # Where the slot is seen over a folder that its own home is in, nothing beside it can be seen.
+        self.bare = self.path if home.is_relative_to(self.path) else str(home / "bare")
         self.cwd = "/"
         self.prefix: tuple[str, ...] = ()
         self.outside = home / "tree"
@@ -34,7 +36,8 @@ class OverlayPlace:
 
     def make(self) -> None:
         """Start a namespace and mount in it."""
-        (self.home / "tree").mkdir()
+        for name in ("tree", "bare"):
+            (self.home / name).mkdir()
         self.holder = self._mounts.start()
         self.prefix = entering(self.holder, self.path)
         self.outside = Path(f"/proc/{self.holder}/root{self.path}")
@@ -46,10 +49,10 @@ class OverlayPlace:
             folder.mkdir()
         lowers = [*(str(layer / "files") for layer in self._made.layers), str(self._made.lower)]
         binds = [Bind(str(source), target) for target, source in self._made.links.items()]
-        overlay = Overlay(lowers, str(self._upper), str(work), self.path, binds)
-        was, self._mounted = self._mounted, ""
+        overlay = Overlay(lowers, str(self._upper), str(work), self.path, self.bare, binds)
+        was, self._mounted = self._mounted, ()
         self._mounts.mount(self.holder, overlay, was)
-        self._mounted = self.path
+        self._mounted = tuple({self.path, self.bare})
 
     def changes(self) -> Changes:
         """What the upper layer holds."""

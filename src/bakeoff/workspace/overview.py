@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.folders import remove_tree
 from bakeoff.workspace.cache import ProjectCache, projects
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError
@@ -18,7 +18,7 @@ from bakeoff.workspace.mounts import TRIAL
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import read_facts
 from bakeoff.workspace.repository import SALVAGE, Repository, disk_bytes, ref_part
-from bakeoff.workspace.sweep import Swept, dead_slots, slot_names, sweep
+from bakeoff.workspace.sweep import Swept, dead_slots, lose, slot_names, sweep
 
 _HALF_DONE = 3600.0
 """Seconds after which what somebody is writing counts as given up."""
@@ -26,7 +26,7 @@ _HALF_DONE = 3600.0
 _A_DAY = 86_400.0
 """The same for trees and layers, which take long to make."""
 
-_IN_USE = (".trial.*", ".shadow.*", ".apply.*", ".commits.*")
+_IN_USE = (".trial.*", ".shadow.*", ".filters.*", ".apply.*", ".commits.*")
 """Folders in a repository that somebody works in for a moment."""
 
 _UNUSED = "2.weeks.ago"
@@ -117,7 +117,7 @@ class Cleaning:
         slots: slots of dead owners.
         saved: refs that keep work that was in them.
         kept: slots whose work could not be saved, and why.
-        lost: slots that went with work that could not be saved, and why it could not.
+        lost: slots that went with all that was in them, and why.
         unused: materialised snapshots and layers that nobody uses now.
         size: bytes on disk of all that.
     """
@@ -152,7 +152,7 @@ def clean(root: Path | None = None, *, dry_run: bool = False) -> Cleaning:
 
 
 def discard(names: Sequence[str], root: Path | None = None) -> Cleaning:
-    """Remove these dead slots, also where their work cannot be saved: for when there is no room to save it.
+    """Remove these dead slots without a look at what is in them: for when that cannot be saved, or is not wanted.
 
     Raises:
         SlotError: there is no such slot, or it has an owner; nothing was removed.
@@ -167,10 +167,9 @@ def discard(names: Sequence[str], root: Path | None = None) -> Cleaning:
     for cache in set(places.values()):
         chosen = [name for name in names if places[name] == cache]
         done.size += sum(disk_bytes(cache.slots / name) for name in chosen)
-        swept = sweep(cache, chosen, lose=True)
-        done.slots += swept.slots
-        done.saved += swept.saved
-        done.lost |= swept.lost
+        gone = lose(cache, chosen)
+        done.slots += gone
+        done.lost |= dict.fromkeys(gone, "it was discarded")
         _delete(cache)
     return done
 
@@ -189,7 +188,7 @@ def _delete(cache: ProjectCache) -> None:
     for pattern in _IN_USE:
         for folder in cache.repository.glob(pattern):
             if _is_old(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder, ignore_errors=True)
     if cache.repository.is_dir():
         with suppress(GitError):  # a full disk, say, or a repository that was made by nobody we know
             Repository(cache.repository).git().run("prune", f"--expire={_UNUSED}")

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes
+from bakeoff.workspace.drivers import Driver
 from bakeoff.workspace.layers import provided
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import Repository
@@ -24,6 +25,7 @@ class Place(Protocol):
     Attributes:
         kind: `overlay`, `repository` or `worktree`.
         path: its top, as a command in the slot sees it.
+        bare: its top without the links that are mounted in it, as a command in the slot sees it.
         outside: its top, as this process sees it.
         cwd: a folder of this process's view to start commands in.
         prefix: what to put before a command so that it runs in the slot.
@@ -34,6 +36,7 @@ class Place(Protocol):
 
     kind: str
     path: str
+    bare: str
     outside: Path
     cwd: str
     prefix: tuple[str, ...]
@@ -92,7 +95,7 @@ def write_facts(home: Path, kind: str, run: str, made: Made) -> None:
         "skip": sorted(made.given),
         "excludes": base.excludes.decode("latin-1"),
         "snapshot": asdict(base.snapshot) | {"left_out": []},
-        "project": asdict(base.project) | {"excludes": ""},
+        "project": asdict(base.project) | {"excludes": "", "attributes": base.project.attributes.decode("latin-1")},
     }
     fresh = home / "slot.json.new"
     fresh.write_text(json.dumps(facts, default=str))
@@ -113,14 +116,17 @@ def base_of(cache: ProjectCache, facts: dict[str, Any]) -> Base:
     said = facts["project"]
     project = Project(
         root=Path(said["root"]),
-        git_dir=Path(said["git_dir"]),
+        # The work tree may be gone by now; the repository is not.
+        git_dir=Path(said["git_dir"] if os.path.isdir(said["git_dir"]) else said["common_dir"]),
         common_dir=Path(said["common_dir"]),
         object_format=said["object_format"],
         form=tuple(said["form"]),
         identity=tuple(said["identity"]),
-        filters=tuple(said["filters"]),
+        filters=tuple(Driver(**driver) for driver in said["filters"] if isinstance(driver, dict)),
+        attributes=said.get("attributes", "").encode("latin-1"),
         excludes=b"",
     )
     repository = Repository(cache.repository, project.object_format)
     snapshot = Snapshot(**(facts["snapshot"] | {"left_out": ()}))
-    return Base(project, repository, snapshot, facts["excludes"].encode("latin-1"))
+    excludes, given = facts["excludes"].encode("latin-1"), tuple(facts.get("skip", ()))
+    return Base(project, repository, snapshot, excludes, given=given)

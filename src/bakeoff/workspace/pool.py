@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import anyio
 
-from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.blocking import StoppedError, in_thread
 from bakeoff.workspace.errors import SlotError, WorkspaceError, full_disk, is_full
 
 Item = TypeVar("Item")
@@ -191,6 +191,8 @@ class SlotPool(Generic[Item]):
     async def _give_back(self, item: Item) -> None:
         try:
             await in_thread(self._maker.clean, item)
+        except StoppedError:
+            await self._discard(item)
         except Exception as failure:
             self._warn(f"a slot could not be cleaned and is replaced: {failure}")
             await self._discard(item)
@@ -202,5 +204,7 @@ class SlotPool(Generic[Item]):
     async def _discard(self, item: Item) -> None:
         try:
             await in_thread(self._maker.discard, item)
+        except StoppedError:
+            self._warn("a slot was left as it is: its work is saved when the run goes on, or by `bakeoff clean`")
         except Exception as failure:
             self._warn(f"a slot could not be ended: {failure}")

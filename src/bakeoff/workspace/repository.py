@@ -30,10 +30,12 @@ class Repository:
     Attributes:
         path: the git directory.
         object_format: `sha1` or `sha256`, as the user's repository.
+        lent: further folders of objects that its git sees.
     """
 
     path: Path
     object_format: str = "sha1"
+    lent: tuple[Path, ...] = ()
 
     @property
     def objects(self) -> Path:
@@ -43,7 +45,23 @@ class Repository:
     def git(self) -> Git:
         """The git of this repository; commits are bakeoff's own, and no configuration of the user's is read."""
         who = {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in _WHO.items()}
-        return Git(directory=self.path, env=who, cwd=self.path)
+        return Git(directory=self.path, env=who, cwd=self.path, alternates=self.lent)
+
+    def git_for(self, project: Project, tree: Path, index: Path | None = None, *, filters: bool = True) -> Git:
+        """The user's git, with their conversions and content filters, for the files in `tree` and our objects.
+
+        Filter programs find the user's work tree and git directory, as git-crypt and LFS have to.
+        """
+        git = project.git(filters=filters)
+        theirs = [setting for driver in project.filters for setting in driver.at(project.root)] if filters else []
+        return git.at(
+            work_tree=tree,
+            index=index,
+            objects=self.objects,
+            alternates=object_directories(project),
+            config=(*git.config, *theirs, *_ELSEWHERE),
+            cwd=tree,
+        )
 
     def link(self, project: Project) -> bool:
         """Hard-link the user's objects into this repository; False where their file system or owner forbids it.
@@ -106,6 +124,9 @@ class Repository:
         """The tree of a commit."""
         return self.git().line("rev-parse", "--verify", f"{commit}^{{tree}}")
 
+
+_ELSEWHERE = ("core.sparseCheckout=false", "index.sparse=false", "core.ignoreStat=false", "core.safecrlf=false")
+"""What is said of the user's own work tree only."""
 
 _WHO = {"NAME": "bakeoff", "EMAIL": "bakeoff@localhost"}
 

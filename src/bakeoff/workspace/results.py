@@ -7,19 +7,24 @@ import os
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import IO
 
+from bakeoff.workspace.attributes import quoted
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.errors import GitError
-from bakeoff.workspace.files import RefusedError, open_regular, read_exactly, read_link
+from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_exactly, read_link
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.refused_names import repository_of, why_refused
 from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.shadow import TRIGGERS, Shadow, shadow
+from bakeoff.workspace.shadow import Shadow, shadow
 from bakeoff.workspace.snapshot import GITLINK
+from bakeoff.workspace.storing import Plan, convert
 from bakeoff.workspace.trees import Base
 
 _CHUNK = 1 << 20
-_FORBIDDEN = (b".git", b"git~1")
+_HOLLOW = 1 << 30
+"""Bytes of a file from which it must be on disk, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +75,19 @@ class Result:
         return f"{files} file{'' if files == 1 else 's'} changed, {added} added, {deleted} deleted"
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What goes into the commit.
-
-    Attributes:
-        deletes: paths of files and folders to take out first.
-        puts: files and links to put in.
-        converted: which of them git may store otherwise, see `Shadow.converted`.
-    """
-
-    deletes: set[bytes] = field(default_factory=set)
-    puts: list[bytes] = field(default_factory=list)
-    converted: dict[bytes, bool] = field(default_factory=dict)
-    ignored: list[bytes] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-
-
-def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: int) -> Result:
+def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: int, *, usable: bool = False) -> Result:
     """Commit what changed in a slot as `ref`. To be called in a thread.
 
     The tree is that of `git add -A` in the slot, but for repositories inside it: `git add` records only the id of
-    their commit, here their files are taken. Pipes, sockets, devices, and files of more than `limit` bytes are refused.
+    their commit, here their files are taken. Pipes, sockets, devices, and files of more than `limit` bytes are refused;
+    where it is to be `usable`, also files that no slot could hold because it is given something below their path.
 
     Passes on GitError: bakeoff's repository cannot be written, say for want of space.
     """
     with shadow(base, changes) as rules:
-        plan = _plan(base, changes, rules)
-        commit, tree = _import(base, changes, rules, plan, ref, message, limit)
+        plan = _plan(base, changes, rules, usable=usable)
+        convert(base, changes, rules, plan, limit)
+        commit, tree = _import(base, changes, plan, ref, message, limit)
     return Result(
         ref=ref,
         commit=commit,
@@ -118,7 +108,7 @@ def make_result(base: Base, changes: Changes, ref: str, message: str, limit: int
 
     Passes on GitError: bakeoff's repository cannot be written.
     """
-    made = commit_changes(base, changes, ref, message, limit)
+    made = commit_changes(base, changes, ref, message, limit, usable=True)
     if not made.refused:
         return made
     said = json.dumps([[path.path, path.reason] for path in made.refused])
@@ -155,38 +145,43 @@ def not_in_results(base: Base, changes: Changes) -> list[str]:
         return [os.fsdecode(path) for path in sorted(_plan(base, changes, rules).ignored)]
 
 
-def _plan(base: Base, changes: Changes, rules: Shadow) -> _Plan:
+def _plan(base: Base, changes: Changes, rules: Shadow, *, usable: bool = False) -> Plan:
     entries = base.entries
-    plan = _Plan(refused=list(changes.refused))
+    plan = Plan(refused=list(changes.refused))
     gitlinks = {path for path, (mode, _) in entries.files.items() if mode == GITLINK}
     for path in changes.gone:
+        if path in gitlinks and path in changes.folders:
+            continue  # made anew: what lies in it is refused below, as in one that was there all the time
         if path in entries.files or path in entries.folders:
             plan.deletes.add(path)
     for path in changes.folders:  # a folder where a file was
         if path in entries.files and path not in gitlinks:
             plan.deletes.add(path)
     unknown: list[bytes] = []
+    refused: dict[bytes, Refused] = {}
     for path in sorted(changes.files):
-        reason = _forbidden(path, gitlinks)
-        if reason is not None:
-            plan.refused.append(Refused(os.fsdecode(path), reason))
-            continue
         if path in entries.folders:
             plan.deletes.add(path)
+        reason = _forbidden(path, gitlinks, link=stat.S_ISLNK(changes.files[path].st_mode))
+        if reason is None and usable and (given := base.given_below(path)) is not None:
+            reason = f"a folder has to stand there, for {given}, which slots are given"
+        if reason is not None:
+            named = repository_of(path) or path  # all in it as one
+            refused.setdefault(named, Refused(os.fsdecode(named), reason))
+            continue
         if path in entries.files:
-            plan.puts.append(path)
+            plan.puts[path] = None
         else:
             unknown.append(path)
-    plan.puts += _not_ignored(base, unknown, rules, plan)
-    plan.converted = rules.converted(path for path in plan.puts if not stat.S_ISLNK(changes.files[path].st_mode))
+    plan.refused += refused.values()
+    plan.puts |= dict.fromkeys(_not_ignored(base, unknown, rules, plan))
     return plan
 
 
-def _forbidden(path: bytes, gitlinks: set[bytes]) -> str | None:
-    """Why git could not store the path."""
-    for part in path.split(b"/"):
-        if part.lower() in _FORBIDDEN:
-            return "it belongs to a repository inside the slot, whose files alone are taken"
+def _forbidden(path: bytes, gitlinks: set[bytes], *, link: bool) -> str | None:
+    """Why git could not store the path, or not check it out again."""
+    if (reason := why_refused(path, link=link)) is not None:
+        return reason
     folder = path.rpartition(b"/")[0]
     while gitlinks and folder:
         if folder in gitlinks:
@@ -195,7 +190,7 @@ def _forbidden(path: bytes, gitlinks: set[bytes]) -> str | None:
     return None
 
 
-def _not_ignored(base: Base, paths: list[bytes], rules: Shadow, plan: _Plan) -> list[bytes]:
+def _not_ignored(base: Base, paths: list[bytes], rules: Shadow, plan: Plan) -> list[bytes]:
     """The paths that no rule ignores. Whole new folders are asked about first: what is in an ignored one is not."""
     tops: dict[bytes, list[bytes]] = {}
     single: list[bytes] = []
@@ -225,9 +220,7 @@ def _top_folder(base: Base, path: bytes) -> bytes | None:
     return None
 
 
-def _import(
-    base: Base, changes: Changes, rules: Shadow, plan: _Plan, ref: str, message: str, limit: int
-) -> tuple[str, str]:
+def _import(base: Base, changes: Changes, plan: Plan, ref: str, message: str, limit: int) -> tuple[str, str]:
     """One `git fast-import`; returns commit and tree."""
     text = message.encode("utf-8", "replace")
 
@@ -239,13 +232,11 @@ def _import(
             pipe.write(b"data %d\n%s\nfrom %s\n" % (len(text), text, base.snapshot.commit.encode()))
             for path in sorted(plan.deletes):
                 pipe.write(b"D %s\n" % quoted(path))
-            for path in plan.puts:
-                try:
-                    _put(pipe, base, changes, rules, plan, path, limit)
-                except RefusedError as refused:
-                    plan.refused.append(Refused(os.fsdecode(path), str(refused)))
-                except FileNotFoundError:
-                    plan.refused.append(Refused(os.fsdecode(path), "it went away while it was read"))
+            for path in list(plan.puts):
+                with plan.refusing(path):
+                    _put(pipe, base, changes, plan, path, limit)
+            for path, (mode, oid) in plan.kept.items():
+                pipe.write(b"M %s %s %s\n" % (mode, oid, quoted(path)))
             pipe.write(b'\nget-mark :1\nls :1 ""\ndone\n')
             pipe.flush()
         except BrokenPipeError:
@@ -261,28 +252,22 @@ def _import(
     return commit, tree
 
 
-def _put(pipe: IO[bytes], base: Base, changes: Changes, rules: Shadow, plan: _Plan, path: bytes, limit: int) -> None:
+def _put(pipe: IO[bytes], base: Base, changes: Changes, plan: Plan, path: bytes, limit: int) -> None:
     found = changes.files[path]
     if stat.S_ISLNK(found.st_mode):
         _inline(pipe, b"120000", path, read_link(changes.root, path))
         return
     with open_regular(changes.root, path, limit) as (descriptor, now):
+        if is_hollow(now, _HOLLOW):
+            raise RefusedError(f"it has {now.st_size} bytes, and few of them are on disk")
         mode = _mode(base, path, now)
-        always = plan.converted.get(path)
-        if always is not None:
-            content = read_exactly(descriptor, now.st_size)
-            if always or TRIGGERS.search(content):
-                hashed = ("hash-object", "-w", "--stdin", "--path", path)
-                oid = rules.git().run(*hashed, data=content).strip()
-                pipe.write(b"M %s %s %s\n" % (mode, oid, quoted(path)))
-            else:
-                _inline(pipe, mode, path, content)
-            return
-        if now.st_size <= _CHUNK:
+        if path in plan.stored:
+            pipe.write(b"M %s %s %s\n" % (mode, plan.stored[path], quoted(path)))
+        elif now.st_size <= _CHUNK:
             _inline(pipe, mode, path, read_exactly(descriptor, now.st_size))
-            return
-        pipe.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(path), now.st_size))
-        _stream(descriptor, now.st_size, pipe)
+        else:
+            pipe.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(path), now.st_size))
+            _stream(descriptor, now.st_size, pipe)
 
 
 def _inline(pipe: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
@@ -314,17 +299,14 @@ def _mode(base: Base, path: bytes, found: os.stat_result) -> bytes:
     return b"100755" if found.st_mode & stat.S_IXUSR else b"100644"
 
 
-def quoted(path: bytes) -> bytes:
-    """A path as fast-import reads any."""
-    return b'"' + b"".join(_QUOTED[byte] for byte in path) + b'"'
-
-
-_QUOTED = [bytes([byte]) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte for byte in range(256)]
-
-
 def changed_between(repository: Repository, before: str, after: str) -> tuple[Changed, ...]:
     """What differs between two commits or trees, without guessing at renames."""
-    return parse_changed(repository.git().run(*_COMPARE, before, after))
+    return compared(repository.git(), before, after)
+
+
+def compared(git: Git, before: str, after: str) -> tuple[Changed, ...]:
+    """The same in any repository."""
+    return parse_changed(git.run(*_COMPARE, before, after))
 
 
 _COMPARE = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+from bakeoff.engine.folders import walk
+from bakeoff.engine.temporary import scratch_folder
 from bakeoff.workspace.changes import Changes
-from bakeoff.workspace.files import RefusedError, open_regular, read_exactly, read_small
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_small
+from bakeoff.workspace.filters import cleaned_commit
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.repository import SALVAGE, Repository, ref_part
 from bakeoff.workspace.results import Result, commit_changes, keep_or_drop
@@ -20,9 +25,20 @@ from bakeoff.workspace.trees import Base
 
 _NO_LIMIT = 1 << 62
 _MOST_TIPS = 200
+_MOST_IDS = 100_000
+_MOST_FILES = 500_000
 _LONGEST_LOG = 16 << 20
+_MOST_READ = 256 << 20
+"""Bytes that are read of files that name commits."""
+_MOST_BYTES = 8 << 30
+"""Bytes of objects that are taken, as they are stored and as they are."""
 _OBJECT = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
-_OBJECT_FILE = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(pack|idx)")
+_OBJECT_FILE = re.compile(rb"objects/(?:[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx))")
+_OBJECT_FOLDER = re.compile(rb"[0-9a-f]{2}|pack")
+_HEADS = frozenset((b"HEAD", b"ORIG_HEAD", b"packed-refs"))
+_REFS = frozenset((b"refs", b"logs"))
+_TOPS = _REFS | {b"objects", b"worktrees"}
+_FRUGAL = ("core.bigFileThreshold=16m", "core.packedGitLimit=1g", "pack.threads=1", "pack.windowMemory=256m")
 
 
 def salvage_name(run: str, slot: str) -> str:
@@ -49,76 +65,176 @@ def known_trees(repository: Repository, run: str) -> set[str]:
     return set(repository.git().run("for-each-ref", "--format=%(tree)", prefix).decode().split())
 
 
-def salvage_commits(base: Base, run: str, slot: str, folder: Path) -> list[str]:
-    """Keep the commits that an agent made in its slot's repository `folder`; returns their refs.
+def salvage_commits(base: Base, run: str, slot: str, folder: Path, known: Iterable[str]) -> list[str]:
+    """Keep the commits that an agent made in its slot's repository `folder`.
 
-    That repository is read as files, copied and checked: git never runs in it, so its configuration means nothing.
+    Returns the refs of those that have work which is in no tree of `known`. That repository is read as files, copied
+    and checked: git never runs in it, so its configuration means nothing.
+
+    Raises:
+        WorkspaceError: there is too much in it.
     """
-    tips = _unknown(base.repository.git(), _tips(folder))
-    if not tips:
+    named, objects = _inside(folder)
+    tips = _unknown(base.repository.git(), _tips(folder, named))
+    if not tips or not objects:
         return []
-    with tempfile.TemporaryDirectory(prefix=".commits.", dir=base.repository.path) as place:
-        copied = _copy_objects(folder / "objects", Path(place))
-        if not copied:
-            return []
+    with scratch_folder(".commits.", base.repository.path) as place:
+        copied = Path(place, "objects")
+        _copy_objects(folder, objects, copied)
         git = base.repository.git()
-        lent = git.at(alternates=(Path(place),))
-        new = _new_commits(lent, tips)
-        if not new:
+        lent = _frugal(git).at(alternates=(copied,))
+        found = _new_commits(lent, tips)
+        if not found:
             return []
-        asked = "".join(f"{oid}\n" for oid in new) + f"--not\n{base.snapshot.commit}\n"
-        pack = lent.run("pack-objects", "--quiet", "--revs", "--stdout", "--missing=allow-any", data=asked.encode())
-        git.run("index-pack", "--stdin", "--strict", data=pack)
+        size = _size(lent, _asked(found, base))
+        if size > _MOST_BYTES:
+            raise WorkspaceError(f"the commits made in {folder} hold {size >> 20} MiB, more than {_MOST_BYTES >> 20}")
+        new = {tip: cleaned_commit(base, lent, tip) for tip in found}
+        at = _head(folder, base.snapshot.branch or "bakeoff")
+        went_on = {new[tip] for tip in new if at is not None and _is_above(lent, tip, at)}
+        packing = ("pack-objects", "--quiet", "--revs", "--missing=allow-any", f"{place}/pack")
+        name = lent.run(*packing, data=_asked(new.values(), base)).decode().strip()
+        with open(f"{place}/pack-{name}.pack", "rb") as pack:
+            checking = _frugal(git)
+            pour = partial(shutil.copyfileobj, pack, length=1 << 20)
+            checking.feed("index-pack", "--stdin", "--strict", write=pour)
     refs = []
-    for oid in new:
+    results = [_changes(git, base.snapshot.tree, tree) for tree in dict.fromkeys((base.snapshot.tree, *known))]
+    for oid in dict.fromkeys(new.values()):
         ref = f"{salvage_name(run, slot)}-commit"
         base.repository.set_ref(ref, oid)
-        refs.append(ref)
+        made = _changes(git, base.snapshot.tree, oid)
+        if not any(_has_all(result, made, oid in went_on) for result in results):
+            refs.append(ref)
     return refs
 
 
-def _tips(folder: Path) -> list[str]:
-    """Every object id that a ref or its log names."""
-    found: dict[str, None] = {}
-    for name in ("HEAD", "ORIG_HEAD", "packed-refs"):
-        _gather(found, read_small(folder, name.encode()))
-    for top in ("refs", "logs", "worktrees"):
-        for path in _files(folder, top):
-            if top != "worktrees" or "/logs/" in path or path.endswith("HEAD"):
-                _gather(found, read_small(folder, os.fsencode(path), _LONGEST_LOG))
-    return list(found)
+def _frugal(git: Git) -> Git:
+    """It works on objects that others wrote: what is large is streamed, and nothing takes all memory."""
+    return git.at(config=(*git.config, *_FRUGAL), env={**git.env, "GIT_ALLOC_LIMIT": str(1 << 30)})
 
 
-def _gather(found: dict[str, None], text: bytes | None) -> None:
-    found.update(dict.fromkeys(oid.decode() for oid in _OBJECT.findall(text or b"") if oid.strip(b"0")))
+def _asked(commits: Iterable[str], base: Base) -> bytes:
+    """What git is told to take: all that is new in the commits."""
+    return "".join(f"{oid}\n" for oid in [*commits, f"^{base.snapshot.commit}"]).encode()
 
 
-def _files(root: Path, top: str) -> list[str]:
-    """Regular files below `root/top`, relative to `root`; links are not followed."""
-    found = []
-    for folder, _, names in os.walk(root / top):
-        for name in names:
-            path = os.path.join(folder, name)
-            if stat.S_ISREG(os.lstat(path).st_mode):
-                found.append(os.path.relpath(path, root))
-    return found
+def _is_above(git: Git, lower: str, upper: str) -> bool:
+    return git.both("merge-base", "--is-ancestor", lower, upper, statuses=(0, 1, 128))[0] == 0
 
 
-def _copy_objects(source: Path, target: Path) -> int:
-    """Copy what looks like an object or a pack; returns how many."""
-    copied = 0
-    for path in _files(source, "."):
-        if not _OBJECT_FILE.fullmatch(path):
-            continue
-        place = target / path
+_GONE = b"000000"
+
+
+def _changes(git: Git, before: str, after: str) -> dict[bytes, tuple[bytes, bytes]]:
+    """Mode and object of each path in which a tree or commit differs from another; mode 000000 for one that is gone."""
+    ends = (f"{before}^{{tree}}", f"{after}^{{tree}}")
+    parts = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", *ends).split(b"\0")
+    facts = (entry.split(b" ") for entry in parts[::2] if entry)
+    return {path: (fact[1], fact[3]) for fact, path in zip(facts, parts[1::2], strict=True)}
+
+
+def _has_all(result: dict[bytes, tuple[bytes, bytes]], made: dict[bytes, tuple[bytes, bytes]], went_on: bool) -> bool:
+    """Whether a result has what a commit made; where work `went_on` from that, it may have another version of it."""
+    return all(
+        path in result and (result[path] == there or (went_on and result[path][0] != _GONE))
+        for path, there in made.items()
+    )
+
+
+def _head(folder: Path, branch: str) -> str | None:
+    """The commit that an agent's repository stands at; an overlay has its HEAD only where that was changed."""
+    said = _read(folder, b"HEAD") or b"ref: refs/heads/" + os.fsencode(branch)
+    if said.startswith(b"ref: refs/") and b".." not in said:
+        said = _read(folder, said[5:].strip()) or b""
+    found = _OBJECT.match(said)
+    return None if found is None else found[0].decode()
+
+
+def _read(folder: Path, path: bytes) -> bytes | None:
+    return read_small(folder.parent, os.fsencode(folder.name) + b"/" + path, _LONGEST_LOG)
+
+
+def _inside(folder: Path) -> tuple[list[bytes], list[tuple[bytes, int]]]:
+    """Files of a repository that name commits, and files that look like objects, with their sizes; no link is followed.
+
+    Raises:
+        WorkspaceError: there are too many of them.
+    """
+    named: list[bytes] = []
+    objects: list[tuple[bytes, int]] = []
+    try:
+        for inner in walk(folder):
+            top = inner.path.partition(b"/")[0]
+            if not inner.path:
+                inner.inner = [name for name in inner.inner if name in _TOPS]
+            elif top == b"objects":
+                inner.inner = [name for name in inner.inner if inner.path == top and _OBJECT_FOLDER.fullmatch(name)]
+            for name, status in inner.entries:
+                path = inner.below(name)
+                if not stat.S_ISREG(status.st_mode):
+                    continue
+                if top == b"objects":
+                    if _OBJECT_FILE.fullmatch(path) and not is_hollow(status, 1 << 20):
+                        objects.append((path, status.st_size))
+                elif path in _HEADS or (top == b"worktrees" and (b"/logs/" in path or name == b"HEAD")) or top in _REFS:
+                    named.append(path)
+            if len(named) + len(objects) > _MOST_FILES:
+                raise WorkspaceError(f"there are more than {_MOST_FILES} files in {folder}")
+    except NotADirectoryError:  # the agent made it a file, or a link
+        return [], []
+    except FileNotFoundError:
+        return [], []
+    return named, objects
+
+
+def _tips(folder: Path, named: Iterable[bytes]) -> list[str]:
+    """Object ids that refs or their logs name."""
+    found: dict[bytes, None] = {}
+    room = _MOST_READ
+    for path in named:
+        text = read_small(folder.parent, os.fsencode(folder.name) + b"/" + path, min(_LONGEST_LOG, room)) or b""
+        room -= len(text)
+        found.update(dict.fromkeys(oid for oid in _OBJECT.findall(text) if oid.strip(b"0")))
+        if room <= 0 or len(found) > _MOST_IDS:
+            break
+    return [oid.decode() for oid in list(found)[:_MOST_IDS]]
+
+
+def _copy_objects(folder: Path, objects: Iterable[tuple[bytes, int]], target: Path) -> None:
+    """Copy files that look like objects or packs.
+
+    Raises:
+        WorkspaceError: they are too large together.
+    """
+    (target / "info").mkdir(parents=True)
+    room = _MOST_BYTES
+    for path, size in objects:
+        room -= size
+        if room < 0:
+            raise WorkspaceError(f"there is more than {_MOST_BYTES >> 20} MiB in {folder}")
+        place = target / os.fsdecode(path.partition(b"/")[2])
         place.parent.mkdir(exist_ok=True)
         try:
-            with open_regular(source, os.fsencode(path)) as (descriptor, found):
-                place.write_bytes(read_exactly(descriptor, found.st_size))
-            copied += 1
-        except (OSError, RefusedError):
+            with (
+                open_regular(folder.parent, os.fsencode(folder.name) + b"/" + path, size) as (descriptor, _),
+                place.open("wb") as copy,
+            ):
+                at = 0
+                while part := os.pread(descriptor, min(size - at, 1 << 20), at):
+                    copy.write(part)
+                    at += len(part)
+        except FileNotFoundError:
             continue
-    return copied
+        except RefusedError:
+            continue
+
+
+def _size(lent: Git, asked: bytes) -> int:
+    """Bytes of all objects that are to be taken, as far as they are there, by what their headers say."""
+    listed = lent.run("rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin", data=asked)
+    sizes = lent.run("cat-file", "--batch-check=%(objectsize)", data=listed).splitlines()
+    return sum(int(size) for size in sizes if size.isdigit())
 
 
 _CHECK = ("cat-file", "--batch-check=%(objectname) %(objecttype)")

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.engine.folders import walk
 from bakeoff.workspace.changes import Changes, note
 from bakeoff.workspace.cone import folders_above
 from bakeoff.workspace.errors import WorkspaceError
 
-_ENTRY = struct.Struct(">10I")
+ENTRY = struct.Struct(">10I")
+"""Status data of an entry of an index: ctime, mtime, device, inode, mode, user, group, size."""
+
 _WORD = 0xFFFFFFFF
+_LONGEST = 1 << 14
+"""Bytes of a path in an index; no system takes so long ones."""
 Noted = tuple[int, int, int, int, int, int, int]
 
 
@@ -64,6 +69,16 @@ def entries_of(data: bytes, object_size: int, name: str) -> Iterator[tuple[bytes
 
     Where the index is sparse, the path of a whole folder that is left out ends with a slash.
 
+    Passes on WorkspaceError: it is none; `name` is what the message calls it.
+    """
+    for path, at, skipped in positions(data, object_size, name):
+        ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = ENTRY.unpack_from(data, at)
+        yield path, (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size), skipped
+
+
+def positions(data: bytes, object_size: int, name: str) -> Iterator[tuple[bytes, int, bool]]:
+    """The same, with where each entry begins in place of its status.
+
     Raises:
         WorkspaceError: it is none; `name` is what the message calls it.
     """
@@ -73,8 +88,10 @@ def entries_of(data: bytes, object_size: int, name: str) -> Iterator[tuple[bytes
     at = 12
     path = b""
     for _ in range(count):
-        ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _ENTRY.unpack_from(data, at)
-        start = at + _ENTRY.size + object_size
+        begin = at
+        if begin + ENTRY.size > len(data):
+            raise WorkspaceError(f"{name} ends too early to be a git index")
+        start = at + ENTRY.size + object_size
         (flags,) = struct.unpack_from(">H", data, start)
         extended = flags & 0x4000
         skipped = bool(extended and struct.unpack_from(">H", data, start + 2)[0] & 0x4000)
@@ -88,7 +105,9 @@ def entries_of(data: bytes, object_size: int, name: str) -> Iterator[tuple[bytes
             end = data.index(b"\0", start)
             path = data[start:end]
             at += (end - at) // 8 * 8 + 8
-        yield path, (ctime, ctime_ns, mtime, mtime_ns, inode, mode, size), skipped
+        if len(path) > _LONGEST:
+            raise WorkspaceError(f"{name} has a path of more than {_LONGEST} bytes")
+        yield path, begin, skipped
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -101,42 +120,40 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:
-    """What is otherwise in `tree` than it was written; paths in `skip` were put there by bakeoff."""
+    """What is otherwise in `tree` than it was written; paths in `skip` were put there by bakeoff.
+
+    Passes on OSError: it cannot be looked into. WorkspaceError: there is too much in it.
+    """
     changes = Changes(tree, tree, hidden=written.hidden)
     unseen = set(written.files)
-    waiting = [b""]
-    root = os.fsencode(tree)
-    while waiting:
-        folder = waiting.pop()
-        try:
-            # By path: a link that replaces a folder is not entered, because its entry says that it is one.
-            entries = os.scandir(root + b"/" + folder if folder else root)
-        except OSError as failure:
-            changes.refuse(folder, f"it cannot be looked into: {failure.strerror}")
-            unseen.difference_update([path for path in unseen if path.startswith(folder + b"/")])
+    for folder in walk(tree):
+        if folder.failure is not None:
+            changes.refuse(folder.path, f"it cannot be looked into: {folder.failure.strerror}")
+            unseen.difference_update([path for path in unseen if path.startswith(folder.path + b"/")])
             continue
-        with entries:
-            for entry in entries:
-                path = folder + b"/" + entry.name if folder else entry.name
-                if path == b".git" or path in skip:
-                    continue
-                found = entry.stat(follow_symlinks=False)
-                if path in (written.hidden if stat.S_ISDIR(found.st_mode) else written.hidden_folders):
-                    # Whoever put it there did not see what it would take away.
-                    changes.refuse(path, _HIDDEN)
-                    continue
-                noted = written.files.get(path)
-                if stat.S_ISDIR(found.st_mode):
-                    if noted is not None and noted[5] == 0o160000:
-                        unseen.discard(path)
-                    elif path not in written.folders:
-                        changes.folders.add(path)
-                    waiting.append(path)
-                elif noted is not None and _same(noted, found):
+        folder.inner = []
+        for name, found in folder.entries:
+            path = folder.below(name)
+            if path == b".git" or path in skip:
+                unseen.discard(path)  # a submodule may stand there in the snapshot
+                continue
+            if path in (written.hidden if stat.S_ISDIR(found.st_mode) else written.hidden_folders):
+                # Whoever put it there did not see what it would take away.
+                changes.refuse(path, _HIDDEN)
+                continue
+            noted = written.files.get(path)
+            if stat.S_ISDIR(found.st_mode):
+                if noted is not None and noted[5] == 0o160000:
                     unseen.discard(path)
-                else:
-                    unseen.discard(path)
-                    note(changes, path, found)
+                elif path not in written.folders:
+                    changes.folders.add(path)
+                folder.inner.append(name)
+            elif noted is not None and _same(noted, found):
+                unseen.discard(path)
+            else:
+                unseen.discard(path)
+                note(changes, path, found)
+        changes.bound()
     changes.gone |= unseen
     return changes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,7 @@ from bakeoff.engine.sharing import Shared
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.due import Due
 from bakeoff.workspace.errors import WorkspaceError, saying_where_it_is_full
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
@@ -38,6 +39,7 @@ class Workspaces:
         slots: how many of each workspace at once; as many as its users can ask for at once, so that nobody waits.
         processes: runs the setup command.
         warn: told in words what went wrong without ending anything.
+        due: results that the run has on record as due in slots of earlier sessions, by slot.
     """
 
     def __init__(
@@ -49,9 +51,10 @@ class Workspaces:
         slots: int,
         processes: Processes,
         warn: Callable[[str], None],
+        due: Mapping[str, Due] | None = None,
     ) -> None:
         self._shared, self.project, self.settings, self.run_id = shared, project, settings, run_id
-        self._slots, self._processes, self._warn = slots, processes, warn
+        self._slots, self._processes, self._warn, self._due = slots, processes, warn, due
         self._said: set[str] = set()
         self._lock = anyio.Lock()
         self._moments = count()
@@ -75,13 +78,14 @@ class Workspaces:
                 slots=self._slots,
                 mount_at=True,
                 processes=self._processes,
+                due=self._due,
             )
 
         async with self._shared.using(taken.commit, opened) as workspace:  # type: ignore[arg-type]
             try:
                 yield workspace
             finally:
-                for text in workspace.warnings:
+                for text in (*workspace.lacking(), *workspace.warnings):
                     if text not in self._said:
                         self._said.add(text)
                         self._warn(text)

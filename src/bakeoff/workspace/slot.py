@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +11,15 @@ from typing import Any
 
 from bakeoff.engine.process import Command
 from bakeoff.workspace.applying import write_changes
+from bakeoff.workspace.attributes import rules_of
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
-from bakeoff.workspace.due import Due, forget_due, note_due
+from bakeoff.workspace.due import Due, due_now, forget_due, hold_room, note_due
 from bakeoff.workspace.environment import slot_environment
-from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.errors import SlotError, is_full
 from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.locks import FileLock, try_lock
 from bakeoff.workspace.mounts import Mounts
@@ -27,6 +29,7 @@ from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, changed_between, make_result
 from bakeoff.workspace.salvage import salvage_commits, salvage_files
+from bakeoff.workspace.snapshot import read_entries
 from bakeoff.workspace.trees import Base
 
 
@@ -77,6 +80,11 @@ class Slot:
         return self.place.path
 
     @property
+    def bare(self) -> str:
+        """See `Place`."""
+        return self.place.bare
+
+    @property
     def outside(self) -> Path:
         """See above."""
         return self.place.outside
@@ -114,9 +122,11 @@ class Slot:
         return [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
 
     @property
-    def links(self) -> Sequence[str]:
-        """Paths that lead to the project's own."""
-        return list(self.place.links)
+    def links(self) -> Mapping[str, str]:
+        """Paths that lead to the project's own, and where a command in the slot finds each without a symbolic link."""
+        if self.kind == "overlay":
+            return {path: f"{self.path}/{path}" for path in self.place.links}
+        return {path: os.path.realpath(source) for path, source in self.place.links.items()}
 
     @property
     def closed(self) -> list[str]:
@@ -134,27 +144,41 @@ class Slot:
     async def check_out(self, commit: str) -> None:
         """Put what leads from the snapshot to `commit`, a commit of bakeoff's repository, into a slot that is as new.
 
-        Passes on GitError: it cannot be read or written.
+        Passes on SlotError: it has a file where a folder is for what slots are given. GitError: it cannot be read or
+        written.
         """
         await in_thread(self._check_out, commit)
 
     def _check_out(self, commit: str) -> None:
         base = self.base
         changed = changed_between(base.repository, base.snapshot.tree, base.repository.tree_of(commit))
-        write_changes(base.project, base.repository, commit, changed, self.outside)
+        for path in changed:
+            given = None if path.status == "D" else base.given_below(os.fsencode(path.path))
+            if given is not None:
+                raise SlotError(f"{path.path} is a file there, and slots are given {given}, which needs a folder there")
+        rules = rules_of(base.repository, read_entries(base.repository, commit).files) if base.own_work else base.rules
+        write_changes(base.project, base.repository, rules, commit, changed, self.outside)
 
     async def end_processes(self) -> int:
         """Kill what commands in the slot have left running; returns how many there were. Linux only."""
         return await in_thread(end_leftovers, self.id, self.outside if self.kind == "overlay" else None)
 
-    def note_due(self, name: str, message: str) -> None:
+    def note_due(self, name: str, message: str) -> Due:
         """The result `name` of what stands in the slot now is to be made, whatever happens to this process.
 
-        Until it is, whoever ends the slot or sweeps it makes it first.
+        Until it is, whoever ends the slot or sweeps it makes it first. On a disk that is full the note may be missing:
+        what this returns is for the run's record, too.
 
-        Passes on OSError: that cannot be put down.
+        Raises:
+            OSError: it cannot be put down for another reason.
         """
-        self.due = note_due(self.home, ref_name(self.run, name), message, self.limit)
+        self.due = due_now(ref_name(self.run, name), message, self.limit)
+        try:
+            note_due(self.home, self.due)
+        except OSError as failure:
+            if not is_full(failure):
+                raise
+        return self.due
 
     async def commit(self, name: str, message: str | None = None) -> Result:
         """Keep the tree as it stands as the result `name` of the run; the slot stays as it is.
@@ -222,6 +246,7 @@ class SlotMaker:
             lock.write({"run": self.run, "kind": self.kind, "project": str(base.project.root)})
             write_facts(home, self.kind, self.run, self.made)
             (home / "tmp").mkdir()
+            hold_room(home)
             place.make()
             ports = lease_ports()
         except BaseException:
@@ -249,6 +274,7 @@ class SlotMaker:
         """Save what no result holds, then undo all changes."""
         self.save(slot)
         forget_due(slot.home)
+        hold_room(slot.home)
         slot.place.reset()
         self.made.cache.bury(slot.temp)
         slot.temp.mkdir()
@@ -279,13 +305,14 @@ class SlotMaker:
         changes = slot.place.changes()
         if (made := slot.make_due(changes)) is not None:
             self.note(made.ref)
+        known = {result.tree for result in slot.results}
         if slot.committed is None or not slot.committed.same(changes):
-            known = {result.tree for result in slot.results}
             result = salvage_files(slot.base, slot.run, slot.id, changes, known)
             if result is not None:
+                known.add(result.tree)
                 self.note(result.ref)
         for folder in slot.place.git_folders():
-            for ref in salvage_commits(slot.base, slot.run, slot.id, folder):
+            for ref in salvage_commits(slot.base, slot.run, slot.id, folder, known):
                 self.note(ref)
 
     def drop(self, slot: Slot) -> None:

@@ -6,14 +6,20 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from bakeoff.engine.temporary import scratch_folder
+from bakeoff.workspace.attributes import attributes_of
+from bakeoff.workspace.drivers import missing_program
 from bakeoff.workspace.errors import GitError, NoSpaceError, ProjectError, no_room
 from bakeoff.workspace.git import Git, copy_index, says_full
+from bakeoff.workspace.kept_back import Marked, kept_back, marked_files
 from bakeoff.workspace.project import Project
+from bakeoff.workspace.refused_names import why_refused
 from bakeoff.workspace.repository import SNAPSHOTS, Repository, object_directories
+from bakeoff.workspace.salted import unchanged
 
 Dirty = Literal["none", "tracked", "all"]
 GITLINK = b"160000"
@@ -21,10 +27,17 @@ GITLINK = b"160000"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A path that is not in the snapshot, and why."""
+    """A path that is not in the snapshot, or not as the user's file is, and why.
+
+    Attributes:
+        path: relative to the top of the tree.
+        reason: in words.
+        differs: the snapshot has the content that git knows, and the user's file has another.
+    """
 
     path: str
     reason: str
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,7 @@ class Snapshot:
         dirty: whether it holds more than `head` does.
         linked: whether the user's objects could be hard-linked; else it has no history.
         left_out: what is not in it.
+        origin: the user's own tree, where this one has work of attempts on top of it; None where it is their own.
     """
 
     commit: str
@@ -48,6 +62,11 @@ class Snapshot:
     dirty: bool
     linked: bool
     left_out: tuple[LeftOut, ...] = ()
+    origin: str | None = None
+
+    def with_work(self, commit: str, tree: str) -> Snapshot:
+        """The same with what attempts made of it: files and all, but what git runs is said by the user's tree."""
+        return replace(self, commit=commit, tree=tree, dirty=True, left_out=(), origin=self.origin or self.tree)
 
 
 def take_snapshot(
@@ -121,30 +140,46 @@ def _work_tree(
     theirs = object_directories(project)
     git = project.git().at(index=index, objects=repository.objects, alternates=theirs)
     excludes = index.with_suffix(".excludes")
-    if without:
-        excludes.write_bytes(project.excludes + ignore_rules(without))
-        git = git.at(config=(*git.config, f"core.excludesFile={excludes}"))
+    settings = ("core.safecrlf=false", "sparse.expectFilesOutsideOfPatterns=true", f"core.excludesFile={excludes}")
+    git = git.at(config=(*git.config, *settings))
     try:
+        excludes.write_bytes(project.excludes + ignore_rules(without))
         try:
             copy_index(project.git_dir / "index", index)
         except FileNotFoundError:
             if head is not None:
                 git.run("read-tree", head)
-        known = _prepare(project, git)
+        submodules, marked = _prepare(project, git)
+        unfiltered = _unfiltered(project, git, dirty)
+        if unfiltered:
+            new = [path.path for path in unfiltered if not path.differs]
+            excludes.write_bytes(project.excludes + ignore_rules([*without, *new]))
         status, _, said = git.both("add", "-u" if dirty == "tracked" else "-A", "--ignore-errors", statuses=(0, 1, 128))
         if status == 128:
             text = said.decode(errors="replace").strip()
             if says_full(text):
                 raise NoSpaceError(no_room(f"for the snapshot of {project.root}"), 128)
-            raise GitError(f"git cannot read the files of {project.root}: {text}", 128)
+            raise GitError(
+                f"git cannot read the files of {project.root}: {text}{_FILTER * ('clean filter' in text)}", 128
+            )
         missed = _missed(git, dirty) if status else ()
         tree = git.line("write-tree")
+        if head is not None and _restore_unchanged(project, repository, git, head, tree):
+            tree = git.line("write-tree")
         added = _added_gitlinks(git, head, tree) if b"embedded" in said else []
+        kept = [LeftOut(os.fsdecode(path), _KEPT, differs=True) for path in kept_back(git, marked)]
     finally:
         index.unlink(missing_ok=True)
         excludes.unlink(missing_ok=True)
-    found = dict.fromkeys(added, "an embedded repository") | dict.fromkeys(known, "a submodule")
-    return tree, (*missed, *(LeftOut(os.fsdecode(path), f"{found[path]}: {_ONLY}") for path in sorted(found)))
+    found = dict.fromkeys(added, "an embedded repository") | dict.fromkeys(submodules, "a submodule")
+    inner = (LeftOut(os.fsdecode(path), f"{found[path]}: {_ONLY}") for path in sorted(found))
+    return tree, (*missed, *kept, *unfiltered, *inner)
+
+
+_FILTER = (
+    "\nIt is a content filter of your git configuration that failed: mend it, or take what is committed alone by "
+    '`dirty = "none"` in [tool.bakeoff.slots]'
+)
 
 
 def ignore_rules(paths: Sequence[str]) -> bytes:
@@ -153,8 +188,8 @@ def ignore_rules(paths: Sequence[str]) -> bytes:
     return b"".join(b"/" + path + b"\n" for path in quoted)
 
 
-def _prepare(project: Project, git: Git) -> set[bytes]:
-    """Refuse conflicts, and look at files that the index was told not to look at; returns the submodules.
+def _prepare(project: Project, git: Git) -> tuple[set[bytes], Marked]:
+    """Refuse conflicts; returns the submodules, and the files that the index was told not to look at.
 
     Raises:
         ProjectError: there are conflicts.
@@ -169,29 +204,74 @@ def _prepare(project: Project, git: Git) -> set[bytes]:
         raise ProjectError(
             f"{project.root} has unresolved conflicts in {paths}{more}: resolve or abort the merge first"
         )
-    if b"\0h " in listing or b"\0s " in listing:
-        hidden = b"".join(path + b"\0" for path in _HIDDEN.findall(listing))
-        git.run("update-index", "--no-assume-unchanged", "-z", "--stdin", data=hidden)
-    return set(_GITLINKS.findall(listing)) if b" 160000 " in listing else set()
+    return set(_GITLINKS.findall(listing)) if b" 160000 " in listing else set(), marked_files(git, listing)
+
+
+_KEPT = "git was told to leave your changes to it aside (assume-unchanged, skip-worktree); what it knows is taken"
+
+
+def _unfiltered(project: Project, git: Git, dirty: Dirty) -> list[LeftOut]:
+    """Changed and new files whose content filter is not there, and need not be: git would store them as they stand.
+
+    Of the changed ones the index is told not to look at them.
+    """
+    programs = {d.name: missing_program(d.cleans, project.root) for d in project.filters if d.cleans and not d.required}
+    missing = {os.fsencode(name): program for name, program in programs.items() if program is not None}
+    if not missing:
+        return []
+    changed = git.run("diff-files", "--name-only", "-z", "--diff-filter=M").split(b"\0")[:-1]
+    new = git.run("ls-files", "-o", "-z", "--exclude-standard").split(b"\0")[:-1] if dirty == "all" else []
+    found = [(path, value) for path, _, value in attributes_of(git, [*changed, *new], ["filter"]) if value in missing]
+    tracked = {path for path, _ in found} & set(changed)
+    git.run("update-index", "--assume-unchanged", "-z", "--stdin", data=b"".join(path + b"\0" for path in tracked))
+    return [
+        LeftOut(
+            os.fsdecode(path),
+            f"the program {missing[value]} of its content filter {os.fsdecode(value)!r} was not found"
+            + ("; the content that git knows is taken" if path in tracked else ""),
+            differs=path in tracked,
+        )
+        for path, value in found
+    ]
 
 
 # Tag, mode, object, stage and path, as in "H 100644 0123... 0\tpath".
 _UNMERGED = re.compile(rb"(?<=\0)\S \d+ [0-9a-f]+ [123]\t([^\0]+)")
-_HIDDEN = re.compile(rb"(?<=\0)[a-z] \d+ [0-9a-f]+ 0\t([^\0]+)")
 _GITLINKS = re.compile(rb"(?<=\0)\S 160000 [0-9a-f]+ 0\t([^\0]+)")
 _NEW_GITLINKS = re.compile(rb":\d+ 160000 [0-9a-f]+ [0-9a-f]+ [A-Z]\0([^\0]+)")
 _SUBMODULES = re.compile(rb"(?<=\0)160000 commit [0-9a-f]+\t([^\0]+)")
 
 
+def _restore_unchanged(project: Project, repository: Repository, git: Git, head: str, tree: str) -> bool:
+    """Have the index hold for filtered files what HEAD has, where that comes to the same; false where none is so."""
+    names = {driver.name.encode() for driver in project.filters if driver.may_salt}
+    if not names:
+        return False
+    raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--diff-filter=M", f"{head}^{{tree}}", tree).split(
+        b"\0"
+    )
+    changed = {path: facts[1:].split(b" ") for facts, path in zip(raw[::2], raw[1::2], strict=False)}
+    filtered = [path for path, _, value in attributes_of(git, changed, ["filter"]) if value in names]
+    known = {path: (changed[path][0], changed[path][2]) for path in filtered if changed[path][0].startswith(b"100")}
+    with scratch_folder(".filters.", repository.path) as folder:
+        there = unchanged(git.at(index=Path(folder) / "index"), known, project.root, Path(folder) / "files")
+    lines = b"".join(b"%s %s\t%s\0" % (changed[path][1], known[path][1], path) for path in there)
+    if there:
+        git.run("update-index", "-z", "--index-info", data=lines)
+    return bool(there)
+
+
 def _missed(git: Git, dirty: Dirty) -> tuple[LeftOut, ...]:
     """What `add` could not take; it names that in words only, so git is asked what is still not as in the index."""
     tracked = git.run("diff-files", "--name-only", "-z").split(b"\0")[:-1]
-    found = [LeftOut(os.fsdecode(path), "it cannot be read; the last known content is taken") for path in tracked]
+    why = "it cannot be read; the last known content is taken"
+    found = [LeftOut(os.fsdecode(path), why, differs=True) for path in tracked]
     if dirty == "all":
         listing = git.run("ls-files", "-o", "-z", "--exclude-standard", "--directory", "--no-empty-directory")
         for path in listing.split(b"\0")[:-1]:
             embedded = path.endswith(b"/") and (git.work_tree or Path()).joinpath(os.fsdecode(path), ".git").exists()
-            reason = "an embedded repository without a commit" if embedded else "it cannot be read"
+            usual = "an embedded repository without a commit" if embedded else "it cannot be read"
+            reason = why_refused(path.rstrip(b"/"), link=False) or usual
             found.append(LeftOut(os.fsdecode(path), reason))
     return tuple(found)
 
@@ -207,7 +287,10 @@ def _submodules(git: Git, head: str) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(os.fsdecode(path), f"a submodule: {_ONLY}") for path in sorted(_SUBMODULES.findall(listing)))
 
 
-_ONLY = "only the id of its commit is in the tree, none of its files"
+_ONLY = (
+    "only the id of its commit is in the tree, none of its files; `submodules`, `copy` or `link` in "
+    "[tool.bakeoff.slots] gives slots those that you have"
+)
 
 
 def _pack(project: Project, repository: Repository, tree: str) -> None:

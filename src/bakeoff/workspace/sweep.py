@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bakeoff.workspace.blocking import StoppedError
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
-from bakeoff.workspace.due import read_due
-from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.due import Due, read_due
 from bakeoff.workspace.locks import FileLock, is_held, try_lock
 from bakeoff.workspace.narrowed import index_folder, spare_narrowed
 from bakeoff.workspace.overlay import uppers
 from bakeoff.workspace.place import base_of, read_facts
+from bakeoff.workspace.results import result_at
 from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
 from bakeoff.workspace.scan import read_index, scan
 from bakeoff.workspace.trees import Base
@@ -27,13 +28,11 @@ class Swept:
         slots: ids of the slots that are gone.
         saved: refs that keep work that was in them.
         kept: slots whose work could not be saved, with the reason; they are still there.
-        lost: slots that are gone with their work, which could not be saved, with the reason.
     """
 
     slots: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
 
 
 def slot_names(cache: ProjectCache) -> list[str]:
@@ -47,33 +46,46 @@ def dead_slots(cache: ProjectCache) -> list[str]:
     return [name for name in slot_names(cache) if not is_held(cache.slots / f"{name}.lock")]
 
 
-def sweep(cache: ProjectCache, only: Collection[str] | None = None, *, lose: bool = False) -> Swept:
+def sweep(cache: ProjectCache, due: Mapping[str, Due] | None = None) -> Swept:
     """Save the work of dead owners' slots and bury them. To be called in a thread.
+
+    Whatever is in one of them, at most that one cannot be saved, and stays.
 
     Args:
         cache: the project's.
-        only: the slots; None for all.
-        lose: bury also those whose work cannot be saved.
+        due: results that a run has on record as due, by slot.
+
+    Raises:
+        StoppedError: the work was cancelled.
     """
     swept = Swept()
     for name in slot_names(cache):
-        if only is not None and name not in only:
-            continue
         lock = try_lock(cache.slots / f"{name}.lock")
         if lock is None:
             continue
         try:
-            swept.saved += save_dead(cache, name)
-        except (WorkspaceError, OSError, ValueError, KeyError, TypeError) as failure:
-            why = str(failure) or type(failure).__name__
-            if not lose:
-                swept.kept[name] = why
-                lock.release()
-                continue
-            swept.lost[name] = why
+            swept.saved += save_dead(cache, name, (due or {}).get(name))
+        except StoppedError:
+            lock.release()
+            raise
+        except Exception as failure:
+            swept.kept[name] = str(failure) or type(failure).__name__
+            lock.release()
+            continue
         _bury(cache, name, lock)
         swept.slots.append(name)
     return swept
+
+
+def lose(cache: ProjectCache, names: Collection[str]) -> list[str]:
+    """Bury dead owners' slots without a look at what is in them; returns their ids. To be called in a thread."""
+    gone = []
+    for name in names:
+        lock = try_lock(cache.slots / f"{name}.lock")
+        if lock is not None:
+            _bury(cache, name, lock)
+            gone.append(name)
+    return gone
 
 
 def _bury(cache: ProjectCache, name: str, lock: FileLock) -> None:
@@ -81,8 +93,14 @@ def _bury(cache: ProjectCache, name: str, lock: FileLock) -> None:
     lock.remove()
 
 
-def save_dead(cache: ProjectCache, name: str) -> list[str]:
-    """Keep what is in a slot without an owner; returns the refs. A result of it that is due is made first."""
+def save_dead(cache: ProjectCache, name: str, known_due: Due | None = None) -> list[str]:
+    """Keep what is in a slot without an owner; returns the refs. A result of it that is due is made first.
+
+    Args:
+        cache: the project's.
+        name: the slot.
+        known_due: what its run has on record of it; counts where there is no note of it, and no result yet.
+    """
     home = cache.slots / name
     known = read_facts(home)
     if not known:  # it had not come so far that anybody could work in it
@@ -91,7 +109,9 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
     run = str(known["run"])
     trees = known_trees(base.repository, run)
     saved: list[str] = []
-    left, due = _left(home, base, known), read_due(home)
+    if known_due is not None and result_at(base, known_due.ref) is not None:
+        known_due = None  # it was made, and the slot may be as new again
+    left, due = _left(home, base, known), read_due(home, known_due)
     for number, (changes, folder) in enumerate(left, 1):
         spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
         whole = False
@@ -101,8 +121,10 @@ def save_dead(cache: ProjectCache, name: str) -> list[str]:
             saved.append(made.ref)
             whole = not made.refused
         result = None if whole else salvage_files(base, run, name, changes, trees)
-        saved += [] if result is None else [result.ref]
-        saved += salvage_commits(base, run, name, folder)
+        if result is not None:
+            trees.add(result.tree)
+            saved.append(result.ref)
+        saved += salvage_commits(base, run, name, folder, trees)
     return saved
 
 
@@ -112,7 +134,7 @@ def _left(home: Path, base: Base, known: dict[str, object]) -> list[tuple[Change
     index = home / "index"
     if not index.exists() or not (home / "git").exists():  # its checkout was not finished
         return []
-    written = read_index(index, 32 if base.project.object_format == "sha256" else 20)
+    written = read_index(index, base.project.object_size)
     return [(scan(home / "tree", written, frozenset(_skipped(known))), home / "git")]
 
 

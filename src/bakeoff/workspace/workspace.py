@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -16,15 +16,19 @@ from bakeoff.engine.failures import work_group
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Processes
 from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.sweep import process_token
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.built import unbuilt_in_slots
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
+from bakeoff.workspace.due import Due
 from bakeoff.workspace.environment import source_roots
 from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError, saying_where_it_is_full
-from bakeoff.workspace.filters import filtered_files
+from bakeoff.workspace.filters import check_filters
+from bakeoff.workspace.intent import warning_of
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
 from bakeoff.workspace.mounts import Mounts, try_overlay
@@ -35,6 +39,7 @@ from bakeoff.workspace.repository import Repository, open_repository
 from bakeoff.workspace.setup_step import setup_digest, setup_layer
 from bakeoff.workspace.slot import Slot, SlotMaker
 from bakeoff.workspace.snapshot import Dirty, Snapshot, ignore_rules, take_snapshot
+from bakeoff.workspace.submodules import checked_out
 from bakeoff.workspace.sweep import Swept, sweep
 from bakeoff.workspace.trees import Base, materialise, own_objects
 
@@ -57,7 +62,7 @@ class Workspace:
         pool: the slots.
         maker: makes them.
         mounted_at: where slots see themselves, when that is the project's own path.
-        filtered: files that slots have as git stores them, because a content filter (LFS) is never run.
+        filtered: files that slots have as git stores them, because their content filter (LFS, say) cannot be run.
         warnings: what went wrong without ending anything.
         salvaged: refs under which work was saved that no result held.
         swept: what was done with slots of dead owners at the start.
@@ -90,6 +95,14 @@ class Workspace:
     def repository(self) -> Repository:
         """Where snapshot, results and salvaged work are kept."""
         return self.base.repository
+
+    def lacking(self, noun: str = "slots") -> list[str]:
+        """What slots do not have of the user's files, each as a message about `noun`."""
+        return [
+            f"{noun} do not have {'your changes to ' * left.differs}{left.path}: {left.reason}"
+            for left in self.snapshot.left_out
+            if not any(left.path == path or left.path.startswith(f"{path}/") for path in self.given)
+        ]
 
     @asynccontextmanager
     async def lease(self, cone: Cone | None = None) -> AsyncIterator[Slot]:
@@ -179,8 +192,10 @@ async def open_workspace(
     snapshot: Snapshot | None = None,
     slots: int = 4,
     mount_at: bool = False,
+    own_work: bool = False,
     processes: Processes | None = None,
     cache: Path | None = None,
+    due: Mapping[str, Due] | None = None,
 ) -> AsyncIterator[Workspace]:
     """Snapshot the project and have slots ready for work on it. The user's checkout is not touched.
 
@@ -193,8 +208,10 @@ async def open_workspace(
         snapshot: one that was taken before, to work on instead of a new one.
         slots: how many at once; they are made when they are needed.
         mount_at: show overlay slots at the project's own path, so that whatever names that path means the slot.
+        own_work: all that is checked out in slots is the user's own, so that its attributes choose content filters.
         processes: runs the setup command; None for processes of the workspace's own.
         cache: bakeoff's cache directory; None for the user's.
+        due: results that the run has on record as due in slots of earlier sessions, by slot.
 
     Passes on ProjectError, GitError, SlotError: there is nothing to snapshot, or no slot can be made.
     """
@@ -202,7 +219,11 @@ async def open_workspace(
     wanted = settings.slots
     try:
         with saying_where_it_is_full():
-            found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot)
+            if wanted.submodules:
+                given_too = await in_thread(checked_out, find_project(project))
+                wanted = replace(wanted, copy=tuple(dict.fromkeys([*wanted.copy, *given_too])))
+            found = await in_thread(_Found.look, project, cache, wanted, base, dirty or _dirty(wanted), snapshot, due)
+            found.base.own_work = own_work
             maker, why, filtered, given = await in_thread(_prepare, found, wanted, run_id, mount_at, opening)
         setup = None
         if wanted.setup is not None:
@@ -283,11 +304,12 @@ class _Found:
         base: str | None,
         dirty: Dirty,
         snapshot: Snapshot | None,
+        due: Mapping[str, Due] | None,
     ) -> _Found:
         project = find_project(path)
         cache = ProjectCache.of(project.common_dir, cache_root)
         repository = open_repository(cache, project.object_format)
-        swept = sweep(cache)
+        swept = sweep(cache, due)
         if snapshot is None:
             snapshot = _snapshot(project, repository, settings, base, dirty)
         else:
@@ -312,12 +334,18 @@ def _prepare(
     """Choose a kind, materialise the snapshot, copy what is configured."""
     kind, why = _choose(found.cache, settings.kind, opening.mounts)
     base = found.base
+    filtered, said = check_filters(base)
+    opening.warnings += said
+    if (half := warning_of(base.project)) is not None:
+        opening.warnings.append(half)
     links = _links(base, settings, kind, opening)
     copies = files_to_copy(base, settings.copy)
     given = (*links, *(path for path in copies if path not in links))
+    if settings.setup is None and (built := unbuilt_in_slots(base.project.root, base.entries, given)) is not None:
+        opening.warnings.append(built)
     own = own_objects(found.cache, base)
     opening.locks.append(own.lock)
-    base = replace(base, excludes=base.excludes + ignore_rules(given), objects=own.path)
+    base = replace(base, excludes=base.excludes + ignore_rules(given), objects=own.path, given=given)
     layers: list[Path] = []
     if copies:
         home, lock = copy_layer(found.cache, base, copies)
@@ -333,7 +361,7 @@ def _prepare(
     roots = source_roots(base.entries, settings.source_roots)
     limit = settings.max_file_mb << 20
     maker = SlotMaker(made, kind, run, opening.mounts, roots, limit, opening.warnings.append)
-    return maker, why, filtered_files(base), given
+    return maker, why, filtered, given
 
 
 def _choose(cache: ProjectCache, wanted: str, mounts: Mounts) -> tuple[str, str]:
@@ -383,7 +411,7 @@ async def _set_up(maker: SlotMaker, settings: SlotSettings, processes: Processes
     failed: WorkspaceError | None = None
     async with AsyncExitStack() as stack:
         if processes is None:
-            own = Spawner(token=f"setup-{os.getpid()}", base_env=dict(os.environ), masker=Masker())
+            own = Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker())
             processes = await stack.enter_async_context(own)
         try:
             home, lock = await setup_layer(maker, command, digest, processes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.engine.folders import remove_tree
 from bakeoff.workspace.guard.interpreter import Interpreter
 
 SCAN = Path(__file__).with_name("programs").joinpath("scan.py")
@@ -43,7 +43,7 @@ def build(
         report: a folder that commands can write in.
         real: where this process finds what the slot sees at a path.
     """
-    shutil.rmtree(home, ignore_errors=True)
+    remove_tree(home, ignore_errors=True)
     scripts = home / "bin"
     number = interpreter.version.rpartition(".")[0]
     site = home / "lib" / f"python{number}" / "site-packages"

@@ -6,7 +6,6 @@ import ast
 import json
 import os
 import secrets
-import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.folders import remove_tree
 from bakeoff.engine.process import Command, Processes
+from bakeoff.reader.reading import UnreadError, read_here
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
 from bakeoff.workspace.guard.facade import Facade, build
@@ -144,7 +145,7 @@ async def guarded(
         if guard.link is not None:
             _relink(*guard.link)
         if guard.facade is not None:
-            shutil.rmtree(guard.facade.prefix, ignore_errors=True)
+            remove_tree(guard.facade.prefix, ignore_errors=True)
 
 
 async def _start(
@@ -255,11 +256,12 @@ async def canary(
     guard.report.looked.append(when)
     said = done.stdout.value if isinstance(done.stdout.value, str) else ""
     try:
-        problems = json.loads(said.strip().splitlines()[-1])["problems"]
-    except (IndexError, ValueError, KeyError, TypeError):
+        found = json.loads(said.strip().splitlines()[-1])["problems"]
+        problems = [Problem(str(each["what"]), str(each["path"]), str(each["by"]), when) for each in found]
+    except (IndexError, ValueError, KeyError, TypeError, RecursionError):
         why = str(done.stderr.value).strip().splitlines()[-1:] or [f"exit status {done.exit_code}"]
-        problems = [{"what": f"the canary did not answer: {why[0]}", "path": "", "by": ""}]
-    guard.report.problems += [Problem(**problem, when=when) for problem in problems]
+        problems = [Problem(f"the canary did not answer: {why[0]}", "", "", when)]
+    guard.report.problems += problems
     return guard.report
 
 
@@ -273,20 +275,40 @@ def _read_scans(guard: Guard) -> None:
     """What the processes of the facade noted when they ended; written by code that nobody has read."""
     report = guard.report
     for content in _scans(guard.facade.report) if guard.facade is not None else ():
-        lines = content.decode(errors="replace").splitlines()
         report.scanned += 1
-        for line in lines:
-            try:
-                name, place = ast.literal_eval(line)
-            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                continue
-            report.problems.append(
-                Problem(f"module {name} was loaded from the user's checkout", str(place), "", "loaded")
-            )
+        try:
+            modules = None if content is None else read_here(scanned, content)
+        except UnreadError:
+            modules = None
+        for name, place in modules or ():
+            report.problems.append(Problem(f"module {name} was loaded from the user's checkout", place, "", "loaded"))
+        if modules is None:
+            report.problems.append(Problem("what a process noted of its modules cannot be read", "", "", "loaded"))
 
 
-def _scans(folder: Path) -> Iterator[bytes]:
-    """The files right in a folder, as far as they are regular."""
+MOST_MODULES = 100
+"""Of one note that are named."""
+
+MOST_NOTES, MOST_NOTED = 10_000, 64 << 20
+"""Notes, and bytes of all of them, that are read."""
+
+
+def scanned(data: bytes) -> list[tuple[str, str]]:
+    """The modules that a process noted, each with its place; for a reader process."""
+    found = []
+    for line in data.decode(errors="replace").splitlines():
+        try:
+            name, place = ast.literal_eval(line)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        found.append((str(name)[:200], str(place)[:4096]))
+        if len(found) == MOST_MODULES:
+            break
+    return found
+
+
+def _scans(folder: Path) -> Iterator[bytes | None]:
+    """The files right in a folder, as far as they are regular; None for what there is too much of."""
     try:
         place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -296,7 +318,10 @@ def _scans(folder: Path) -> Iterator[bytes]:
             names = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
     finally:
         os.close(place)
-    for name in names[:10_000]:
-        content = read_small(folder, os.fsencode(name))
-        if content is not None:
-            yield content
+    room = MOST_NOTED
+    for name in names[:MOST_NOTES]:
+        content = read_small(folder, os.fsencode(name), min(1 << 20, room))
+        room -= len(content or b"")
+        yield content
+    if len(names) > MOST_NOTES:
+        yield None

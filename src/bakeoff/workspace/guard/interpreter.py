@@ -121,6 +121,6 @@ async def ask(python: str, box: Sandbox[Slot], processes: Processes) -> Interpre
         if not box.may_read([found.base, found.scripts, *found.sites]):
             return f"{python} tells of places that it may not see"
         return found
-    except (IndexError, ValueError, TypeError, KeyError):
+    except (IndexError, ValueError, TypeError, KeyError, RecursionError):
         why = str(done.stderr.value).strip().splitlines()[-1:] or [f"exit status {done.exit_code}"]
         return f"{python} does not run: {why[0]}"

@@ -27,14 +27,19 @@ class Folder:
     environments: Sequence[str] = ()
 
     @property
+    def bare(self) -> str:
+        """The folder."""
+        return self.path
+
+    @property
     def temp(self) -> Path:
         """The folder."""
         return Path(self.path)
 
     @property
-    def links(self) -> Sequence[str]:
+    def links(self) -> Mapping[str, str]:
         """None."""
-        return []
+        return {}
 
     @property
     def owned(self) -> Sequence[str]:

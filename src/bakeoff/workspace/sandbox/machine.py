@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class Machine:
         landlock: file rules.
         scopes: whether landlock also keeps signals and abstract sockets to the sandbox (version 6).
         seccomp: the filter of system calls.
+        layer: a layer over a tree inside, whose changes end with the sandbox; without one trees are copied.
         seatbelt: macOS's sandbox-exec.
     """
 
@@ -36,6 +38,7 @@ class Machine:
     landlock: str | None
     scopes: bool
     seccomp: str | None
+    layer: str | None = None
     seatbelt: str | None = "sandbox-exec is for macOS"
 
 
@@ -51,7 +54,7 @@ def look() -> Machine:
         from bakeoff.workspace.sandbox.darwin import missing
 
         linux = "it is for Linux"
-        return Machine(linux, linux, linux, False, linux, missing())
+        return Machine(linux, linux, linux, False, linux, linux, missing())
     with temporary_folder("try") as folder:
         return _try(Path(os.path.realpath(folder)))
 
@@ -70,7 +73,19 @@ def _try(folder: Path) -> Machine:
     namespaces = _run(_plan(inner, **whole), f"{script} && test -r /proc/self/stat")
     if namespaces is not None:
         proc, namespaces = namespaces, _run(_plan(inner, proc=False, **whole), script)
-    return Machine(namespaces, namespaces or proc, landlock, landlock is None and _version() >= 6, seccomp)
+    layer = namespaces or _try_layer(folder / "tree", proc is None, whole)
+    return Machine(namespaces, namespaces or proc, landlock, landlock is None and _version() >= 6, seccomp, layer)
+
+
+def _try_layer(tree: Path, proc: bool, whole: Mapping[str, bool]) -> str | None:
+    """Why a layer cannot be mounted over a folder as evaluations of `optimize` have it; None where it can."""
+    tree.mkdir()
+    (tree / "file").write_text("below")
+    at = "/tmp/at"  # noqa: S108 - a path of the sandbox
+    own = {"lower": str(tree), "at": at, "size": 1 << 20, "links": {}, "copied": False}
+    plan = _plan(tree, proc=proc, **whole)
+    plan = replace(plan, folder=at, temp="/tmp", writes=(), landlock_writes=[at, *DEVICES, "/tmp"], own=own)  # noqa: S108
+    return _run(plan, "test $(cat file) = below && echo above > file && echo more > other && test $(cat file) = above")
 
 
 def _plan(inner: Path, **how: object) -> Plan:

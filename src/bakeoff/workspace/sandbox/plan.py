@@ -14,8 +14,17 @@ ROOT = str(Path(__file__).parents[3])
 START = "import sys; sys.path.append(sys.argv.pop(1)); from bakeoff.workspace.sandbox.inside.run import main; main()"
 FORK = ("bakeoff.workspace.sandbox.inside.run:forked", 6)
 """The same in a fork of a Python that runs already; see `Command`."""
+OWN_NETWORK = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from bakeoff.workspace.sandbox.inside.own_network import main; main()"
+)
 PYTHON = os.path.realpath(sys.executable)
 """The real interpreter: one of an environment reads its configuration first, which takes a millisecond."""
+
+
+def with_own_network(command: Sequence[str]) -> list[str]:
+    """What to start instead of `command`, so that it has a loopback device of its own and no other network."""
+    return [PYTHON, "-I", "-S", "-c", OWN_NETWORK, ROOT, *command]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,7 @@ class Plan:
         proc: mount a /proc of its own.
         reads: places to show; None for all.
         writes: places that can be written.
+        hidden: sockets to hide, where all is shown.
         temp: the place that is /tmp.
         folder: where the command starts.
         shared: bytes of /dev/shm.
@@ -40,7 +50,7 @@ class Plan:
         families: address families of sockets.
         keep_modes: refuse changes of modes, owners and times of files.
         variables: names of those that the command gets.
-        own: changes that end with it, as for `view.build`; only for what is forked.
+        own: changes that end with it, as for `view.build`.
     """
 
     folder: str
@@ -52,6 +62,7 @@ class Plan:
     holder: int = 0
     network: bool = False
     proc: bool = True
+    hidden: Sequence[str] = ()
     shared: int = 1 << 20
     memory: int = 0
     count: int = 0

@@ -47,6 +47,7 @@ class SandboxPolicy:
         reads: further places to see.
         writes: further places to write.
         environment: names of further variables to pass on; `*` for all of them.
+        sockets: Unix sockets, or folders of them, that it may connect to where it sees all files; no others outside.
         limits: what it may use up.
     """
 
@@ -57,6 +58,7 @@ class SandboxPolicy:
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     environment: Sequence[str] = ()
+    sockets: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -75,16 +77,43 @@ def check_policy(level: str, settings: Settings) -> SandboxPolicy:
     )
 
 
-def agent_policy(own: Sequence[str], level: str = "weak") -> SandboxPolicy:
+def agent_policy(own: Sequence[str], level: str = "weak", sockets: Sequence[str] = ()) -> SandboxPolicy:
     """For a coding agent: it has the network and all variables, sees all files, writes to its slot and `own` only.
 
     Args:
         own: files and folders of its login and configuration.
         level: `weak` runs it with what the machine can enforce; `full` refuses where that is not all.
+        sockets: of the user's other programs, those that it may connect to.
     """
     return SandboxPolicy(
-        level, network=True, read_everything=True, writes=tuple(own), environment=("*",), limits=NO_LIMITS
+        level,
+        network=True,
+        read_everything=True,
+        writes=tuple(own),
+        environment=("*",),
+        sockets=tuple(sockets),
+        limits=NO_LIMITS,
     )
+
+
+XDG = {
+    "~/.config/": "XDG_CONFIG_HOME",
+    "~/.cache/": "XDG_CACHE_HOME",
+    "~/.local/share/": "XDG_DATA_HOME",
+    "~/.local/state/": "XDG_STATE_HOME",
+}
+"""Folders of the home folder, and the variables that move them."""
+
+
+def user_paths(text: str, home: str, environ: Mapping[str, str]) -> list[str]:
+    """Where a path below `~` may be, likeliest first: programs move their folders by XDG_..., or do not."""
+    if not text.startswith("~"):
+        return [text]
+    found = [home + text[1:]]
+    for folder, variable in XDG.items():
+        if text.startswith(folder) and environ.get(variable):
+            found.insert(0, f"{environ[variable]}/{text.removeprefix(folder)}")
+    return list(dict.fromkeys(found))
 
 
 def agent_places(
@@ -92,19 +121,14 @@ def agent_places(
 ) -> list[str]:
     """Where an agent keeps its login and state: folders of its login files, its own, and what its own variable names.
 
-    A login file right in the home folder is taken alone: the home folder is not the agent's. Nor is a folder that
-    XDG_... names: in it, the one is that is called as its login's.
+    A login file right in the home folder is taken alone: the home folder is not the agent's.
     """
     home = environ.get("HOME", "/nonexistent")
     found = []
-    for text in login_files:
-        path = home + text[1:] if text.startswith("~") else text
+    for path in (path for text in login_files for path in user_paths(text, home, environ)):
         folder = path.rstrip("/").rpartition("/")[0]
         found.append(path if folder.rstrip("/") in (home.rstrip("/"), "") else folder)
-    named = environ.get(home_variable or "")
-    if named and home_variable and home_variable.startswith("XDG_"):
-        found += [f"{named}/{folder.rpartition('/')[2]}" for folder in found[:1]]
-    elif named:
+    if named := environ.get(home_variable or ""):
         found.append(named)
-    found += [home + text[1:] if text.startswith("~") else text for text in own]
+    found += [path for text in own for path in user_paths(text, home, environ)]
     return list(dict.fromkeys(found))

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bakeoff.engine.process import Command
 from bakeoff.workspace.cache import cache_root, data_root
+from bakeoff.workspace.mounts import starting_in
 from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.inside import landlock
 from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
@@ -20,6 +21,7 @@ from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, is_open, o
 from bakeoff.workspace.sandbox.plan import FORK, Plan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
+from bakeoff.workspace.sandbox.sockets import hidden_sockets
 from bakeoff.workspace.sandbox.variables import scrubbed
 
 NOT_BUILT = FAILED
@@ -37,6 +39,8 @@ class Site(Protocol):
     @property
     def path(self) -> str: ...  # noqa: D102
     @property
+    def bare(self) -> str: ...  # noqa: D102
+    @property
     def temp(self) -> Path: ...  # noqa: D102
     @property
     def env(self) -> Mapping[str, str | None]: ...  # noqa: D102
@@ -51,7 +55,7 @@ class Site(Protocol):
     @property
     def closed(self) -> Sequence[str]: ...  # noqa: D102
     @property
-    def links(self) -> Sequence[str]: ...  # noqa: D102
+    def links(self) -> Mapping[str, str]: ...  # noqa: D102
 
     def command(self, argv: Sequence[str], *, env: Mapping[str, str | None] | None = None, **more: Any) -> Command:
         """Without a sandbox."""
@@ -103,7 +107,7 @@ class Sandbox(Generic[Where]):
             more["timeout"] = policy.limits.seconds
         if policy.level == "none":
             if cwd is not None:
-                argv = ["env", "-C", cwd, *argv]
+                argv = [*starting_in(cwd), *argv]
             return slot.command(argv, env=env, **more)
         variables = scrubbed(slot.env, policy.environment, env or {}, str(slot.temp))
         folder = cwd or slot.path
@@ -131,8 +135,8 @@ class Sandbox(Generic[Where]):
         plan = self._plan(variables, self.slot.path, reads)
         if at is None:
             return plan
-        links = {path: f"{self.slot.path}/{path}" for path in self.slot.links}
-        own = {"lower": self.slot.path, "at": at, "size": size, "links": links}
+        copied = self.machine.layer is not None
+        own = {"lower": self.slot.bare, "at": at, "size": size, "links": dict(self.slot.links), "copied": copied}
         places = [path for path in plan.reads or () if not below(path, [at])]
         writes = [at, *DEVICES, "/dev/pts", "/tmp"]  # noqa: S108 - a folder of its own
         return replace(plan, folder=at, temp="/tmp", writes=(), reads=places, landlock_writes=writes, own=own)  # noqa: S108
@@ -182,6 +186,7 @@ class Sandbox(Generic[Where]):
             holder=self.slot.holder,
             network=policy.network,
             proc=machine.proc is None,
+            hidden=hidden_sockets(os.environ, policy.sockets, writes) if apart and reads is None else (),
             shared=limits.shared,
             memory=limits.memory or 0,
             count=limits.processes or 0,
@@ -293,13 +298,14 @@ def _watches(policy: SandboxPolicy) -> tuple[str, ...]:
 def _here(policy: SandboxPolicy, machine: Machine, by: list[str]) -> Protection:
     why = f"no namespaces: {machine.namespaces}"
     files = network = Shield(None, gap=why)
+    reached = ", and sockets of other programs (ssh-agent, docker)" if policy.read_everything else ""
     processes = Shield("weak", ("subreaper",), f"others can be seen and ended; {why}")
     if machine.landlock is None:
         files = Shield("weak", tuple(by), f"that a file exists, its size and mode can be seen outside, too; {why}")
         if machine.scopes:
             processes = Shield("weak", ("landlock", "subreaper"), f"others can be seen; {why}")
     if policy.network:
-        network = Shield("full", gap="the policy allows the network")
+        network = Shield("full", gap=f"the policy allows the network{reached}")
     elif machine.seccomp is None:
         network = Shield("weak", ("seccomp",), f"no sockets at all, also none on loopback; {why}")
     counted = (

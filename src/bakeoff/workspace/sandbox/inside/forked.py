@@ -24,6 +24,8 @@ FIRST_LOOK, LAST_LOOK = 5, 40
 """Milliseconds between two looks at what is used up; they grow from the one to the other."""
 PATIENCE = 100
 """Milliseconds that processes get to end that the worker has ended already, and not waited for."""
+LONGEST = 200
+"""Characters of a path that is told."""
 STREAMS = 3
 NULL, OUT, ERR, FREE = 0, 1, 2, 3
 
@@ -180,7 +182,8 @@ class _Inside:
             pass
         if not plan["network"]:
             kernel.loopback_up()
-        self.held = view.build(plan["reads"], plan["writes"], plan["temp"], plan["shared"], plan["proc"], plan["own"])
+        places = plan["reads"], plan["writes"], plan["temp"]
+        self.held = view.build(*places, plan["shared"], plan["proc"], plan["hidden"], plan["own"])
 
     def _write(self) -> None:
         for path, content in self.files.items():
@@ -262,14 +265,28 @@ class _Inside:
     def _wrote(self) -> list[str]:
         if self.held is None:
             return []
+        top = f"/proc/self/fd/{self.held}/upper"
         found: list[str] = []
-        for folder, folders, names in os.walk(f"/proc/self/fd/{self.held}/upper"):
-            folders[:] = [name for name in folders if name != "__pycache__"]
-            top = os.path.relpath(folder, f"/proc/self/fd/{self.held}/upper")
-            found += [os.path.normpath(os.path.join(top, name)) for name in names]
-            if len(found) > 1000:
-                break
-        return sorted(path for path in found if path not in self.files)[:20]
+        try:
+            copied = os.stat(f"/proc/self/fd/{self.held}/{view.COPIED}").st_ctime_ns
+        except OSError:
+            copied = -1
+        waiting, looked = [""], 0
+        while waiting and len(found) <= 1000 and looked <= 10_000:
+            folder = waiting.pop()
+            looked += 1
+            try:
+                with os.scandir(os.path.join(top, folder)) as entries:
+                    for entry in entries:
+                        path = os.path.join(folder, entry.name)
+                        if not entry.is_dir(follow_symlinks=False):
+                            if entry.stat(follow_symlinks=False).st_ctime_ns > copied:
+                                found.append(path)
+                        elif entry.name != "__pycache__":
+                            waiting.append(path)
+            except OSError:  # deeper than paths are long, or closed
+                found.append(folder)
+        return [path[:LONGEST] for path in sorted(path for path in found if path not in self.files)[:20]]
 
 
 def _reap(worker: int) -> int | None:

@@ -97,12 +97,7 @@ def enter(holder: int) -> None:
 
 def unshare(network: bool) -> None:
     """Take namespaces of its own, that of processes for children, that of the network unless it is to be kept."""
-    user, group = os.geteuid(), os.getegid()
-    flags = kernel.NEW_USER | kernel.NEW_NS | kernel.NEW_PID | kernel.NEW_IPC
-    kernel.unshare(flags | (0 if network else kernel.NEW_NET))
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    kernel.unshare_user(kernel.NEW_NS | kernel.NEW_PID | kernel.NEW_IPC | (0 if network else kernel.NEW_NET))
 
 
 def _first(
@@ -122,7 +117,8 @@ def _first(
     try:
         if not plan["network"]:
             kernel.loopback_up()
-        view.build(plan["reads"], plan["writes"], plan["temp"], plan["shared"], plan["proc"])
+        places = plan["reads"], plan["writes"], plan["temp"]
+        view.build(*places, plan["shared"], plan["proc"], plan["hidden"], plan["own"])
         forget()
         kernel.prctl(kernel.PR_DUMPABLE, 0)
         command = kernel.in_child(lambda: _become(plan, argv, reporting))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
-from bakeoff.workspace.sandbox.inside import kernel
+from bakeoff.workspace.sandbox.inside import copying, kernel
 from bakeoff.workspace.sandbox.inside.kernel import BIND, NODEV, NOEXEC, NOSUID, PRIVATE, RDONLY, REC
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 BASE = "/tmp"  # noqa: S108 - a folder that every system has; a mount hides it for a moment from this process alone
 TEMP = BASE
 OLD, NEW, OWN = "/old", "/new", "/own"
+COPIED = "copied"
+"""A folder beside the layer, made when a tree was copied into it: what changed later was written inside."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
@@ -24,6 +27,7 @@ def build(
     temp: str,
     shared: int,
     proc: bool,
+    hidden: Sequence[str] = (),
     own: Mapping[str, Any] | None = None,
 ) -> int | None:
     """Become a process whose root holds only this, in mount and pid namespaces of its own.
@@ -37,8 +41,9 @@ def build(
         temp: the one of them that is /tmp, too.
         shared: bytes that /dev/shm may take, and /tmp where `temp` cannot be that.
         proc: mount a /proc of the new pid namespace.
+        hidden: sockets that nobody inside may connect to, by their real paths; where all is shown.
         own: `lower`, a tree to show at `at` so that changes go to memory, `size` bytes of it; `links`, places to show
-            in it by their paths there.
+            in it by their paths there; `copied`, whether it is copied at once, where nothing can be mounted over it.
 
     Passes on OSError: a place leads through a link in what can be written, or the kernel refuses.
     """
@@ -58,12 +63,14 @@ def build(
         else:
             _own_temp(own["size"])
     _devices(shared)
+    if reads is None:
+        _hide(hidden)
     shown = {"/"} if reads is None else {TEMP, "/dev"}
     for path in sorted(reads or ()):
         _show(path, False, shown)
     for path in sorted(writes):
         _show(path, True, shown)
-    held = None if own is None else _show_own(own["lower"], own["at"], own["links"])
+    held = None if own is None else _show_own(own["lower"], own["at"], own["links"], own["copied"])
     if not os.path.lexists(NEW + "/var" + TEMP):  # nothing that is shown stands in it
         _folder(NEW + "/var")
         os.symlink(TEMP, NEW + "/var" + TEMP)
@@ -79,6 +86,18 @@ def build(
     return held
 
 
+def _hide(sockets: Sequence[str]) -> None:
+    for path in sockets:
+        try:
+            kernel.mount(OLD + "/dev/null", NEW + path, None, BIND)
+        except OSError as failure:
+            # It went away meanwhile; or it lies where this user cannot go, and so cannot connect.
+            if failure.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
+                raise
+        else:
+            kernel.set_mount(NEW + path, RDONLY | NOSUID | NOEXEC, recursive=False)
+
+
 def _own_temp(size: int) -> None:
     os.mkdir(OWN)
     kernel.mount("sandbox", OWN, "tmpfs", NOSUID | NODEV, f"mode=0700,size={size},nr_inodes=20000")
@@ -89,19 +108,24 @@ def _own_temp(size: int) -> None:
     kernel.mount(f"{OWN}/temp", NEW + TEMP, None, BIND)
 
 
-def _show_own(lower: str, at: str, links: Mapping[str, str]) -> int:
+def _show_own(lower: str, at: str, links: Mapping[str, str], copied: bool) -> int:
     """Show `lower` at `at` under a layer for changes; returns a descriptor of the folder that holds the layer."""
-    opened = {path: os.open(OLD + source, os.O_PATH | os.O_CLOEXEC) for path, source in links.items()}
     _folder(NEW + at)
-    options = f"lowerdir={OLD}{lower},upperdir={OWN}/upper,workdir={OWN}/work,userxattr"
-    kernel.mount("overlay", NEW + at, "overlay", NOSUID | NODEV, options)
-    for path, descriptor in opened.items():
+    if copied:
+        copying.copy_tree(OLD + lower, f"{OWN}/upper")
+        os.mkdir(f"{OWN}/{COPIED}")
+        kernel.mount(f"{OWN}/upper", NEW + at, None, BIND)
+    else:
+        options = f"lowerdir={OLD}{lower},upperdir={OWN}/upper,workdir={OWN}/work,userxattr"
+        kernel.mount("overlay", NEW + at, "overlay", NOSUID | NODEV, options)
+    for path, source in links.items():
         target = f"{NEW}{at}/{path}"
+        if os.path.islink(target):  # to where the original of `lower` has it, which may be this very place
+            os.unlink(target)
         if not os.path.lexists(target):
-            _folder(target)
-        kernel.mount(f"/proc/self/fd/{descriptor}", target, None, BIND | REC)
+            _place(OLD + source, target)
+        kernel.mount(OLD + source, target, None, BIND | REC)
         kernel.set_mount(target, RDONLY | NOSUID)
-        os.close(descriptor)
     return os.open(OWN, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
@@ -117,11 +141,7 @@ def _show(path: str, writable: bool, shown: set[str]) -> None:
     target = NEW + place
     inside = _is_below(place, shown)  # else all on the way there is of our own making
     if not (inside and os.path.lexists(target)):
-        if os.path.isdir(OLD + place):
-            _folder(target)
-        else:
-            _folder(os.path.dirname(target))
-            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+        _place(OLD + place, target)
     if inside and os.path.realpath(target) != target:
         raise OSError(0, f"{path} leads through a link in a place that can be written")
     kernel.mount(OLD + place, target, None, BIND | REC)
@@ -158,6 +178,15 @@ def _follow(path: str, depth: int = 0) -> str | None:
     return real
 
 
+def _place(source: str, target: str) -> None:
+    """Make what `source` can be mounted on: a folder, or a file."""
+    if os.path.isdir(source):
+        _folder(target)
+    else:
+        _folder(os.path.dirname(target))
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+
+
 def _folder(path: str) -> None:
     if not os.path.isdir(path):
         os.makedirs(path, 0o755, exist_ok=True)
@@ -180,6 +209,8 @@ def _devices(shared: int) -> None:
         if os.path.lexists(f"{OLD}/dev/{name}"):
             os.close(os.open(f"{home}/{name}", os.O_CREAT | os.O_WRONLY, 0o666))
             kernel.mount(f"{OLD}/dev/{name}", f"{home}/{name}", None, BIND)
+            # The machine's own nodes: they can be written to all the same, but mode, owner and times stay as they are.
+            kernel.set_mount(f"{home}/{name}", RDONLY | NOSUID | NOEXEC, recursive=False)
     for name, words in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{words}", f"{home}/{name}")
     for name in ("pts", "shm"):
