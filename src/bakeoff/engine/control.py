@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -37,7 +38,7 @@ async def control_server(folder: Path, handle: Handler) -> AsyncIterator[None]:
             raw.bind(name)
         path.chmod(0o600)
         ours = path.lstat()
-        raw.listen(8)
+        raw.listen(128)
         raw.setblocking(False)
         async with anyio.create_task_group() as group:
             group.start_soon(_accept, raw, handle)
@@ -100,20 +101,39 @@ def send(folder: Path, message: Mapping[str, Any], timeout: float = 30.0) -> dic
         client.settimeout(timeout)
         try:
             with _short(folder / "control") as name:
-                client.connect(name)
+                _connect(client, name, timeout)
             client.sendall(json.dumps(message).encode() + b"\n")
             with client.makefile("rb") as replies:
                 line = replies.readline()
         except (FileNotFoundError, ConnectionError, NotADirectoryError):
             return None
         except TimeoutError as failure:
-            raise BakeoffError(f"the run in {folder} does not answer; is its process stopped?") from failure
+            raise BakeoffError(
+                f"the run in {folder} does not answer within {timeout:g} s; is its process stopped?"
+            ) from failure
     if not line:
         return None
     reply: dict[str, Any] = json.loads(line)
     if "error" in reply:
         raise BakeoffError(reply["error"])
     return reply
+
+
+def _connect(client: socket.socket, name: str, timeout: float) -> None:
+    """Connect, and wait for room where many callers are there already, as the system itself does not.
+
+    Raises:
+        TimeoutError: there was none in time.
+    """
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            client.connect(name)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise TimeoutError from None
+            time.sleep(0.02)
 
 
 def is_answered(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,16 +132,18 @@ class Reply:
         usage: what it used, as an outcome's.
         facts: what is needed to go on from there.
         counted: whether its usage is in the totals, because the try that it belongs to was cut off.
+        seconds: how long it took.
     """
 
     key: str
     usage: Mapping[str, Any]
     facts: Mapping[str, Any]
     counted: bool = False
+    seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """As the journal has it; `Reply(**it)` is the same again."""
-        return {"key": self.key, "usage": self.usage, "facts": self.facts, "counted": self.counted}
+        return asdict(self)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from typing import Protocol
 
 import anyio
 
+from bakeoff.engine import ballast
 from bakeoff.engine.errors import JournalError
 from bakeoff.engine.loop import loop_caller
 
@@ -43,6 +44,9 @@ _PRAGMAS = (
     "PRAGMA fullfsync=1",
     "PRAGMA wal_autocheckpoint=4000",
 )
+BALLAST = 256 << 10
+"""Bytes that a journal holds beside it while it is written, for its last entries on a disk that others have filled."""
+
 _TABLE = "CREATE TABLE entry (seq INTEGER PRIMARY KEY, kind TEXT, path TEXT, body TEXT, sum INTEGER)"
 _INSERT = "INSERT INTO entry (kind, path, body, sum) VALUES (?, ?, ?, ?)"
 
@@ -179,6 +183,8 @@ class SqliteJournal:
         try:
             create(path)
             self._db = _connect(path)
+            self._ballast = path.with_name(path.name + ".room")
+            ballast.take(self._ballast, BALLAST)
             self._file = _identity(path)  # the open file keeps its number from being given to another
         except (sqlite3.Error, OSError) as failure:
             raise JournalError(f"the journal {path} cannot be opened for writing: {failure}") from failure
@@ -228,20 +234,32 @@ class SqliteJournal:
             self._db.close()
         except sqlite3.Error:  # what was committed stays in the write-ahead log
             pass
+        ballast.drop(self._ballast)
 
     def _commit(self, batch: Batch) -> JournalError | None:
         try:
             for file in batch.files:
                 _sync(file)
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(_INSERT, batch.rows)
-            self._db.execute("COMMIT")
+            try:
+                self._insert(batch)
+            except sqlite3.OperationalError as failure:
+                full = getattr(failure, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+                if not full or not ballast.drop(self._ballast):
+                    raise
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                self._insert(batch)
         except Exception as failure:  # whatever it is: a writer that died silently would leave everybody waiting
             return self._lost() or JournalError(
                 f"the journal {self._path} cannot be written: {failure}. "
                 "What was committed before is safe; mend the cause, then resume the run."
             )
         return self._lost()
+
+    def _insert(self, batch: Batch) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany(_INSERT, batch.rows)
+        self._db.execute("COMMIT")
 
     def _lost(self) -> JournalError | None:
         """Why nothing that is committed counts any more, if so: what stands at the path is not what is written to."""

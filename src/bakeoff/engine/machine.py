@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,18 @@ def cpu_allowance(root: Path = ROOT) -> int:
         if share is not None:
             count = min(count, int(share))
     return max(1, count)
+
+
+LEAST_FILES = 128
+"""Open files that a process of ours must be allowed: with fewer, work fails in ways that say nothing of the cause."""
+
+
+def too_few_files() -> str | None:
+    """Why so few files may be open at once that no run can be carried out; None where there may be enough."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY or limit >= LEAST_FILES:
+        return None
+    return f"only {limit} files may be open at once, and {LEAST_FILES} is the least: say `ulimit -n 1024` before"
 
 
 def memory_available(root: Path = ROOT) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import ECHILD
 from typing import Protocol
 
 from bakeoff.engine.record import Stored
@@ -23,6 +24,7 @@ class Command:
         grace: seconds between TERM and KILL when it is ended early.
         inherit_stdin: give it the coordinator's standard input instead of nothing.
         live: write output to the log file from the first byte (long work that people watch).
+        lossy: output that cannot be kept in its file ends nothing; what there is in memory is then all that is kept.
         on_stdout: called with each piece of standard output, masked, as it comes.
         output_limit: bytes of one stream after which the process tree is ended.
         fork: for a Python program of bakeoff's that is started often: a function that does what `argv` does, as
@@ -39,6 +41,7 @@ class Command:
     grace: float = 5.0
     inherit_stdin: bool = False
     live: bool = False
+    lossy: bool = False
     on_stdout: Callable[[bytes], None] | None = None
     output_limit: int = 1 << 30
     fork: tuple[str, int] | None = None
@@ -85,7 +88,7 @@ class SpawnError(Exception):
     """The process could not be started.
 
     Attributes:
-        errno: the system's error number.
+        errno: the system's error number; ECHILD where it was started and lost.
         transient: whether trying again may help (process table or memory full).
     """
 
@@ -93,6 +96,11 @@ class SpawnError(Exception):
         super().__init__(message)
         self.errno = errno
         self.transient = transient
+
+    @property
+    def lost(self) -> bool:
+        """Whether it may have been started all the same: who looked after it died."""
+        return self.errno == ECHILD
 
 
 class Processes(Protocol):

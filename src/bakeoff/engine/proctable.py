@@ -54,6 +54,16 @@ def process_table() -> dict[int, tuple[int, int]]:
     return table
 
 
+def started(pid: int) -> str | None:
+    """When a process began, in ticks since the machine did: with `pid` it names one for good; None once it ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            fields = file.read(1024).rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else fields[19].decode()
+
+
 def children_in(table: dict[int, tuple[int, int]]) -> dict[int, list[int]]:
     """The children of every process in `table` that has any."""
     children: dict[int, list[int]] = {}

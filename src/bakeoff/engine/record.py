@@ -149,7 +149,7 @@ class Record:
         type: what sort of node it is (a step type, `call`, `attempt`, ...).
         key: digest of everything its result depends on; empty where the node has none.
         started_at: wall-clock seconds since the epoch.
-        ended_at: `started_at` plus the seconds that a monotonic clock counted.
+        ended_at: `started_at` plus the seconds that a monotonic clock counted, in all sessions that took part.
         attempts: how often the work was started in all, retries and resumed runs included.
         absorbed: a failure that the run was told to go on after; it is final.
     """

@@ -78,6 +78,8 @@ class Run:
         self.answers = dict(self.history.answers)
         self.gates: dict[str, tuple[str, ...]] = {}
         self._answered: dict[str, anyio.Event] = {}
+        self._since: dict[str, float] = {}
+        """When the tries at work began, by path and the monotonic clock."""
         self._places: list[int] = []
         self._place_count = 0
 
@@ -128,12 +130,14 @@ class Run:
         wanted = () if lanes is None else (LEAVES, *lanes)
         delays = retry.delays(self.random)
         rest = None if take_up is None else await self._taken_up(path, key, take_up)
+        before = 0.0 if rest is None else self.history.replies[path].seconds
         while True:
             if rest is None or attempt == 0:
                 attempt += 1
             amounts = {} if rest is not None else reserve or {}
             outcome, begun, seconds = await self._try(path, type_, rest or work, attempt, wanted, timeout, amounts)
-            rest = None
+            begun, seconds = begun - before, seconds + before
+            rest, before = None, 0.0
             delay = next(delays, None) if retry.wants(outcome) else None
             if delay is None:
                 break
@@ -172,7 +176,9 @@ class Run:
         """
         if not self._keeps:
             return
-        text = self.masker.text(encode(Reply(key, usage, facts).to_json()))
+        now = self.clock.monotonic()
+        seconds = round(now - self._since.get(path, now), 6)
+        text = self.masker.text(encode(Reply(key, usage, facts, seconds=seconds).to_json()))
         written = self.journal.append("reply", path, text)
         self.history.replies[path] = Reply(**json.loads(text))
         await written.committed()
@@ -210,6 +216,7 @@ class Run:
         try:
             with held as reservation:
                 begun, since = self.clock.wall(), self.clock.monotonic()
+                self._since[path] = since
                 if self._keeps:
                     started = self._append("start", path, encode([attempt, round(begun, 6), place, reserve]))
                     if reserve:
@@ -220,6 +227,7 @@ class Run:
                 reservation.settle(outcome.usage)
                 return outcome, begun, self.clock.monotonic() - since
         finally:
+            self._since.pop(path, None)
             heapq.heappush(self._places, place)
             self.lanes.release(lease)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 import anyio
 
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.clock import Clock, SystemClock
+from bakeoff.engine.clock import Clock, SteadyClock, SystemClock
 from bakeoff.engine.control import control_server
 from bakeoff.engine.errors import (
     BakeoffError,
@@ -25,12 +26,16 @@ from bakeoff.engine.errors import (
 from bakeoff.engine.events import Events, RunChanged, Warned
 from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
+from bakeoff.engine.killing import Kills, session_kills
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.salvage import lost_tail, rebuild
 from bakeoff.engine.store import RunFolder
+
+SAME_SIGNAL = 0.2
+"""Seconds within which another signal means the same: `timeout` signals its command, then that one's group."""
 
 
 @dataclass(slots=True)
@@ -70,7 +75,7 @@ class Terms:
         masker: keeps secrets out of what is written.
         clock: see `Clock`.
         catch_signals: end in order on SIGINT, SIGTERM and SIGHUP (main thread only).
-        processes: told to kill at once on a second Ctrl-C.
+        processes: told to kill at once on a second Ctrl-C or TERM.
     """
 
     lanes: Lanes
@@ -128,6 +133,7 @@ async def run_session(
         history = History(folder.root) if meta is not None else folder.history()
         history.interrupt()
         warnings += _damage(history)
+        terms = replace(terms, clock=SteadyClock(terms.clock, history.updated_at))
         journal = SqliteJournal(folder.journal)
         try:
             run = _run(folder, journal, history, terms)
@@ -214,10 +220,10 @@ async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Endi
     """The job, with somebody listening to signals, the control channel and the clock."""
     ending: Ending | None = None
     async with anyio.create_task_group() as watchers:
-        with anyio.CancelScope() as scope:
+        with session_kills() as kills, anyio.CancelScope() as scope:
             stop = _Stop(scope)
             if terms.catch_signals:
-                await watchers.start(_watch_signals, stop, terms)
+                await watchers.start(_watch_signals, stop, terms, kills)
             if terms.seconds is not None:
                 watchers.start_soon(_watch_time, stop, terms.seconds - run.history.active_seconds)
             async with control_server(folder.root, lambda message: _handle(run, stop, message)):
@@ -246,12 +252,20 @@ async def _ended(run: Run, job: Job) -> Ending:
         return Ending(status, text_of(failure))
 
 
-async def _watch_signals(stop: _Stop, terms: Terms, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+async def _watch_signals(stop: _Stop, terms: Terms, kills: Kills, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    # What was ignored on entry stays so: `nohup` and shells that start jobs in the background mean it.
+    known = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    first = math.inf
+    with anyio.open_signal_receiver(*heard) as signals:
         task_status.started()
         async for number in signals:
-            if stop.signal is not None and number == signal.SIGINT and terms.processes is not None:
-                terms.processes.kill_now()
+            # A terminal that closes sends HUP more than once, and nobody is in a hurry.
+            if number != signal.SIGHUP and anyio.current_time() - first >= SAME_SIGNAL:
+                kills.kill_now()
+                if terms.processes is not None:
+                    terms.processes.kill_now()
+            first = min(first, anyio.current_time())
             name = signal.Signals(number).name
             stop(RunStatus.PAUSED, f"interrupted by {name}", number)
 

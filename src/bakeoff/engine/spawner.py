@@ -354,7 +354,7 @@ def _run_frame(number: int, command: Command) -> tuple[object, ...]:
         None if command.log is None else encode(_absolute(command.log)),
         command.timeout,
         command.grace,
-        (command.inherit_stdin, command.live, command.on_stdout is not None),
+        (command.inherit_stdin, command.live, command.on_stdout is not None, command.lossy),
         command.output_limit if command.log is not None else min(command.output_limit, MEMORY_LIMIT),
         command.fork,
     )
@@ -367,7 +367,7 @@ async def _finished(
     for stream in streams:
         output, problem = await _output(*stream)
         outputs.append(output)
-        if problem is not None and message is None:
+        if problem is not None and message is None and not command.lossy:
             reason, message = reason or "log", problem
     if reason == "timeout" or (reason is not None and status == 0):
         status = -1  # ended early is never a success

@@ -7,10 +7,10 @@ import json
 import os
 import re
 import secrets
-import shutil
 import socket
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,11 @@ from typing import Any
 
 from bakeoff.engine.control import is_answered
 from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
+from bakeoff.engine.folders import remove_tree
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import LONGEST_PATH, read_entries
-from bakeoff.engine.machine import network_file_system
+from bakeoff.engine.machine import network_file_system, too_few_files
+from bakeoff.engine.ownership import check_owner
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.salvage import read_whole
 
@@ -68,10 +70,12 @@ class RunFolder:
         """Own the run.
 
         Raises:
-            BakeoffError: the run's folder is no folder of a run, or cannot be written.
+            BakeoffError: the run's folder is no folder of a run, or cannot be written; too few files may be open.
 
         Passes on RunBusyError: another live process owns it; the message names it.
         """
+        if why := too_few_files():
+            raise BakeoffError(why)
         try:
             while True:
                 if self.root.is_symlink():
@@ -172,7 +176,10 @@ class RunFolder:
 
         Raises:
             JournalError: it is not, or may not.
+
+        Passes on OwnerError: it is another user's.
         """
+        check_owner(self.root, self.journal, self.definition)
         try:
             mode = self.root.lstat().st_mode
         except OSError as failure:
@@ -191,16 +198,20 @@ class RunFolder:
 
     def delete(self) -> None:
         """Remove the run and all it kept."""
-        shutil.rmtree(self.root)
+        remove_tree(self.root)
 
 
 class RunStore:
-    """The runs of one project."""
+    """The runs of one project.
+
+    Passes on OwnerError: its `.bakeoff` is another user's.
+    """
 
     def __init__(self, project: Path) -> None:
         self.project = project
         self.home = project / ".bakeoff"
         self.runs = self.home / "runs"
+        check_owner(self.home, self.runs)
 
     def new_id(self) -> str:
         """An id that no run here has."""
@@ -213,8 +224,10 @@ class RunStore:
         """Make the folder of a new run.
 
         Raises:
-            BakeoffError: the id is malformed or taken, or the folder cannot be made.
+            BakeoffError: the id is malformed or taken, or the folder cannot be made; too few files may be open.
         """
+        if why := too_few_files():
+            raise BakeoffError(why)
         if not _ID.fullmatch(run_id):
             raise BakeoffError(f"run id {run_id!r}: use letters, digits, `_` and `-`, beginning with a letter or digit")
         if kind := network_file_system(self.project):
@@ -288,20 +301,31 @@ class RunStore:
 
     def latest(self, count: int) -> list[RunFolder]:
         """The runs that were created last, newest first."""
-        by_age = sorted(self.all(), key=_changed, reverse=True)
-        return [folder for folder in by_age if folder.begun()][:count]
+        newest = sorted(self.all(), key=_changed, reverse=True)
+        return [folder for folder in newest if folder.begun()][:count]
 
 
-def _changed(folder: RunFolder) -> float:
+def _changed(folder: RunFolder) -> tuple[bool, float]:
     try:
-        return folder.root.lstat().st_ctime
+        return by_age(folder.root.lstat().st_ctime)
     except OSError:  # it went away
-        return 0.0
+        return by_age(0.0)
+
+
+def by_age(moment: float) -> tuple[bool, float]:
+    """What sorts moments from old to new; one in the future, of a wrong clock, counts as older than the rest."""
+    return moment <= time.time(), moment
 
 
 def find_project(start: Path) -> Path:
-    """The nearest folder from `start` upwards that holds `.bakeoff`; `start` itself when none does."""
+    """The nearest folder from `start` upwards that holds `.bakeoff`; `start` itself when none does.
+
+    The search ends at the top of a git work tree, and at the home folder: what lies above is another project's.
+    """
+    home = Path.home() if "HOME" in os.environ else None
     for folder in (start, *start.parents):
         if os.path.isdir(folder / ".bakeoff" / "runs"):
             return folder
+        if folder == home or os.path.lexists(folder / ".git"):
+            break
     return start

@@ -50,12 +50,19 @@ class Stream:
     """One output of a process: its pipe, what is kept of it in memory, and its file once it has one."""
 
     __slots__ = (
-        "excerpt", "fd", "file", "full", "head", "inline", "kept",
-        "limit", "mask", "path", "shown", "size", "stored", "tail",
+        "excerpt", "fd", "file", "full", "head", "inline", "kept", "limit",
+        "lossy", "lost", "mask", "path", "shown", "size", "stored", "tail",
     )  # fmt: skip
 
     def __init__(
-        self, fd: int, path: bytes | None, limit: int, sizes: tuple[int, int], mask: Mask | None, shown: bool
+        self,
+        fd: int,
+        path: bytes | None,
+        limit: int,
+        sizes: tuple[int, int],
+        mask: Mask | None,
+        shown: bool,
+        lossy: bool = False,
     ) -> None:
         self.fd = fd
         self.inline, self.excerpt = sizes
@@ -63,6 +70,7 @@ class Stream:
         self.limit = limit
         self.mask = mask
         self.shown = shown
+        self.lossy, self.lost = lossy, False
         self.file = -1
         self.full = False
         self.kept: bytearray | None = bytearray()
@@ -73,7 +81,7 @@ class Stream:
         """Keep `chunk`, return what may be shown of it.
 
         Raises:
-            OSError: the file could not be written; nothing more is kept.
+            OSError: the file could not be written, though it must be; nothing more is kept.
         """  # noqa: DOC502 - it comes out of _write
         room = self.limit - self.size
         self.size += len(chunk)
@@ -111,7 +119,7 @@ class Stream:
             return
         self.kept += piece
         whole = self.kept
-        outgrown = self.path is not None and len(whole) > self.inline
+        outgrown = (self.path is not None or self.lost) and len(whole) > self.inline
         if outgrown:
             self.head, self.tail = bytes(whole[: self.excerpt]), bytes(whole[-self.excerpt :])
             self.kept = None
@@ -130,10 +138,19 @@ class Stream:
             while view:
                 view = view[os.write(self.file, view) :]
         except OSError:
+            if self.lossy:
+                self._lose()
+                return
             self.full = True
             if self.file >= 0:
                 self.stored = os.fstat(self.file).st_size
             raise
+
+    def _lose(self) -> None:
+        """Go on without the file."""
+        if self.file >= 0:
+            os.close(self.file)
+        self.file, self.path, self.lost = -1, None, True
 
     def summary(self) -> tuple[bytearray | None, bytes, bytes, int, int, bytes | None]:
         """What the coordinator is told: kept, head, tail, size, bytes stored, path of the file."""

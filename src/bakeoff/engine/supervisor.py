@@ -110,7 +110,8 @@ class Supervisor:
                     self.stopping = True
                 elif fd == self.link:
                     self._receive()
-            if ended:
+            # What ended in time did, also if this process was stopped until long after.
+            if ended or (self.deadlines and self.deadlines[0][0] <= time.monotonic()):
                 self._reap()
             self._meet_deadlines()
             self._look()
@@ -193,11 +194,11 @@ class Supervisor:
         log: bytes | None,
         timeout: float | None,
         grace: float,
-        options: tuple[bool, bool, bool],
+        options: tuple[bool, bool, bool, bool],
         limit: int,
         fork: tuple[str, int] | None,
     ) -> None:
-        inherit_stdin, live, shown = options
+        inherit_stdin, live, shown, lossy = options
         env = {**self.base, b"BAKEOFF_LEAF": b"%d" % number}
         for name, value in changes.items():
             if value is None:
@@ -212,7 +213,8 @@ class Supervisor:
         streams = []
         for fd, suffix, show in ((out, b".out", shown), (err, b".err", False)):
             mask = Mask(self.forms) if self.forms else None
-            streams.append(Stream(fd, None if log is None else log + suffix, limit, self.sizes, mask, show))
+            path = None if log is None else log + suffix
+            streams.append(Stream(fd, path, limit, self.sizes, mask, show, lossy))
         leaf = Leaf(number, pid, grace, live, (streams[0], streams[1]))
         self.leaves[number] = self.pids[pid] = leaf
         for stream in streams:

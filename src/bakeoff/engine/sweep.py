@@ -1,4 +1,4 @@
-"""Finds and ends processes that a dead run, or a dead supervisor, left behind."""
+"""Finds and ends processes that a dead run, command or supervisor left behind."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from dataclasses import dataclass
 
 import anyio
 
-from bakeoff.engine.proctable import children_in, descendants, environment, kill_trees, process_table, send_signal
+from bakeoff.engine.proctable import (
+    children_in,
+    descendants,
+    environment,
+    kill_trees,
+    process_table,
+    send_signal,
+    started,
+)
 
 PATIENCE = 2.0
 """Seconds a sweep waits for what it killed to be gone."""
+
+_PROCESS = "process:"
+"""How the token of a process begins; others name runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +37,18 @@ class Survivor:
     token: str
 
 
+def process_token(*, daemons: bool = True) -> str:
+    """A token (`BAKEOFF_RUN`) for what this process starts outside of any run: it says whose it is.
+
+    Args:
+        daemons: whether what moves to another session is to end with the rest.
+    """
+    me = os.getpid()
+    return f"{_PROCESS}{_namespace()}:{me}:{started(me) or ''}:{'' if daemons else os.getsid(0)}"
+
+
 def survivors(is_dead: Callable[[str], bool]) -> list[Survivor]:
-    """The processes of dead runs, but for this process and those it came from.
+    """The processes of dead runs and of dead processes, but for this process and those it came from.
 
     Args:
         is_dead: told a run's token (`BAKEOFF_RUN`), says whether nobody runs it any more; asked once a token.
@@ -36,14 +57,14 @@ def survivors(is_dead: Callable[[str], bool]) -> list[Survivor]:
     found = []
     for pid, token in _marked():
         if token not in verdicts:
-            verdicts[token] = is_dead(token)
-        if verdicts[token]:
+            verdicts[token] = _is_orphaned(token) if names_process(token) else is_dead(token)
+        if verdicts[token] and not _is_daemon(pid, token):
             found.append(Survivor(pid, token))
     return found
 
 
 def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
-    """Kill the processes of dead runs and all below them; wait, at most `PATIENCE` seconds, until they are gone.
+    """Kill what `survivors` finds and all below; wait, at most `PATIENCE` seconds, until it is gone.
 
     Returns:
         Every process that was killed.
@@ -90,6 +111,34 @@ def token_of(pid: int) -> str | None:
     """The run that `pid` was started by, where its environment can be read and tells."""
     _, found, rest = environment(pid).partition(b"\0BAKEOFF_RUN=")
     return os.fsdecode(rest.partition(b"\0")[0]) if found else None
+
+
+def names_process(token: str) -> bool:
+    """Whether a token is that of a process, not of a run."""
+    return token.startswith(_PROCESS)
+
+
+def _is_orphaned(token: str) -> bool:
+    """Whether the process of that token has ended; unknown of another system's, where its number means nothing."""
+    namespace, pid, start, _ = token.removeprefix(_PROCESS).split(":")
+    return bool(start) and namespace == _namespace() and started(int(pid)) != start
+
+
+def _is_daemon(pid: int, token: str) -> bool:
+    """Whether a process has left the session that its token is bound to."""
+    session = token.rpartition(":")[2] if names_process(token) else ""
+    try:
+        return bool(session) and os.getsid(pid) != int(session)
+    except ProcessLookupError:
+        return True
+
+
+def _namespace() -> str:
+    """Names the process numbers that count here: containers have their own."""
+    try:
+        return os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    except OSError:
+        return ""
 
 
 def _reaped(pid: int) -> bool:

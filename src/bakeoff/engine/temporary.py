@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from bakeoff.engine.folders import remove_tree
 
 LOCK = ".bakeoff-lock"
 """Held as long as somebody uses the folder; a folder without such a file is none of ours."""
@@ -30,7 +31,7 @@ def temporary_folder(kind: str, place: str | None = None) -> Iterator[str]:
     """
     with suppress(OSError):
         _sweep(Path(place or tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"bakeoff-{kind}-", dir=place) as folder:
+    with scratch_folder(f"bakeoff-{kind}-", place) as folder:
         lock = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with suppress(OSError):  # where there are no locks nobody removes it either
@@ -38,6 +39,20 @@ def temporary_folder(kind: str, place: str | None = None) -> Iterator[str]:
             yield folder
         finally:
             os.close(lock)
+
+
+@contextmanager
+def scratch_folder(prefix: str, place: Path | str | None) -> Iterator[str]:
+    """A folder in `place` that is removed at the end, whatever has come to be in it.
+
+    Passes on OSError: it cannot be made, or not be removed.
+    """
+    folder = tempfile.mkdtemp(prefix=prefix, dir=place)
+    try:
+        yield folder
+    finally:
+        with suppress(FileNotFoundError):
+            remove_tree(folder)
 
 
 def _sweep(place: Path) -> None:
@@ -49,6 +64,6 @@ def _sweep(place: Path) -> None:
                 found = os.fstat(lock)
                 if found.st_uid == os.geteuid() and found.st_mtime < time.time() - _YOUNG:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove_tree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
