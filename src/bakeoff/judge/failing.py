@@ -5,16 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+# As in `runners`, every repetition has a bound.
 _GO = re.compile(
-    r"(?m)^\s*--- FAIL: (?P<name>\S+)"
-    r"|^(?:FAIL|ok)\s+(?P<owner>\S+)[ \t]+(?:\[(?:build|setup) (?P<unmade>failed)\]|[\d.(\[])"
+    r"(?m)^[ \t]{0,80}--- FAIL: (?P<name>\S{1,500})|^(?:FAIL|ok)[ \t]{1,20}(?P<owner>\S{1,500})[ \t]{1,20}"
+    r"(?:\[(?:build|setup) (?P<unmade>failed)\]|[\d.(\[])"
 )
 _CARGO = re.compile(
-    r"(?m)^test (?P<name>\S.*?) \.\.\. FAILED$|^test result: (?P<section>FAILED)"
-    r"|to rerun pass [`'](?P<owner>[^`'\n]+)[`']"
+    r"(?m)^test (?P<name>\S[^\n]{0,500}?) \.\.\. FAILED$|^test result: (?P<section>FAILED)"
+    r"|to rerun pass [`'](?P<owner>[^`'\n]{1,200})[`']"
 )
-_NEXTEST = re.compile(r"(?m)^\s*(?:FAIL|SIG\w+|TIMEOUT|ABORT) \[[^\]\n]*\](?: *\([^)\n]*\))? (\S+) (\S.*?)\s*$")
-_JEST = re.compile(r"(?m)^(?:FAIL|PASS)\s+(?P<owner>\S.*?)(?: \([\d.]+ m?s\))?\s*$|^\s*● (?P<name>.+?)\s*$")
+_NEXTEST = re.compile(
+    r"(?m)^[ \t]{0,40}(?:FAIL|SIG\w{1,10}|TIMEOUT|ABORT) \[[^\]\n]{0,40}\](?: {0,20}\([^)\n]{0,40}\))?"
+    r" (\S{1,200}) (\S[^\n]{0,500})"
+)
+_JEST = re.compile(
+    r"(?m)^(?:FAIL|PASS)[ \t]{1,20}(?P<owner>\S[^\n]{0,500}?)(?: \([\d.]{1,20} m?s\))?[ \t]{0,20}$"
+    r"|^[ \t]{0,40}● (?P<name>[^\n]{1,500})"
+)
 _NO_TESTS = ("Console", "Validation Error:", "Validation Warning:")
 """What jest marks likewise."""
 
@@ -57,7 +64,7 @@ def cargo(text: str) -> Iterator[str]:
         yield from (f"{name} ({owner})" for names, owner in zip(red, owners, strict=True) for name in names)
     else:
         yield from (name for names in sections for name in names)
-    yield from (f"{name} ({owner})" for owner, name in _NEXTEST.findall(text))
+    yield from (f"{name.rstrip()} ({owner})" for owner, name in _NEXTEST.findall(text))
 
 
 def jest(text: str) -> Iterator[str]:
@@ -66,5 +73,5 @@ def jest(text: str) -> Iterator[str]:
     for found in _JEST.finditer(text):
         if found["owner"] is not None:
             owner = found["owner"].rpartition(" ")[2]
-        elif not found["name"].startswith(_NO_TESTS):
-            yield found["name"] if owner is None else f"{found['name']} ({owner})"
+        elif not found["name"].strip().startswith(_NO_TESTS):
+            yield found["name"].strip() + ("" if owner is None else f" ({owner})")

@@ -12,6 +12,7 @@ from typing import Any
 
 from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.judge.runners import names_python
+from bakeoff.workspace.errors import NO_ROOM, NoSpaceError, no_room
 from bakeoff.workspace.guard.guarded import GuardReport, guarded
 from bakeoff.workspace.guard.interpreter import Interpreter
 from bakeoff.workspace.guard.names import import_names
@@ -115,6 +116,9 @@ class Ground:
         command that would test another tree is not run.
 
         Passes on SandboxError: the policy asks for more than this machine gives. SpawnError: it could not be started.
+
+        Raises:
+            NoSpaceError: there is no room for what it prints, which says nothing of the slot's tree.
         """
         more: dict[str, Any] = {"log": self._log(name), "timeout": timeout, "grace": self.grace}
         done: Finished | None = None
@@ -123,6 +127,8 @@ class Ground:
                 if ready.invalid is None:
                     async with self.busy():
                         done = await self.processes.run(ready.command)
+            if done is not None and done.ended_by == "log" and any(said in (done.message or "") for said in NO_ROOM):
+                raise NoSpaceError(f"{done.message}; {no_room()}")
             return Trial(done, self._receipt(ready, done), ready.invalid)
         finally:
             await slot.end_processes()

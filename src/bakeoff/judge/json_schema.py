@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
-from bakeoff.judge.killable import killable
+from bakeoff.judge.matching import against_schema
 from bakeoff.judge.requirement import Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.reader.reading import UnreadError, read
 
 SCHEMA_SECONDS = 10.0
 
@@ -20,7 +20,7 @@ class JsonSchemaRequirement(Requirement):
     """The output is JSON that `schema` allows. Needs the extra `bakeoff[schema]`.
 
     A schema may hold patterns, and what it judges comes from outside: it runs in a process that is killed when
-    `timeout` seconds are over; the verdict is an error then.
+    `timeout` seconds of processor time are over; the verdict is an error then.
     """
 
     def __init__(
@@ -49,18 +49,20 @@ class JsonSchemaRequirement(Requirement):
             RuntimeError: the validator failed.
         """
         try:
-            value = json.loads(subject.output) if isinstance(subject.output, str) else subject.output
-        except (ValueError, RecursionError) as failure:
+            text = subject.output if isinstance(subject.output, str) else json.dumps(subject.output)
+        except (TypeError, ValueError, RecursionError) as failure:
             return ValidationResult(False, f"not JSON: {failure}")
-        job = {"do": "schema", "schema": dict(self.schema), "value": value, "path": sys.path}
         try:
-            found = await killable(job, self.seconds)
-        except TimeoutError as failure:
-            return ValidationResult(False, f"{self.description}: {failure}", error="timeout")
+            data = text.encode("utf-8", "surrogatepass")
+            found = await read(against_schema, data, dict(self.schema), seconds=self.seconds)
+        except UnreadError as failure:
+            if failure.kind == "timeout":
+                return ValidationResult(False, f"{self.description}: {failure}", error="timeout")
+            raise RuntimeError(f"{failure.kind}: {failure}") from None
+        if "no_json" in found:
+            return ValidationResult(False, f"not JSON: {found['no_json']}")
         if found.get("missing"):
             raise BakeoffError("JSON Schema requirements need the library jsonschema: pip install 'bakeoff[schema]'")
         if "bad_schema" in found:
             raise BakeoffError(f"{self.description}: the schema itself is wrong: {found['bad_schema']}")
-        if "raised" in found:
-            raise RuntimeError(found["raised"])
         return ValidationResult(not found["errors"], "; ".join(found["errors"]))

@@ -90,11 +90,19 @@ def read_answer(text: str) -> tuple[bool | None, str, float | None]:
 def _read_json(text: str) -> tuple[bool | None, str, float | None]:
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        return None, "", None
+    if not isinstance(data, dict):
         return None, "", None
     given = data.get("verdict", data.get("answer"))
     key = given.strip().lower() if isinstance(given, str) else given
     result = _YES_NO.get(key) if isinstance(key, (str, bool)) else None
     score = data.get("score")
-    number = isinstance(score, (int, float)) and not isinstance(score, bool)
-    return result, str(data.get("reason", "")), float(score) if number else None
+    number = float(score) if isinstance(score, (int, float)) and abs(score) < MOST else None
+    reason = data.get("reason", "")
+    said = reason if isinstance(reason, str) else json.dumps(reason)
+    return result, said, None if isinstance(score, bool) else number
+
+
+MOST = 1e300
+"""No score is larger; none is no number."""

@@ -8,26 +8,35 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
+
+from bakeoff.judge.namesakes import GLOBS, namesakes, of_product
+from bakeoff.reader.reading import UnreadError, read_here
 
 PROTECTED = (
     # tests
-    "**/tests/**", "**/test/**", "**/testing/**", "**/__tests__/**", "**/spec/**", "**/testdata/**",
+    "**/tests/**", "**/test/**", "**/__tests__/**", "**/spec/**", "**/testdata/**",
     "**/__snapshots__/**", "test_*.py", "*_test.py", "tests.py", "conftest.py", "*_test.go", "*.test.*", "*.spec.*",
-    "*_spec.rb",
+    "*_spec.rb", "*[-_]test.[jt]s", "*[-_]test.[cm][jt]s", "/test.py", "/test.[jt]s", "/test.[cm][jt]s",
     # what configures them
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "noxfile.py", ".coveragerc",
-    "jest.config.*", "vitest.config.*", "vitest.workspace.*", "vite.config.*", "karma.conf.*", ".mocharc*",
-    "playwright.config.*", "cypress.config.*", "phpunit.xml*", ".rspec",
+    "jest.config.*", "ava.config.*", "vitest.config.*", "vitest.workspace.*", "vite.config.*", "karma.conf.*",
+    ".mocharc*", "playwright.config.*", "cypress.config.*", "phpunit.xml*", ".rspec",
     # what bakeoff itself obeys the next time
-    "/bakeoff.toml", "/.bakeoff/**",
+    "/bakeoff.toml", "/.bakeoff/**", "/.worktreeinclude", "/.specify/integration.json",
     # what a Python test run would load before the tests, or in place of its runner
-    "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "**/pytest/**", "**/_pytest/**", "unittest.py",
-    "**/unittest/**", "pluggy.py", "**/pluggy/**", "iniconfig.py", "**/iniconfig/**",
-    "**/*.dist-info/**", "**/*.egg-info/**",
+    "sitecustomize.py", "usercustomize.py", "*.pth", "**/*.dist-info/**", "**/*.egg-info/**",
+    # what an interpreter takes in place of a test's source, and what a checker believes in place of looking
+    "*.py[co]", "**/__pycache__/**", "**/test_*/__init__.*", "**/*_test/__init__.*", "**/conftest/**", "test_*.so",
+    "test_*.pyd", "*_test.so", "*_test.*.so", "*_test.pyd", "*_test.*.pyd", "conftest.so", "conftest.*.so",
+    "conftest.pyd", "conftest.*.pyd", "**/.mypy_cache/**", "*.tsbuildinfo", ".eslintcache",
 )  # fmt: skip
 """Globs; one without a slash names a file in any folder."""
+
+_TEST = re.compile(r"(?:.*[._-])?tests?(?:[._-].*)?\.(?:py|rb|[cm]?[jt]sx?)")
+"""The name of a file with `test` as a word in it, in a language whose tests may be called as they like."""
 
 _RECIPES = {
     "make": ("Makefile", "makefile", "GNUmakefile", "*.mk"), "gmake": ("Makefile", "makefile", "GNUmakefile", "*.mk"),
@@ -45,24 +54,37 @@ class Protection:
         may_edit: globs of paths that attempts may change although they are tests or configure them.
         protect: further globs that they may not change.
         checks: the commands that judge; what `make` and its like read for them is protected, too.
+        product: folders and modules that are the project's own, though they are named as test machinery is.
     """
 
     may_edit: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    product: frozenset[str] = frozenset()
+
+    def within(self, files: Iterable[bytes]) -> Protection:
+        """The same for a project whose snapshot has these files."""
+        return replace(self, product=of_product(map(os.fsdecode, files)))
 
     def covers(self, path: str) -> bool:
         """Whether the path is taken from the snapshot, whatever an attempt made of it."""
         return self._allowed(path) is False
 
+    def allows(self, path: str) -> bool:
+        """Whether attempts were given leave to change the path, whatever it is."""
+        return self._allowed(path) is True
+
     def _allowed(self, path: str) -> bool | None:
         """True: it may be edited; False: it may not; None: nothing is said of it."""
-        recipes = tuple(glob for name in self._words & _RECIPES.keys() for glob in _RECIPES[name])
-        for globs, answer in ((self.protect, False), (self.may_edit, True), (PROTECTED, False), (recipes, False)):
+        usual = [*PROTECTED, *(glob for name in self._words & _RECIPES.keys() for glob in _RECIPES[name])]
+        if not self.product.issuperset(namesakes(path)):
+            usual += GLOBS
+        for globs, answer in ((self.protect, False), (self.may_edit, True), (usual, False)):
             # What stands in the place of a folder of tests counts as one of them.
             if any(glob_pattern(glob).fullmatch(path) or glob_pattern(glob).fullmatch(f"{path}/x") for glob in globs):
                 return answer
-        return None
+        # A file that is called a test and is named by a check is one, wherever it stands.
+        return False if _TEST.fullmatch(path.rpartition("/")[2]) and path in self._words else None
 
     def touched(self, paths: Iterable[str], before: Callable[[str], bytes], after: Callable[[str], bytes]) -> list[str]:
         """Those of the changed `paths` that are taken from the snapshot.
@@ -75,8 +97,9 @@ class Protection:
         found = []
         for path in paths:
             allowed = self._allowed(path)
-            parts = _PARTS.get(path.rpartition("/")[2])
-            if allowed is False or (allowed is None and parts and parts(before(path)) != parts(after(path))):
+            if allowed is None and path.rpartition("/")[2] in _PARTS:
+                allowed = _configures(path, before(path)) == _configures(path, after(path))
+            if allowed is False:
                 found.append(path)
         return found
 
@@ -90,10 +113,9 @@ class Protection:
         """The words of the checks, paths as the tree has them."""
         return {os.path.normpath(word) for command in self.checks for word in _words(command)}
 
-    @property
-    def identity(self) -> str:
-        """What tells two of them apart."""
-        return json.dumps([self.may_edit, self.protect, sorted(self._words & _RECIPES.keys())])
+
+USUAL = Protection()
+"""What holds where nobody says more."""
 
 
 def _words(command: str) -> list[str]:
@@ -105,25 +127,34 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _pyproject(content: bytes) -> Any:
-    """What configures tests, or bakeoff, in a pyproject.toml; the rest of the file is an attempt's to change."""
-    try:
-        tools = tomllib.loads(content.decode()).get("tool", {})
-    except (ValueError, AttributeError):
-        return content
-    return {name: tools.get(name) for name in ("pytest", "coverage", "tox", "nox", "hatch", "bakeoff")}
+def _configures(path: str, content: bytes) -> str | bytes:
+    """What of a project file configures tests; all of one that cannot be read. The rest is an attempt's to change."""
+    if len(content) <= _LARGEST:
+        with suppress(UnreadError):
+            return str(read_here(configuration, content, path.rpartition("/")[2], seconds=_SECONDS))
+    return content
 
 
-def _package(content: bytes) -> Any:
-    """The same in a package.json."""
-    try:
-        found = json.loads(content) if content else {}
-        return {name: found.get(name) for name in ("scripts", "jest", "vitest", "mocha", "ava", "tap")}
-    except (ValueError, AttributeError):
-        return content
+def configuration(data: bytes, name: str) -> str:
+    """What configures tests, or bakeoff, in a `pyproject.toml` or `package.json`; for a reader process.
+
+    Passes on ValueError: it is not what its name says.
+    """
+    if not data.strip():
+        whole: Any = {}
+    else:
+        whole = tomllib.loads(data.decode()).get("tool", {}) if name == "pyproject.toml" else json.loads(data)
+    return json.dumps({key: whole.get(key) for key in _PARTS[name]}, sort_keys=True, default=repr)
 
 
-_PARTS: dict[str, Callable[[bytes], Any]] = {"pyproject.toml": _pyproject, "package.json": _package}
+_PARTS = {
+    "pyproject.toml": ("pytest", "coverage", "tox", "nox", "hatch", "bakeoff"),
+    "package.json": ("scripts", "jest", "vitest", "mocha", "ava", "tap"),
+}
+_LARGEST = 4 << 20
+"""Bytes of a project file that is looked into."""
+_SECONDS = 3.0
+"""Seconds of processor time that this may take."""
 
 _cache: dict[str, re.Pattern[str]] = {}
 

@@ -10,16 +10,18 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from bakeoff.engine.codec import strict_json
 from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.judge.calls_worker import READY
+from bakeoff.judge.fences import unfenced
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.reader.reading import UnreadError, read
 from bakeoff.report.escape import one_line
 
 PYTHON = os.path.realpath(sys.executable)
@@ -81,8 +83,8 @@ class PythonTests(Requirement):
         cases: the tests; at least one.
         processes: runs the process.
         description: what it stands for.
-        source: makes the program of an output; the output itself is the program if left out. A durable run does not
-            see that it changed: change `version` then.
+        source: makes the program of an output; if left out, the output itself is, without Markdown fences around it.
+            A durable run does not see that it changed: change `version` then.
         place: makes the command. Code of strangers belongs in a sandbox: give its `command` here.
         timeout: seconds for all calls together.
         cpu: seconds of processor time for them, whole.
@@ -101,7 +103,7 @@ class PythonTests(Requirement):
         *,
         processes: Processes,
         description: str | None = None,
-        source: Callable[[str], str] = str,
+        source: Callable[[str], str] | None = None,
         place: Placing = scrubbed,
         timeout: float = 10.0,
         cpu: int = 1,
@@ -115,7 +117,8 @@ class PythonTests(Requirement):
         super().__init__(said, cost=Cost.PROCESS, version=version)
         self.name = function
         self.processes = processes
-        self.source = source
+        self.source = source or (lambda text: unfenced(text, function))
+        self.given = source is not None
         self.place = place
         self.seconds = timeout
         self.limits = {"cpu": cpu, "memory": memory}
@@ -131,8 +134,9 @@ class PythonTests(Requirement):
 
         Passes on SpawnError: there is no process. Passes on RuntimeError: it did not get as far as the code.
         """
+        program = self.source(subject.text)
         job = {
-            "source": self.source(subject.text),
+            "source": program,
             "function": self.name,
             "calls": [list(case.arguments) for case in self.cases],
             **self.limits,
@@ -143,7 +147,14 @@ class PythonTests(Requirement):
             [PYTHON, "-I", "-S", PROGRAM, *pieces], timeout=self.seconds, grace=0.0, output_limit=OUTPUT
         )
         finished = await self.processes.run(command)
-        return self._verdict(finished, _lines(str(finished.stdout.value)))
+        printed = str(finished.stdout.value).encode("utf-8", "surrogatepass")
+        try:
+            verdict = self._verdict(finished, await read(lines, printed, len(self.cases) + 2))
+        except UnreadError as failure:
+            return ValidationResult(False, f"what its process reported cannot be read: {failure}")
+        if verdict.result or program == subject.text or self.given:
+            return verdict
+        return replace(verdict, reason=f"{verdict.reason}; the code was taken out of its Markdown fences")
 
     def _verdict(self, finished: Finished, lines: list[Any]) -> ValidationResult:
         if not lines or lines[0] != READY:
@@ -192,14 +203,35 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _lines(text: str) -> list[Any]:
+def lines(data: bytes, most: int) -> list[Any]:
+    """The first lines of what the process reported, as the values that they are in JSON; for a reader process."""
     found = []
-    for line in text.split("\n")[:-1]:  # what follows the last line end was cut off
+    for line in data.decode("utf-8", "replace").split("\n", most)[:-1]:  # what follows the last line end was cut off
         try:
-            found.append(json.loads(line))
+            value = json.loads(line)
         except (ValueError, RecursionError):
-            found.append(None)  # it counts, and is right for no case
+            value = None  # it counts, and is right for no case
+        found.append(value if is_shallow(value) else None)
     return found
+
+
+def is_shallow(value: Any) -> bool:
+    """Whether a JSON value nests no deeper than can be compared and shown anywhere."""
+    layer = [value]
+    for _ in range(DEPTH):
+        layer = [
+            inner
+            for each in layer
+            if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not layer:
+            return True
+    return False
+
+
+DEPTH = 100
+"""Values inside each other."""
 
 
 def _broken(outcome: Any) -> bool:

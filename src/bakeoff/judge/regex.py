@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bakeoff.judge.killable import killable
+from bakeoff.judge.matching import match
 from bakeoff.judge.requirement import Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.reader.reading import UnreadError, read
 
 MATCH_SECONDS = 2.0
 
@@ -21,7 +22,7 @@ class RegexRequirement(Requirement):
         flags: of `re`.
         how: `search` (anywhere), `match` (at the start) or `fullmatch`.
         absent: it must not match.
-        timeout: seconds, after which it is killed; the verdict is an error then.
+        timeout: seconds of processor time, after which it is killed; the verdict is an error then.
 
     Raises:
         ValueError: the pattern cannot be compiled, or `how` is unknown.
@@ -47,7 +48,7 @@ class RegexRequirement(Requirement):
         said = description or f"the text {'does not match' if absent else 'matches'} {pattern!r}"
         super().__init__(said, version=version)
         self.unmet = description or f"the text {'matches' if absent else 'does not match'} {pattern!r}"
-        self.job = {"do": "match", "pattern": pattern, "flags": int(flags), "how": how}
+        self.job = (pattern, int(flags), how)
         self.absent = absent
         self.seconds = timeout
 
@@ -62,11 +63,13 @@ class RegexRequirement(Requirement):
         Raises:
             RuntimeError: the worker could not do it.
         """
+        pattern, flags, how = self.job
+        data = subject.text.encode("utf-8", "surrogatepass")
         try:
-            found = await killable({**self.job, "text": subject.text}, self.seconds)
-        except TimeoutError as failure:
-            return ValidationResult(False, f"{self.description}: {failure}", error="timeout")
-        if "raised" in found:
-            raise RuntimeError(found["raised"])
-        met = found["matched"] is not self.absent
+            matched = await read(match, data, pattern, flags, how, seconds=self.seconds)
+        except UnreadError as failure:
+            if failure.kind == "timeout":
+                return ValidationResult(False, f"{self.description}: {failure}", error="timeout")
+            raise RuntimeError(f"{failure.kind}: {failure}") from None
+        met = matched is not self.absent
         return ValidationResult(met, "" if met else self.unmet)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from xml.etree import ElementTree
+from typing import Any
 
 from bakeoff.judge.failing import cargo, go, jest, named
 
 MOST_NAMES = 50
 """Names of failing tests that are kept."""
 
-REPORT_LIMIT = 64 << 20
-"""Bytes of a JUnit report that are read."""
-
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +52,12 @@ class Tests:
             return None
         return f"{self.ran} tests ran; {base.ran} run on the snapshot"
 
+    @classmethod
+    def of(cls, found: dict[str, Any], **more: Any) -> Tests:
+        """What a reader process found, with more of what is known."""
+        known = found | more | {"failing": tuple(found["failing"])[:MOST_NAMES]}
+        return cls(**known | {name: frozenset(found.get(name, ())) for name in ("names", "left_out")})
+
     def to_json(self) -> dict[str, object]:
         """For a receipt."""
         found = {name: getattr(self, name) for name in ("runner", "ran", "failed", "skipped", "source")}
@@ -90,13 +93,14 @@ def _word(name: str) -> str:
 _RUNNERS = (
     _Runner(
         "pytest", _word(r"(?:pytest|py\.test)"),
-        r"(\d+) (?:passed|failed)\b(?=[^\n;]* in \d[\d.]*s)",
-        r"(?m)^(?:FAILED|ERROR) (\S+)",
-        skipped=r"(\d+) skipped\b(?=[^\n;]* in \d[\d.]*s)",
+        r"(?<!\d)(\d{1,9}) (?:passed|failed)\b(?=[^\n;]{0,200} in \d[\d.]{0,12}s)",
+        r"(?m)^(?:FAILED|ERROR) (\S{1,500})",
+        skipped=r"(?<!\d)(\d{1,9}) skipped\b(?=[^\n;]{0,200} in \d[\d.]{0,12}s)",
     ),
     _Runner(
-        "unittest", _word("unittest"), r"(?m)^Ran (\d+) tests? in", r"(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)",
-        skipped=r"(?m)^(?:OK|FAILED) \(.*\bskipped=(\d+)", counted=True,
+        "unittest", _word("unittest"), r"(?m)^Ran (\d{1,9}) tests? in",
+        r"(?m)^(?:FAIL|ERROR): (\S{1,500}(?: \([\w.]{1,500}\))?)",
+        skipped=r"(?m)^(?:OK|FAILED) \([^\n]{0,100}\bskipped=(\d{1,9})", counted=True,
     ),
     _Runner(
         "go test", r"\bgo\s+test\b", r"(?!)", go,
@@ -104,35 +108,53 @@ _RUNNERS = (
     ),
     _Runner(
         "cargo test", r"\bcargo\s+(?:test|nextest)\b",
-        r"test result: \w+\. (\d+) passed; (\d+) failed|Summary \[[^\]]*\]\s+(\d+) tests? run",
-        cargo, skipped=r"test result: .* (\d+) ignored",
+        r"test result: \w{1,20}\. (\d{1,9}) passed; (\d{1,9}) failed|"
+        r"Summary \[[^\]\n]{0,40}\] {1,20}(\d{1,9}) tests? run",
+        cargo, skipped=r"test result: [^\n]{0,100}? (\d{1,9}) ignored",
     ),
     _Runner(
-        "jest", _word("jest"), r"(?m)^Tests:\s+(?:.*, )?(\d+) total", jest,
-        skipped=r"(?m)^Tests:.*?(\d+) (?:skipped|todo)(?:.*?(\d+) (?:skipped|todo))?", counted=True,
+        "jest", _word("jest"), r"(?m)^Tests:[ \t]{1,20}(?:[^\n]{0,200}, )?(\d{1,9}) total", jest,
+        skipped=r"(?m)^Tests:[^\n]{0,200}?(?<!\d)(\d{1,9}) (?:skipped|todo)"
+        r"(?:[^\n]{0,100}?(\d{1,9}) (?:skipped|todo))?",
+        counted=True,
     ),
     _Runner(
-        "vitest", _word("vitest"), r"(?m)^\s*Tests\s+.*\((\d+)\)", r"(?m)^\s*(?:FAIL|×)\s+(.+)$",
-        skipped=r"(?m)^\s*Tests\s.*?(\d+) (?:skipped|todo)(?:.*?(\d+) (?:skipped|todo))?", counted=True,
+        "vitest", _word("vitest"), r"(?m)^[ \t]{0,40}Tests[ \t]{1,20}[^\n]{0,200}\((\d{1,9})\)",
+        r"(?m)^[ \t]{0,40}(?:FAIL|×)[ \t]{1,20}(\S[^\n]{0,500})",
+        skipped=r"(?m)^[ \t]{0,40}Tests[ \t][^\n]{0,200}?(?<!\d)(\d{1,9}) (?:skipped|todo)"
+        r"(?:[^\n]{0,100}?(\d{1,9}) (?:skipped|todo))?",
+        counted=True,
     ),
     _Runner(
-        "mocha", _word("mocha"), r"(?m)^\s*(\d+) (?:passing|failing)", r"(?m)^\s+\d+\) (.+)$",
-        skipped=r"(?m)^\s*(\d+) pending",
+        "mocha", _word("mocha"), r"(?m)^[ \t]{0,40}(\d{1,9}) (?:passing|failing)",
+        r"(?m)^[ \t]{1,40}\d{1,9}\) ([^\n]{1,500})", skipped=r"(?m)^[ \t]{0,40}(\d{1,9}) pending",
     ),
     _Runner(
-        "node --test", r"\bnode\b.*--test\b", r"(?m)^(?:#|ℹ) tests (\d+)", r"(?m)^\s*(?:not ok \d+ -|✖) (.+)$",
-        skipped=r"(?m)^(?:#|ℹ) (?:skipped|todo|cancelled) (\d+)", counted=True,
+        "node --test", r"\bnode\b.*--test\b", r"(?m)^(?:#|ℹ) tests (\d{1,9})",
+        r"(?m)^[ \t]{0,40}(?:not ok \d{1,9} -|✖) ([^\n]{1,500})",
+        skipped=r"(?m)^(?:#|ℹ) (?:skipped|todo|cancelled) (\d{1,9})", counted=True,
     ),
     _Runner(
-        "rspec", _word("rspec"), r"(\d+) examples?, \d+ failures?", r"(?m)^rspec (\S+)",
-        skipped=r"examples?, \d+ failures?, (\d+) pending", counted=True,
+        "rspec", _word("rspec"), r"(?<!\d)(\d{1,9}) examples?, \d{1,9} failures?", r"(?m)^rspec (\S{1,500})",
+        skipped=r"examples?, \d{1,9} failures?, (\d{1,9}) pending", counted=True,
     ),
 )  # fmt: skip
+# What is printed may be anything. So every repetition in what is sought in it has a bound: looking takes time in
+# proportion to the text alone, and no number is too long to be one.
+
+
+def printed(data: bytes, command: str) -> dict[str, Any] | None:
+    """What `read_output` finds, as JSON."""
+    found = read_output(command, data.decode("utf-8", "replace"))
+    return None if found is None else {name: getattr(found, name) for name in _TOLD}
+
+
+_TOLD = ("runner", "ran", "failed", "skipped", "failing")
 
 
 def read_output(command: str, output: str) -> Tests | None:
     """What a command's output says of tests; None where neither it nor its output names a known runner."""
-    text = _ANSI.sub("", output)
+    text = _ANSI.sub("", output.replace("\r\n", "\n"))
     # Who is named comes first: what others print may look alike.
     for runner in sorted(_RUNNERS, key=lambda runner: re.search(runner.called, command) is None):
         counts = _numbers(runner.ran, text)
@@ -141,12 +163,16 @@ def read_output(command: str, output: str) -> Tests | None:
         names = re.findall(runner.failing, text) if isinstance(runner.failing, str) else runner.failing(text)
         failing = named(names)
         if runner.name == "go test":
-            some = re.search(r"(?m)^(?:ok|FAIL)\s+\S+\s+[\d.(](?!.*no tests to run)|^\s*--- FAIL: ", text)
-            return Tests(runner.name, None if some else 0, len(failing), 0, failing[:MOST_NAMES])
+            return Tests(runner.name, None if _GO_SOME.search(text) else 0, len(failing), 0, failing[:MOST_NAMES])
         skipped = sum(_numbers(runner.skipped, text))
         ran = max(0, sum(counts) - skipped) if runner.counted else sum(counts)
         return Tests(runner.name, ran, len(failing), skipped, failing[:MOST_NAMES])
     return None
+
+
+_GO_SOME = re.compile(
+    r"(?m)^(?:ok|FAIL)[ \t]{1,20}\S{1,500}[ \t]{1,20}[\d.(](?![^\n]{0,500}no tests to run)|^[ \t]{0,80}--- FAIL: "
+)
 
 
 def _numbers(pattern: str, text: str) -> list[int]:
@@ -165,36 +191,6 @@ def names_python(command: str) -> bool:
 
 
 _PYTHON = re.compile(_word(r"(?:python[\d.]*|pytest|py\.test|unittest|tox|nox|coverage|trial|nose2|stestr|hypothesis)"))
-
-
-def read_junit(data: bytes | None, runner: str) -> Tests | None:
-    """What a JUnit report says; None where there is none that can be read."""
-    # No report has these, and they can be made to explode.
-    if data is None or b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data:
-        return None
-    try:
-        root = ElementTree.fromstring(data)  # noqa: S314  (see above)
-    except ElementTree.ParseError:
-        return None
-    ran = failed = skipped = 0
-    failing: list[str] = []
-    names, left_out = set(), set()
-    for case in root.iter("testcase"):
-        name, owner = case.get("name") or "?", case.get("classname")
-        name = f"{owner}.{name}" if owner else name
-        if case.find("skipped") is not None:
-            skipped += 1
-            left_out.add(name)
-            continue
-        ran += 1
-        broken = case.find("error") is not None  # a file that cannot be imported has a case of its own
-        if broken or case.find("failure") is not None:
-            failed += 1
-            failing.append(name)
-        if not broken:
-            names.add(name)
-    first = tuple(dict.fromkeys(failing))[:MOST_NAMES]
-    return Tests(runner, ran, failed, skipped, first, "junit", frozenset(names), frozenset(left_out))
 
 
 def _whole(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from bakeoff.engine.process import SpawnError
@@ -11,6 +12,8 @@ from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import INVALID, ValidationResult
 
+_LONGEST = 16_384
+"""Characters at the end of the output that are looked at."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -54,7 +57,19 @@ class ScoreRequirement(Requirement):
             why = f"the score's command ended with exit status {finished.exit_code}\n{tail(printed)}".rstrip()
             return ValidationResult(False, why, error="no score", receipt=receipt)
         value = finished.stdout.value
-        numbers = _NUMBER.findall(value if isinstance(value, str) else value.excerpt)
-        if not numbers:
-            return ValidationResult(False, "the score's command printed no number", error="no score", receipt=receipt)
-        return ValidationResult(True, score=float(numbers[-1]), receipt=receipt)
+        score = last_number(value if isinstance(value, str) else value.excerpt)
+        if isinstance(score, str):
+            return ValidationResult(False, f"the score's command printed {score}", error="no score", receipt=receipt)
+        return ValidationResult(True, score=score, receipt=receipt)
+
+
+def last_number(text: str) -> float | str:
+    """The last number in a text; where it is none that a score can be, what there is instead, in words."""
+    end = text[-_LONGEST:]
+    found = list(_NUMBER.finditer(end))
+    if not found:
+        return "no number" if len(text) <= _LONGEST else f"no number in its last {_LONGEST} characters"
+    number = found[-1][0]
+    cut = found[-1].start() == 0 and len(text) > len(end)  # its beginning may be left out
+    score = math.inf if cut else float(number)
+    return score if math.isfinite(score) else f"a number beyond what a score can be: {number[:20]}..."

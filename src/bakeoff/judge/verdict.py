@@ -14,6 +14,12 @@ INVALID = "invalid"
 """The check itself says nothing: no test ran, or what was judged was another tree."""
 
 
+def as_bool(value: object) -> bool | None:
+    """A truth value, numpy's `True_` and `False_` included, as a bool; None for anything else."""
+    numpys = type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
+    return bool(value) if numpys or isinstance(value, bool) else None
+
+
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
     """The verdict of a requirement.
@@ -40,8 +46,10 @@ class ValidationResult:
     receipt: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.result, bool):
+        truth = as_bool(self.result)
+        if truth is None:
             raise TypeError(f"a verdict is True or False, not {self.result!r}")
+        object.__setattr__(self, "result", truth)
         if self.result and self.error is not None:
             raise ValueError(f"what could not be judged has not passed: {self.error}")
 
@@ -63,11 +71,11 @@ def verdict_of(value: object) -> ValidationResult:
     """What a validator returned, as a verdict; anything but a bool, (bool, text) or a verdict is an error."""
     if isinstance(value, ValidationResult):
         return value
-    if isinstance(value, bool):
-        return ValidationResult(value)
+    if (truth := as_bool(value)) is not None:
+        return ValidationResult(truth)
     match value:
-        case (bool(result), str(reason)):
-            return ValidationResult(result, reason)
+        case (result, str(reason)) if (truth := as_bool(result)) is not None:
+            return ValidationResult(truth, reason)
     close = getattr(value, "close", None)
     if callable(close) and hasattr(value, "send"):
         close()  # a coroutine: it would warn that nobody awaited it

@@ -28,7 +28,7 @@ def difference(expected: bytes, found: bytes, limits: Limits) -> str:
 
 def _first(one: Any, other: Any, path: str) -> str:
     if type(one) is not Node or type(other) is not Node:
-        return "" if _same_atom(one, other) else _said(one, other, path)
+        return "" if same_atom(one, other) else _said(one, other, path)
     if one.tag != other.tag:
         return _said(one, other, path)
     if one.tag == wire.AGAIN:
@@ -111,7 +111,8 @@ def _said(one: Any, other: Any, path: str) -> str:
     return _at(path, f"{described(other)} instead of {described(one)}")
 
 
-def _same_atom(one: Any, other: Any) -> bool:
+def same_atom(one: Any, other: Any) -> bool:
+    """Whether two values without parts are equal, type and every bit."""
     if type(one) is not type(other):
         return False
     if type(one) is float:
@@ -130,12 +131,17 @@ def described(parsed: Any) -> str:
     return f"{type(parsed).__name__} {_shown(parsed)}"
 
 
+def shown(atom: Any, most: int = SHOWN) -> str:
+    """How a value without parts looks, in about `most` characters."""
+    if type(atom) is int and atom.bit_length() > 4 * most:
+        return f"of {atom.bit_length()} bits"
+    text = repr(atom[: 2 * most] if type(atom) in (str, bytes) else atom)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def _shown(parsed: Any, depth: int = 2) -> str:
-    if type(parsed) is int and parsed.bit_length() > 4 * SHOWN:
-        return f"of {parsed.bit_length()} bits"
     if type(parsed) is not Node:
-        text = repr(parsed[: 2 * SHOWN] if type(parsed) in (str, bytes) else parsed)
-        return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+        return shown(parsed)
     tag, words = parsed.tag, parsed.words
     if tag == wire.AGAIN:
         return "an object that occurred before"
@@ -146,8 +152,8 @@ def _shown(parsed: Any, depth: int = 2) -> str:
     if depth and parsed.parts:
         parts = parsed.parts[1:] if tag in _WITH_CLASS else parsed.parts
         parts = parts[1:] if tag in (wire.OBJECT, wire.OBJECT_FIXED) and parts[0] is None else parts
-        shown = [_shown(part, depth - 1) for part in parts[:4]]
-        inner = ", ".join(shown) + (", ..." if len(parts) > 4 else "")
+        looks = [_shown(part, depth - 1) for part in parts[:4]]
+        inner = ", ".join(looks) + (", ..." if len(parts) > 4 else "")
     text = f"{name}({inner})"
     return text if len(text) <= 2 * SHOWN else text[: 2 * SHOWN - 3] + "..."
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.engine.folders import remove_tree
 from bakeoff.judge.ground import Ground, Ready
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran
@@ -132,10 +132,7 @@ class _Tidy:
         for path in self.slot.temp.iterdir():
             if path.name in self.there:
                 continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            remove_tree(path, ignore_errors=True)
         return left
 
 

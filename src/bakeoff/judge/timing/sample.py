@@ -136,20 +136,20 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
         sample.changed = [str(name)[:40] for name in list(header["changed"])[:40]]
         sample.modules = [str(name) for name in header["modules"]]
         if job.trace:
-            sample.peak = int(header["peak"])
+            sample.peak = _whole(header["peak"])
             return
         sample.cold = [_taken(pair) for pair in header["cold"]]
         sample.warm = [[_taken(pair) for pair in batches] for batches in header["warm"]]
-        sample.waits = int(header["waits"])
-        sample.changes = [int(place) for place in header["changes"]]
+        sample.waits = _whole(header["waits"])
+        sample.changes = [_whole(place) for place in header["changes"]]
         sample.kept = [str(name)[:80] for name in header["kept"]]
         sample.digests = [[str(digest) for digest in found[:4]] for found in header["digests"]]
         place = 0
         for size in header["sizes"]:
-            sample.messages.append(body[place : place + int(size)])
-            place += int(size)
+            sample.messages.append(body[place : place + _whole(size)])
+            place += _whole(size)
         shape = [len(job.inputs)] * 4
-    except (KeyError, TypeError, ValueError, OverflowError) as failure:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as failure:
         sample.fail("tampering", f"its report makes no sense: {failure}")
         return
     if [len(sample.cold), len(sample.warm), len(sample.digests), len(sample.messages)] != shape:
@@ -162,7 +162,19 @@ def read(sample: Sample, job: Job, header: Mapping[str, Any], body: bytes) -> No
 
 def _taken(pair: Any) -> Taken:
     passed, used = pair
-    return int(passed), int(used)
+    return _whole(passed), _whole(used)
+
+
+def _whole(value: Any) -> int:
+    """A number that can be counted with.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number = int(value)
+    if abs(number) >> 62:
+        raise ValueError("a number that is too large")
+    return number
 
 
 def inspect(sample: Sample, cpus: int | None) -> None:
