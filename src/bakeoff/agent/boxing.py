@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,16 +14,16 @@ from bakeoff.workspace.sandbox.sandbox import Sandbox, granted, sandbox
 from bakeoff.workspace.slot import Slot
 
 
-async def boxed(entry: Entry, slot: Slot, level: str) -> tuple[Entry, Sandbox[Slot]]:
+async def boxed(entry: Entry, slot: Slot, level: str, sockets: Sequence[str]) -> tuple[Entry, Sandbox[Slot]]:
     """Commands of the agent in `slot`, and how it is to be asked there.
 
     Its folders are made where they are missing, as it would do itself. Where this machine cannot hold back its writing,
-    there is no sandbox, so that the CLI can make its own.
+    there is no sandbox, so that the CLI can make its own. Of the user's sockets it reaches those in `sockets`.
 
     Passes on SandboxError: the level is `full`, and this machine gives less.
     """
     places = own_places(entry, os.environ)
-    policy = agent_policy(places, level)
+    policy = agent_policy(places, level, sockets)
     machine = await this_machine()
     protection = granted(policy, machine)
     if protection.files.strength is None:
@@ -40,4 +40,5 @@ async def boxed(entry: Entry, slot: Slot, level: str) -> tuple[Entry, Sandbox[Sl
 def own_places(entry: Entry, environ: Mapping[str, str]) -> list[str]:
     """What the agent may write besides its slot."""
     known = {**environ, **{name: value for name, value in entry.env.items() if value is not None}}
-    return agent_places(entry.login_files, entry.own, entry.home_variable, known)
+    places = agent_places(entry.login_files, entry.own, entry.home_variable, known)
+    return places if entry.endpoint is None else [*places, str(entry.endpoint.folder(entry.name))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +9,15 @@ from dataclasses import dataclass
 import anyio
 
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.override import find_executable, setting
+from bakeoff.agent.login import how_to_log_in, login_of
+from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import agent_names, find_entry
 from bakeoff.engine.process import Command, Processes, SpawnError
+from bakeoff.report.escape import visible
 from bakeoff.settings import Settings
 
+LONGEST = 10_000
+"""Characters of a version's text that are looked at."""
 AT_ONCE = 4
 """Version questions asked at the same time; some CLIs take seconds of CPU to answer."""
 
@@ -69,42 +72,32 @@ async def _check(
         path = find_executable(entry, cwd, env)
     except AgentError as failure:
         return AgentCheck(entry.name, advice=str(failure))
-    login = _login(entry, env)
+    login = login_of(entry, env)
     # A program of the user's own may take any call for a task.
-    version = await _version(entry, path, processes, cwd, env, timeout) if entry.known else None
+    version, problem = await _version(entry, path, processes, cwd, env, timeout) if entry.known else (None, None)
     advice = None
-    if version is None and entry.known:
-        advice = f"{path} did not tell its version within {timeout:g} s; try it by hand"
+    if problem is not None:
+        advice = f"{path} {problem}; try it by hand"
     elif login is None and (entry.login_files or entry.login_variables):
-        wanted = " or ".join(entry.login_variables[:2])
-        advice = f"no login was seen: start {entry.executables[0]} once and log in" + (
-            f", or set {wanted}" * bool(wanted)
-        )
+        advice = how_to_log_in(entry)
     return AgentCheck(entry.name, path, version, login, advice)
-
-
-def _login(entry: Entry, env: Mapping[str, str | None]) -> str | None:
-    """What shows a login. Files are seen to exist, their content is nobody's business."""
-    home = setting(env, "HOME") or os.path.expanduser("~")
-    moved = setting(env, entry.home_variable) if entry.home_variable else None
-    for file in entry.login_files:
-        path = file.replace("~", home, 1)
-        for candidate in (os.path.join(moved, os.path.basename(path)) if moved else path, path):
-            if os.path.exists(candidate):
-                return f"file {candidate}"
-    return next((f"variable {name}" for name in entry.login_variables if setting(env, name)), None)
 
 
 async def _version(
     entry: Entry, path: str, processes: Processes, cwd: str, env: Mapping[str, str | None], timeout: float
-) -> str | None:
+) -> tuple[str | None, str | None]:
+    """The version that the program tells, or why it does not."""
     command = Command([path, *entry.version], cwd, env=env, timeout=timeout, grace=0.5, output_limit=1 << 20)
     try:
         finished = await processes.run(command)
-    except SpawnError:
-        return None
+    except SpawnError as failure:
+        return None, f"cannot be started: {failure}"
+    if finished.ended_by == "timeout":
+        return None, f"did not tell its version within {timeout:g} s"
     if finished.exit_code != 0:
-        return None
-    text = str(finished.stdout.value) or str(finished.stderr.value)
+        words = f"{finished.stderr.value}\n{finished.stdout.value}".strip().splitlines()
+        said = f": {visible(words[-1][:200])}" if words else ""
+        return None, f"ended with status {finished.exit_code} when asked for its version{said}"
+    text = str(finished.stdout.value)[:LONGEST] or str(finished.stderr.value)[:LONGEST]
     number = re.search(r"\d+\.\d+[\w.+-]*", text)
-    return number[0] if number else "unknown"
+    return number[0] if number else "unknown", None

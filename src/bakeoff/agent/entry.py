@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from bakeoff.agent.endpoint import Aim, Endpoint
 from bakeoff.engine.errors import BakeoffError
 
 Template: TypeAlias = tuple["str | tuple[str, ...]", ...]
@@ -17,8 +18,10 @@ PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "artifact", 
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
-QUIET = {"TERM": "dumb", "NO_COLOR": "1"}
-"""Environment that keeps every CLI from drawing on a terminal it does not have. Its tools inherit it, so: no CI."""
+QUIET = {"TERM": "dumb", "NO_COLOR": "1", "BROWSER": "true"}
+"""Environment that keeps every CLI from drawing on a terminal it does not have, and from opening a browser.
+
+Its tools inherit it, so: no CI."""
 
 
 class AgentError(BakeoffError):
@@ -44,7 +47,12 @@ class Entry:
         login_files: where its login lies. Seen to exist, never read, never copied.
         own: further files and folders of its state and configuration; with the folders of its login files, these are
             what it writes besides its work tree.
-        login_variables: variables any of which is a login.
+        litter: name patterns of files and folders that it leaves at the top of its work tree, for itself alone; those
+            that were not there before are removed when it has ended.
+        login_variables: variables any of which is a login, or names an endpoint that may need none; globs.
+        config_files: configuration in which a login or an endpoint may stand, at the top of a project or below `~`.
+        config_variables: variables in which the same may stand, but which are none by themselves; globs.
+        names_providers: whether a model is named as PROVIDER/MODEL, some of which want no login.
         home_variable: the CLI's own variable that moves its state, for callers that separate sessions.
         events: name of the reader of its standard output; see `readers`.
         reports_usage: whether it tells how many tokens it used.
@@ -53,7 +61,12 @@ class Entry:
         inside: arguments that are replaced inside bakeoff's sandbox, where the CLI cannot make its own.
         artifact: name of a result file it is told to write, which the reader gets too.
         model: the model asked for where the caller names none.
+        aim: sets it up for an endpoint of the user's; None for one that cannot be.
+        aimed_model: what it calls a model of such an endpoint, with `{model}` for the name there.
+        endpoint: what it is to be set up for; None for its own way to a model.
         known: whether its program is one that bakeoff knows, and not one that the user wrote an argv for.
+        needs_login: whether it calls no model without a login or an endpoint; others may have one that needs none.
+        configured: whether the user's settings give it arguments or variables of their own.
         prices: USD for a million tokens of input and of output, where the user named them.
     """
 
@@ -66,7 +79,11 @@ class Entry:
     env: Mapping[str, str | None] = field(default_factory=dict)
     login_files: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    litter: tuple[str, ...] = ()
     login_variables: tuple[str, ...] = ()
+    config_files: tuple[str, ...] = ()
+    config_variables: tuple[str, ...] = ()
+    names_providers: bool = False
     home_variable: str | None = None
     events: str = "text"
     reports_usage: bool = False
@@ -75,8 +92,25 @@ class Entry:
     inside: Mapping[str, str] = field(default_factory=dict)
     artifact: str | None = None
     model: str | None = None
+    aim: Aim | None = None
+    aimed_model: str = "{model}"
+    endpoint: Endpoint | None = None
     known: bool = True
+    needs_login: bool = False
+    configured: bool = False
     prices: tuple[float | None, float | None] = (None, None)
+
+    def named(self, model: str | None) -> str | None:
+        """What it calls `model`, or the model that it is asked for where that is None."""
+        name = model or self.model
+        if name is None or self.endpoint is None:
+            return name
+        return self.aimed_model.replace("{model}", name)
+
+    def with_arguments(self, arguments: tuple[str, ...]) -> Template:
+        """Its argv with further arguments, where the caller's own come."""
+        place = self.argv.index("{extra}") + 1 if "{extra}" in self.argv else len(self.argv)
+        return (*self.argv[:place], *arguments, *self.argv[place:])
 
     def takes(self, placeholder: str) -> bool:
         """Whether the arguments have a place for `placeholder`."""

@@ -18,6 +18,12 @@ LINE_LIMIT = 16 << 20
 STRAY_LIMIT = 64 << 10
 """Characters of text outside events that are kept for error messages: the last ones."""
 
+TEXT_LIMIT = 4 << 20
+"""Characters of one text that are kept, of an answer or an error."""
+
+MOST = 10**15
+"""No honest count of tokens or turns, and no sum of them, is larger."""
+
 USAGE_KEYS = (
     "input_tokens",
     "cached_input_tokens",
@@ -38,6 +44,7 @@ class Reading:
         usd: cost in USD; None where it is unknown.
         session_id: what a later call resumes with.
         turns: model turns, where it counts them.
+        unused: whether it told its tokens, and every count was 0.
         succeeded: what its final event says; None before there was one.
         error: the error of the final event.
         warnings: errors on the way, some of them mended by the CLI itself.
@@ -45,6 +52,7 @@ class Reading:
         heard: events read.
         stray: text outside events, the end of it.
         dropped: lines left out because they were too long.
+        more: what continues `text`, until `whole` is called.
     """
 
     text: str = ""
@@ -52,6 +60,7 @@ class Reading:
     usd: float | None = None
     session_id: str | None = None
     turns: int | None = None
+    unused: bool = False
     succeeded: bool | None = None
     error: str | None = None
     warnings: list[str] = field(default_factory=list)
@@ -59,6 +68,23 @@ class Reading:
     heard: int = 0
     stray: str = ""
     dropped: int = 0
+    more: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """These are its last words now."""
+        self.text = text
+        self.more.clear()
+
+    def add(self, text: str) -> None:
+        """They go on. They are put together by `whole`: for each piece by itself that would take ever longer."""
+        self.more.append(text)
+
+    def whole(self) -> None:
+        """Put together what was said, and cut what is too long."""
+        self.text = _cut("".join((self.text, *self.more)))
+        self.more.clear()
+        self.error = None if self.error is None else _cut(self.error)
+        self.warnings = [_cut(text, STRAY_LIMIT) for text in self.warnings]
 
     def so_far(self) -> dict[str, int]:
         """How many events there were, and the tokens in and out where they were told."""
@@ -72,13 +98,19 @@ class Reading:
         self.error = None if succeeded else error
         self.kind = None if succeeded else kind
 
+    @property
+    def uncalled(self) -> bool:
+        """Whether the CLI tells that it called no model: no turn, or nothing but zeros where it counts tokens alone."""
+        return self.usage is None and (self.turns == 0 or (self.turns is None and self.unused))
+
     def warn(self, text: str) -> None:
         """Note an error that may not be the end; only the last few are kept."""
         self.warnings = [*self.warnings[-9:], text]
 
     def spend(self, **tokens: int | None) -> None:
         """Set token counts; None is unknown and left out, and so is a report in which all are 0: no work is free."""
-        known = {name: count for name, count in tokens.items() if count is not None}
+        known = {name: min(count, MOST) for name, count in tokens.items() if count is not None}
+        self.unused = bool(known) and not any(known.values()) and self.usage is None
         if any(known.values()):
             self.usage = {**(self.usage or {}), **known}
 
@@ -100,6 +132,8 @@ class EventStream:
         self._rest = bytearray()
         self._skipping = False
         self._document: bytearray | None = bytearray()
+        self._strays: list[str] = []
+        self._stray_size = 0
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes, wherever they were cut."""
@@ -115,6 +149,8 @@ class EventStream:
         self._line()
         if not self.reading.heard and self._document:
             self._take_text(self._document.decode("utf-8", "replace"), whole=True)
+        self.reading.stray = "".join(self._strays)[-STRAY_LIMIT:]
+        self.reading.whole()
         return self.reading
 
     def _extend(self, part: bytes) -> None:
@@ -171,13 +207,26 @@ class EventStream:
             self._reader(event, self.reading)
 
     def _stray(self, text: str) -> None:
-        if text.strip():
-            self.reading.stray = f"{self.reading.stray}{text}\n"[-STRAY_LIMIT:]
+        if not text.strip():
+            return
+        self._strays.append(f"{text[-STRAY_LIMIT:]}\n")
+        self._stray_size += len(self._strays[-1])
+        if self._stray_size > 4 * STRAY_LIMIT:  # now and then only: each time would take long
+            self._strays = ["".join(self._strays)[-STRAY_LIMIT:]]
+            self._stray_size = STRAY_LIMIT
 
 
 _DECODER = json.JSONDecoder()
-_OBJECT = re.compile(r'\{\s*"')
-_ARRAY = re.compile(r"\s*\[\s*\{")
+_OBJECT = re.compile(r'\{\s{0,1000}"')
+_SESSION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}")
+_ARRAY = re.compile(r"\s{0,1000}\[\s{0,1000}\{")
+
+
+def _cut(text: str, limit: int | None = None) -> str:
+    """A text of bounded length: its beginning and its end."""
+    most = TEXT_LIMIT if limit is None else limit
+    left = len(text) - most
+    return text if left <= 0 else f"{text[: most // 2]}\n[... {left} characters left out ...]\n{text[-most // 2 :]}"
 
 
 def part(event: Any, *path: str) -> dict[str, Any]:
@@ -198,9 +247,17 @@ def words(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
+def session(value: Any) -> str | None:
+    """A session id that can be handed back to a CLI as an argument, or None.
+
+    What is none is no option either: it begins with a letter, a digit or `_`, and has at most 128 characters.
+    """
+    return value if isinstance(value, str) and _SESSION.fullmatch(value) else None
+
+
 def count(value: Any) -> int | None:
     """A number of tokens or turns, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
 
 
 def money(value: Any) -> float | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 
+from bakeoff.agent.endpoint import Endpoint
 from bakeoff.agent.entries import ENTRIES
 from bakeoff.agent.entry import QUIET, AgentError, Entry
 from bakeoff.settings import AgentSettings, Settings
+from bakeoff.settings.endpoints import named_endpoint
 
 
 def agent_names(settings: Settings) -> list[str]:
@@ -15,12 +17,46 @@ def agent_names(settings: Settings) -> list[str]:
     return sorted({*ENTRIES, *settings.agents})
 
 
-def find_entry(name: str | None, settings: Settings) -> Entry:
+def find_entry(name: str | None, settings: Settings, endpoint: str | None = None) -> Entry:
     """The entry called `name`, or the default one for None, with what settings change in it.
 
+    `endpoint` names the one it is to ask; the settings' if left out. Its model is then the endpoint's, unless the
+    agent's own settings name both; without one it is that of the agent's settings, or the setting `model`.
+
     Raises:
-        AgentError: there is none; the message lists those there are.
+        AgentError: there is none, the message lists those there are; or it cannot be set up for an endpoint.
+
+    Passes on SettingsError: there is no such endpoint.
     """
+    entry = _found(name, settings)
+    asked = endpoint or settings.endpoint
+    own = settings.agents.get(entry.name)
+    if asked is None and own is not None and own.endpoint is not None:
+        asked, model = own.endpoint, own.model
+    else:
+        model = None
+    if asked is None:
+        return replace(entry, model=entry.model or settings.model)
+    found = endpoint_of(asked, settings)
+    if entry.aim is None:
+        raise AgentError(
+            f"agent {entry.name} cannot be set up for an endpoint, it has its own way to a model"
+            if entry.known
+            else f"agent {entry.name} cannot be set up for an endpoint, as bakeoff does not know its program: say "
+            f"where its model is by `args` or `env` in [tool.bakeoff.agents.{entry.name}], and name no endpoint"
+        )
+    return replace(entry, endpoint=found, model=model or found.model)
+
+
+def endpoint_of(name: str, settings: Settings) -> Endpoint:
+    """The endpoint called `name`.
+
+    Passes on SettingsError: there is none.
+    """
+    return Endpoint(name, **asdict(named_endpoint(name, settings.endpoints, "--endpoint")))
+
+
+def _found(name: str | None, settings: Settings) -> Entry:
     name = name or settings.integration
     if not name:
         raise AgentError(
@@ -67,8 +103,7 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
     if custom.executable is not None:
         executables = (custom.executable,)
     if custom.args:
-        place = argv.index("{extra}") + 1 if "{extra}" in argv else len(argv)
-        argv = (*argv[:place], *custom.args, *argv[place:])
+        argv = replace(entry, argv=argv).with_arguments(custom.args)
     return replace(
         entry,
         executables=executables,
@@ -80,6 +115,7 @@ def _changed(entry: Entry, custom: AgentSettings) -> Entry:
         model=custom.model or entry.model,
         own=(*entry.own, *custom.writes),
         prices=(custom.price_in, custom.price_out),
+        configured=bool(custom.args or custom.env),
         known=entry.known and custom.argv is None and custom.executable is None,
     )
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from bakeoff.agent.cost import cost_of
+from bakeoff.agent.endpoint import SetUp
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.events import LINE_LIMIT, EventStream, Reading
-from bakeoff.agent.failures import LIMITED, kind_of, one_line, pause_of
+from bakeoff.agent.events import LINE_LIMIT, Reading, session
+from bakeoff.agent.failures import LIMITED, error_lines, kind_of, one_line, pause_of
+from bakeoff.agent.listening import Listener
+from bakeoff.agent.litter import litter_of, remove_litter
+from bakeoff.agent.login import check_login, endpoint_key
 from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import Family, family
 from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.engine.temporary import temporary_folder
+from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
 
 ARGUMENT_LIMIT = 128 * 1024 - 1
@@ -60,7 +67,8 @@ class AgentResult:
         text: its last words; `Stored` where a CLI that prints plain text printed much.
         exit_code: of the process; 1 when it was not started.
         argv: what was run, as it was run.
-        dispatched: whether a process was started.
+        dispatched: whether a process was started, and ended under our eyes.
+        unbegun: whether it is certain that none was started.
         stdout: raw standard output, None when not started; `stderr` likewise.
         usage: tokens by `events.USAGE_KEYS`, None where unknown.
         usd: cost in USD, None where unknown, never 0 for that.
@@ -77,6 +85,7 @@ class AgentResult:
     exit_code: int = 1
     argv: tuple[str, ...] = ()
     dispatched: bool = False
+    unbegun: bool = False
     stdout: Output | None = None
     stderr: Output | None = None
     usage: Mapping[str, int] | None = None
@@ -91,6 +100,11 @@ class AgentResult:
     seconds: float = 0.0
     ended_by: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def uncharged(self) -> bool:
+        """Whether no call was made: nothing was started, or nobody listened where its model was to be."""
+        return self.unbegun or (self.kind == "connection" and self.usage is None)
 
     def outcome(self, output: Mapping[str, Any] | None = None, given: Mapping[str, Any] | None = None) -> Outcome:
         """The same as a node's outcome; `output` is put in front of the fields every agent step has.
@@ -139,23 +153,30 @@ async def run_agent(
     grace: float = 5.0,
     temp: str | None = None,
     heard: Callable[[Mapping[str, Any]], None] | None = None,
+    begins: Callable[[], None] | None = None,
 ) -> AgentResult:
     """Ask `entry`'s CLI in `cwd` and wait for its end.
 
     `env` comes on top of the entry's; `log` is the path prefix of the log files that its output is streamed to;
     `timeout` and `grace` are seconds; `temp` is a folder that it can write in, the system's if left out; `heard` is
-    called whenever it prints, with what it has told so far. Cancelled, it ends the process tree first. Failures are
+    called whenever it prints, with what it has told so far, and `begins` just before it is started: what is raised
+    before that was not paid for. Cancelled, it ends the process tree first. Failures are
     results, not exceptions.
     """
-    variables = {**entry.env, **(env or {})}
     with _scratch(entry, temp) as scratch:
         artifact = None if scratch is None else Path(scratch, entry.artifact or "")
         try:
+            entry, made = _set_up(entry, {**entry.env, **(env or {})})
+            # Some CLIs take PWD for the folder they are in.
+            variables = {**entry.env, "PWD": os.fspath(cwd), **(env or {}), **made.env}
             argv = _argv(entry, request, os.fspath(cwd), variables, artifact)
+            _check_login(entry, request, os.fspath(cwd), variables)
         except AgentError as failure:
-            return AgentResult(entry.name, False, error=str(failure), kind=failure.kind)
+            return AgentResult(entry.name, False, unbegun=True, error=str(failure), kind=failure.kind)
+        if entry.endpoint is not None:
+            await in_thread(made.write, entry.endpoint.folder(entry.name))
         kin = family(entry.events)
-        stream = EventStream(kin.read)
+        listener = Listener(entry.events, heard)
         listens = kin.has_final and not kin.from_artifact
         command = Command(
             argv,
@@ -165,46 +186,80 @@ async def run_agent(
             timeout=timeout,
             grace=grace,
             live=log is not None,
-            on_stdout=_listener(stream, listens, heard),
+            lossy=True,  # its work is worth more than its transcript
+            on_stdout=listener.take if listens else listener.told if heard is not None else None,
         )
+        if entry.endpoint is not None and (refused := await entry.endpoint.refuses()) is not None:
+            return AgentResult(entry.name, False, argv=tuple(argv), unbegun=True, error=refused, kind="connection")
+        before = await litter_of(entry, processes, os.fspath(cwd))
+        if begins is not None:
+            begins()
         try:
-            finished = await processes.run(command)
+            finished = await _run(processes, command, listener, artifact)
         except SpawnError as failure:
             kind = "spawn" if failure.transient else "missing"
-            return AgentResult(entry.name, False, argv=tuple(argv), error=f"{argv[0]}: {failure}", kind=kind)
-        if artifact is not None:
-            _read_artifact(artifact, stream)
-        reading = stream.close()
+            said, unbegun = f"{argv[0]}: {failure}", not failure.lost
+            return AgentResult(entry.name, False, argv=tuple(argv), unbegun=unbegun, error=said, kind=kind)
+        await remove_litter(entry, processes, os.fspath(cwd), before)
     capped = request.max_usd is not None and entry.can_cap_cost
-    return _judge(entry, request.model or entry.model, kin, command, finished, reading, capped)
+    return _judge(entry, request.model or entry.model, kin, command, finished, listener.reading, capped)
 
 
-def _listener(
-    stream: EventStream, listens: bool, heard: Callable[[Mapping[str, Any]], None] | None
-) -> Callable[[bytes], None] | None:
-    """What takes the output of a CLI as it comes: its events are read, and that there is some is told."""
-    if heard is None:
-        return stream.feed if listens else None
+async def _run(processes: Processes, command: Command, listener: Listener, artifact: Path | None) -> Finished:
+    """Run the CLI to its end, while what it prints is read; then what it left as its result.
 
-    def take(piece: bytes) -> None:
-        if listens:
-            stream.feed(piece)
-        heard(stream.reading.so_far())
-
-    return take
+    Passes on SpawnError: it could not be started.
+    """
+    outcome: list[Finished | Exception] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.listen)
+        try:
+            finished = await processes.run(command)
+            if artifact is not None:
+                listener.take(await in_thread(_read_artifact, artifact))
+            outcome.append(finished)
+            listener.end(_tail(finished.stdout.value))
+        except Exception as failure:  # as itself, and not in a group
+            outcome.append(failure)
+            tasks.cancel_scope.cancel()
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
 
 
 def check_request(entry: Entry, request: AgentRequest, cwd: str | os.PathLike[str]) -> None:
-    """See, before anything is spent, that the CLI is there and can be asked this.
+    """See, before anything is spent, that the CLI is there, has a login as far as that shows, and can be asked this.
 
     Passes on AgentError: it is not, or cannot.
     """
-    _argv(entry, request, os.fspath(cwd), entry.env, None)
+    _check_login(entry, request, os.fspath(cwd), entry.env, scripts=False)
+    entry, made = _set_up(entry, entry.env)
+    artifact = Path(os.sep, entry.artifact) if entry.artifact else None
+    _argv(entry, request, os.fspath(cwd), {**entry.env, **made.env}, artifact)
+
+
+def _check_login(
+    entry: Entry, request: AgentRequest, cwd: str, env: Mapping[str, str | None], scripts: bool = True
+) -> None:
+    """See `check_login`; further arguments may hold a login. Passes on AgentError: there is none."""
+    if not request.extra:
+        check_login(entry, cwd, env, request.model or entry.model, scripts)
 
 
 def _scratch(entry: Entry, temp: str | None) -> AbstractContextManager[str | None]:
     """A folder for the result file, where the CLI is told to write one."""
     return temporary_folder("agent", temp) if entry.artifact else nullcontext()
+
+
+def _set_up(entry: Entry, env: Mapping[str, str | None]) -> tuple[Entry, SetUp]:
+    """The entry with the arguments that make it ask its endpoint, and what else it takes for that.
+
+    Passes on AgentError: the endpoint's key is not there.
+    """
+    if entry.endpoint is None or entry.aim is None:
+        return entry, SetUp({})
+    made = entry.aim(entry.endpoint, endpoint_key(entry, env), entry.endpoint.folder(entry.name))
+    return replace(entry, argv=entry.with_arguments(made.arguments)), made
 
 
 def _argv(
@@ -215,10 +270,15 @@ def _argv(
     Raises:
         AgentError: the CLI is missing, or cannot be asked this.
     """
-    model = request.model or entry.model
+    model = entry.named(request.model)
     for value, placeholder, what in ((model, "model", "model"), (request.session, "session", "session to continue")):
         if value and not entry.takes(placeholder):
             raise AgentError(f"agent {entry.name} takes no {what}: its argv has no {{{placeholder}}}; leave it out")
+    if request.session and session(request.session) is None:
+        raise AgentError(
+            f"agent {entry.name}: {request.session[:40]!r} is no session id: letters, digits, and any of `_.:-` after "
+            "the first, at most 128 characters; leave it out to begin a session"
+        )
     program = find_executable(entry, cwd, env)
     values = {
         "model": model,
@@ -252,21 +312,18 @@ def _asked(entry: Entry, request: AgentRequest) -> dict[str, str | None]:
     return {"prompt": entry.slash_text(request.command, request.args)}
 
 
-def _read_artifact(path: Path, stream: EventStream) -> None:
-    content = read_small(path.parent, os.fsencode(path.name), ARTIFACT_LIMIT)
-    if content is not None:  # else there is no final event, and that is judged
-        stream.feed(content)
+def _read_artifact(path: Path) -> bytes:
+    """A result file; where there is none, there is no final event, and that is judged."""
+    return read_small(path.parent, os.fsencode(path.name), ARTIFACT_LIMIT) or b""
 
 
 def _judge(
     entry: Entry, model: str | None, kin: Family, command: Command, finished: Finished, reading: Reading, capped: bool
 ) -> AgentResult:
     printed = finished.stdout.value
-    if not kin.has_final and kin.read_text is not None:
-        kin.read_text(_tail(printed), reading)
     text: str | Stored = reading.text if kin.has_final else printed
     error, kind = _failure(entry, kin, finished, reading, text, command.timeout)
-    told = [error or "", *reading.warnings[-1:], _tail(finished.stderr.value)] if kind in LIMITED else []
+    told = [error or "", *reading.warnings[-1:], _own_words(finished.stderr.value)] if kind in LIMITED else []
     if kin.has_final:
         evidence = "final-event" if reading.succeeded is not None else "none"
     else:
@@ -304,9 +361,11 @@ def _failure(
     if finished.ended_by is not None:
         return f"{entry.name} was ended early: {finished.ended_by}", "output"
     told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
-    stderr = _tail(finished.stderr.value)
-    said = [*told, stderr, reading.stray, "" if kin.has_final else _tail(finished.stdout.value)]
-    sort = reading.kind or next(filter(None, map(kind_of, said)), None)
+    printed = _tail(finished.stdout.value) if kin.from_artifact or not kin.has_final else reading.stray
+    said = [*told, _tail(finished.stderr.value), printed]
+    # Of what was printed beside the events only the CLI's own error lines tell of a kind: its tools print there, too.
+    own = [*told, _own_words(finished.stderr.value), error_lines(printed)]
+    sort = reading.kind or next(filter(None, map(kind_of, own)), None)
     reason = next((_last_line(words) for words in said if words.strip()), "")
     if reading.succeeded is False:
         told_why = reading.error or reason or "it says that it failed, and not why"
@@ -317,6 +376,9 @@ def _failure(
     if kin.has_final and reading.succeeded is None:
         fallback = "cut-stream" if reading.heard else "agent"
         return one_line(f"{entry.name} exited with code 0 but without its final event{because}"), sort or fallback
+    if reading.uncalled:
+        words = text if isinstance(text, str) else text.excerpt
+        return one_line(f"{entry.name} called no model (0 turns, 0 tokens): {words or reason}".rstrip(": ")), "agent"
     if isinstance(text, str) and not text.strip():
         if reading.dropped:
             most = LINE_LIMIT >> 20
@@ -327,6 +389,12 @@ def _failure(
 
 def _tail(value: str | Stored, limit: int = 16_384) -> str:
     return (value if isinstance(value, str) else value.excerpt)[-limit:]
+
+
+def _own_words(stderr: str | Stored) -> str:
+    """What a CLI says of its failure on standard error: its error lines, and the last line."""
+    text = _tail(stderr)
+    return f"{error_lines(text)}\n{_last_line(text) if text.strip() else ''}"
 
 
 def _last_line(text: str) -> str:

@@ -17,7 +17,7 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.retry import Retry
 from bakeoff.model import failures
 from bakeoff.model.answer import Answer
-from bakeoff.model.connections import Connections
+from bakeoff.model.connections import Connections, is_refused
 from bakeoff.model.prices import price
 from bakeoff.model.protocol import Kind, ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import UNDECLARED, Limits
@@ -228,8 +228,13 @@ class HttpModel:
             text = str(failure) or type(failure).__name__
             if not answer.started:
                 # A certificate that is refused now is refused for ever.
-                refused = _certificate(failure)
-                raise self._failure("connection", refused or text, transient=not refused) from None
+                untrusted = _certificate(failure)
+                named = self._failure("connection", untrusted or text, transient=not untrusted)
+                if is_refused(failure):
+                    said = "connection refused: nothing listens there; start the server, or correct its URL"
+                    named = self._failure("connection", said)
+                    named.refused = True
+                raise named from None
             if not answer.is_whole:
                 raise self._failure("cut", text) from None
 

@@ -87,3 +87,13 @@ def _trust(base_url: str) -> ssl.SSLContext | bool:
     import httpx
 
     return httpx.create_ssl_context() if base_url.startswith("https:") else False
+
+
+def is_refused(failure: BaseException | None) -> bool:
+    """Whether nobody listens where a connection was to go."""
+    while failure is not None and not isinstance(failure, ConnectionRefusedError):
+        group = failure.exceptions if isinstance(failure, BaseExceptionGroup) else ()
+        if group and all(map(is_refused, group)):
+            return True
+        failure = failure.__cause__ or failure.__context__
+    return failure is not None

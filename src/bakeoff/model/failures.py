@@ -29,11 +29,12 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     ("bad_request", r"invalid_request\w*|invalid_prompt|invalid_argument|unsupported\w*|invalid_value|badrequest\w*"),
 )
 _KINDS = tuple((kind, re.compile(words, re.IGNORECASE)) for kind, words in _WORDS)
-_TOO_LONG = re.compile(
+TOO_LONG = (
     r"context (?:length|window|size)|prompt is too long|too many (?:input )?tokens|maximum (?:context|input)|"
-    r"input (?:is|was) too long|exceeds? the (?:available )?context|reduce the length",
-    re.IGNORECASE,
+    r"input (?:is|was) too long|exceeds? the (?:available )?context|reduce the length"
 )
+"""Words of endpoints, whatever their case, for a request that is longer than the model takes."""
+_TOO_LONG = re.compile(TOO_LONG, re.IGNORECASE)
 _STATUS: Mapping[int, Kind] = {
     400: "bad_request",
     401: "auth",

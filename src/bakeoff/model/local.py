@@ -23,6 +23,7 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Processes, SpawnError
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.sweep import process_token
 from bakeoff.model.client import Deadlines, Endpoint, HttpModel, estimate
 from bakeoff.model.protocol import ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import Limits
@@ -85,7 +86,7 @@ class LocalModel:
     async def __aenter__(self) -> LocalModel:
         if self._processes is None:
             self._processes = await self._stack.enter_async_context(
-                Spawner(token=f"local-{os.getpid()}", base_env=os.environ, masker=Masker())
+                Spawner(token=process_token(), base_env=os.environ, masker=Masker())
             )
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()

@@ -165,10 +165,14 @@ class ModelError(BakeoffError):
         usage: what was used all the same, where that was told.
         facts: what else is known, for the record.
         may_have_worked: whether something may have been generated before it was turned away.
+        refused: whether nobody listens there: no connection was made, and no call.
+        unbegun: whether no call was made, because what it needs here could not be had.
         replied: whether the call had ended, and what it came to is on record: it need not be made again.
     """
 
     may_have_worked = False
+    refused = False
+    unbegun = False
     replied = False
     facts: Mapping[str, Any] = MappingProxyType({})
 

@@ -34,9 +34,10 @@ def model_for(
     """The model that `name` stands for; enter it before use.
 
     Args:
-        name: a name of `[tool.bakeoff.models]`; `local`; `openai:MODEL` or `anthropic:MODEL`; the address of an
-            endpoint with the model behind a hash, `http://127.0.0.1:8000/v1#MODEL`, asked in the chat format and
-            without a key; or `PROVIDER:MODEL` as pydantic-ai names it, which needs `bakeoff[providers]`.
+        name: a name of `[tool.bakeoff.models]` or `[tool.bakeoff.endpoints]`; `local`; `openai:MODEL` or
+            `anthropic:MODEL`; the address of an endpoint with the model behind a hash, `http://127.0.0.1:8000/v1#MODEL`,
+            asked in the chat format and without a key; or `PROVIDER:MODEL` as pydantic-ai names it, which needs
+            `bakeoff[providers]`.
         settings: the user's.
         environ: this process's environment by default.
         retry: how an HTTP model tries again; `engine.retry.ONCE` for never.
@@ -45,8 +46,8 @@ def model_for(
         UnknownModelError: there is no such model, or its key is missing.
     """
     environ = os.environ if environ is None else environ
-    if name in settings.models:
-        return _http(_configured(name, settings.models[name], environ), environ, retry)
+    if (own := _own(name, settings)) is not None:
+        return _http(_configured(name, own, environ), environ, retry)
     if name == "local":
         from bakeoff.model.local import LocalModel
 
@@ -69,8 +70,8 @@ def missing(name: str, settings: Settings, environ: Mapping[str, str] | None = N
     environ = os.environ if environ is None else environ
     vendor, colon, model = name.partition(":")
     try:
-        if name in settings.models:
-            _configured(name, settings.models[name], environ)
+        if (own := _own(name, settings)) is not None:
+            _configured(name, own, environ)
         elif re.match(r"https?://", name):
             _at(name)
         elif colon and model and vendor in VENDORS:
@@ -83,6 +84,14 @@ def missing(name: str, settings: Settings, environ: Mapping[str, str] | None = N
     except UnknownModelError as failure:
         return str(failure)
     return None
+
+
+def _own(name: str, settings: Settings) -> ModelSettings | None:
+    """What the user says of a model, or of the one at an endpoint, which is asked in the chat format."""
+    endpoint = settings.endpoints.get(name)
+    if endpoint is None:
+        return settings.models.get(name)
+    return ModelSettings(base_url=endpoint.url, key_env=endpoint.key_env, model=endpoint.model)
 
 
 def _http(endpoint: Endpoint, environ: Mapping[str, str], retry: Retry) -> HttpModel:
@@ -135,8 +144,8 @@ def _at(name: str) -> Endpoint:
 
 def _unknown(name: str, settings: Settings) -> str:
     forms = ["local", "openai:MODEL", "anthropic:MODEL", "http://HOST/v1#MODEL"]
-    known = [*settings.models, *forms]
-    close = get_close_matches(name, [*settings.models, "local"], 1)
+    known = [*settings.models, *settings.endpoints, *forms]
+    close = get_close_matches(name, [*settings.models, *settings.endpoints, "local"], 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return (
         f"no model is called {name!r}.{hint} Known are {', '.join(known)}. Define it: "

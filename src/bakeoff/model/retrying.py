@@ -13,6 +13,8 @@ from bakeoff.model.protocol import TRANSIENT, ModelError, Reply
 
 RETRY = Retry(attempts=8, delay=0.5, max_delay=30.0, jitter=0.5, on=tuple(sorted(TRANSIENT)))
 """How failures are tried again unless the caller says otherwise; `engine.retry.ONCE` switches it off."""
+REFUSED_TRIES = 2
+"""Tries of a connection that is refused: nobody listens there, and a person has to start something."""
 LONGEST_WAIT = 300.0
 """Seconds of `Retry-After` beyond which a request fails instead of waiting."""
 JITTER = 0.1
@@ -31,12 +33,16 @@ async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: ran
         ModelError: the last failure.
     """
     delays = retry.delays(chance)
+    refused = 0
     while True:
         try:
             return await ask()
         except ModelError as failure:
             if (heard := FAILURES.get()) is not None:
                 heard.append(failure)
+            refused += failure.refused
+            if refused == REFUSED_TRIES:
+                failure.transient = False
             delay = next(delays, None)
             if delay is None or not failure.transient or (retry.on and failure.kind not in retry.on):
                 raise

@@ -2,6 +2,7 @@
 
 from .agents import BUILT_IN, EVENTS, AgentSettings
 from .checks import SettingsError
+from .endpoints import EndpointSettings
 from .loading import Settings, load_settings
 from .merge import STRATEGIES, MergeSettings
 from .models import ModelSettings
@@ -13,6 +14,7 @@ __all__ = [
     "EVENTS",
     "STRATEGIES",
     "AgentSettings",
+    "EndpointSettings",
     "MergeSettings",
     "ModelSettings",
     "PlanSettings",

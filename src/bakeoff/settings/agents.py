@@ -45,6 +45,7 @@ class AgentSettings:
         events: how its output is read: the name of a built-in agent's format, or `text`.
         slash: how a command is asked for, with `{command}`.
         install: what to tell a person who does not have it.
+        endpoint: name of the endpoint that it is set up for.
         writes: files and folders that it may write besides its slot and what is known to be its own.
     """
 
@@ -59,6 +60,7 @@ class AgentSettings:
     events: str | None = None
     slash: str | None = None
     install: str | None = None
+    endpoint: str | None = None
     writes: tuple[str, ...] = ()
 
 
@@ -98,6 +100,7 @@ _AGENT: Mapping[str, Check] = {
     "events": one_of(EVENTS),
     "slash": text,
     "install": text,
+    "endpoint": text,
     "writes": texts,
 }
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.ownership import check_owner
+
 from .agents import AgentSettings, agent_settings
 from .checks import (
     Check,
@@ -23,6 +25,7 @@ from .checks import (
     texts,
     whole,
 )
+from .endpoints import EndpointSettings, endpoint_settings, named_endpoint
 from .merge import MergeSettings, merge_settings
 from .models import ModelSettings, model_settings
 from .plan import PlanSettings, plan_settings
@@ -38,18 +41,21 @@ class Settings:
         lanes: capacity of each named lane; a name that is missing has its built-in default.
         integration: the agent for steps that name none.
         model: the model for steps that name none, nor their workflow, nor the agent's own settings.
+        endpoint: name of the endpoint that agents are set up for; None for their own ways to a model.
         max_usd: ceiling in USD handed to each agent call.
         grace: seconds between TERM and KILL when a process is ended early.
         step_types: Python file that registers step types.
         agents: what the user says of each agent.
         slots: how places to work are made.
         models: what the user says of each model, by a name of the user's own.
+        endpoints: what the user says of each endpoint, by a name of the user's own.
         merge: how results are merged.
         sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
         sandbox_reads: further files and folders that it may read.
         sandbox_environment: names of further variables that it gets; `*` stands for any text.
         sandbox_network: whether it has the network.
         agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
+        agent_sockets: Unix sockets, or folders of them, that agents may connect to; `~` and `$NAME` are replaced.
         exclude: files that no plan takes in, in the words of `.gitignore`.
         plan: how a project is split into subplans, and how these are carried out.
         source: the file they came from, for messages.
@@ -60,22 +66,40 @@ class Settings:
     lanes: Mapping[str, int] = field(default_factory=dict)
     integration: str | None = None
     model: str | None = None
+    endpoint: str | None = None
     max_usd: float | None = None
     grace: float = 5.0
     step_types: Path | None = None
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     slots: SlotSettings = field(default_factory=SlotSettings)
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict)
     merge: MergeSettings = field(default_factory=MergeSettings)
     sandbox: str = "full"
     sandbox_reads: tuple[Path, ...] = ()
     sandbox_environment: tuple[str, ...] = ()
     sandbox_network: bool = False
     agent_sandbox: str = "weak"
+    agent_sockets: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     plan: PlanSettings = field(default_factory=PlanSettings)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def asked_model(self) -> str | None:
+        """The model for steps that ask one and name none."""
+        return self.endpoint or self.model
+
+    def at(self, endpoint: str | None) -> Settings:
+        """The same for agents and models at `endpoint`; None changes nothing.
+
+        Passes on SettingsError: there is none of that name.
+        """
+        if endpoint is None:
+            return self
+        named_endpoint(endpoint, self.endpoints, "--endpoint")
+        return replace(self, endpoint=endpoint)
 
 
 def load_settings(project_root: Path, environ: Mapping[str, str] | None = None) -> Settings:
@@ -83,6 +107,8 @@ def load_settings(project_root: Path, environ: Mapping[str, str] | None = None) 
 
     Raises:
         SettingsError: a file cannot be read or a value is wrong.
+
+    Passes on OwnerError: the file is another user's.
     """  # noqa: DOC502 - it comes out of the checks
     source, given, warnings = _read(Path(project_root))
     settings = Settings(source=source, warnings=warnings)
@@ -111,6 +137,7 @@ def _read(root: Path) -> tuple[Path | None, Mapping[str, Any], tuple[str, ...]]:
 
 def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
     try:
+        check_owner(path)
         raw = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -135,18 +162,21 @@ _TOP: Mapping[str, Check] = {
     "lanes": table,
     "integration": text,
     "model": text,
+    "endpoint": text,
     "max_usd": amount,
     "grace": amount,
     "step_types": text,
     "agents": table,
     "slots": table,
     "models": table,
+    "endpoints": table,
     "merge": table,
     "sandbox": one_of(LEVELS),
     "sandbox_reads": texts,
     "sandbox_environment": texts,
     "sandbox_network": flag,
     "agent_sandbox": one_of(LEVELS),
+    "agent_sockets": texts,
     "exclude": texts,
     "plan": table,
 }
@@ -177,7 +207,29 @@ def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str,
         found["models"] = {
             name: model_settings(name, body, f"{where}models.{name}") for name, body in found["models"].items()
         }
+    if "endpoints" in found:
+        found["endpoints"] = {
+            name: endpoint_settings(name, body, f"{where}endpoints.{name}") for name, body in found["endpoints"].items()
+        }
+    _check_endpoints(found, where)
     return found
+
+
+def _check_endpoints(found: Mapping[str, Any], where: str) -> None:
+    """See that endpoints which are named are there, and that no model has the name of one.
+
+    Raises:
+        SettingsError: it is otherwise.
+    """
+    endpoints = found.get("endpoints", {})
+    for name, agent in found.get("agents", {}).items():
+        if agent.endpoint is not None:
+            named_endpoint(agent.endpoint, endpoints, f"{where}agents.{name}.endpoint")
+    if "endpoint" in found:
+        named_endpoint(found["endpoint"], endpoints, f"{where}endpoint")
+    for name in found.get("models", {}):
+        if name in endpoints:
+            raise SettingsError(f"{where}endpoints.{name}: a model has that name, too; give one of them another")
 
 
 def _file(text: str, root: Path, where: str) -> Path:
@@ -200,6 +252,7 @@ _VARIABLES = {
     "BAKEOFF_MAX_PARALLEL": "max_parallel",
     "BAKEOFF_INTEGRATION": "integration",
     "BAKEOFF_MODEL": "model",
+    "BAKEOFF_ENDPOINT": "endpoint",
     "BAKEOFF_MAX_USD": "max_usd",
     "BAKEOFF_GRACE": "grace",
     "BAKEOFF_STEP_TYPES": "step_types",
@@ -221,6 +274,8 @@ def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path
         if key is not None:
             numeric = _TOP[key] in (whole, amount)
             value = checked_value(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
+            if key == "endpoint":
+                named_endpoint(value, settings.endpoints, f"environment: {variable}")
             changes[key] = _file(value, root, f"environment: {variable}") if key == "step_types" else value
         elif variable.startswith(_LANE) and variable != _LANE:
             lanes[variable[len(_LANE) :].lower()] = checked_value(whole, _number(text), f"environment: {variable}")

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from bakeoff.agent.endpoint import Endpoint, SetUp
 from bakeoff.agent.entry import QUIET, Entry
+
+
+def aim(endpoint: Endpoint, key: str, folder: Path) -> SetUp:
+    """Variables, those of other ways to a model taken out. The endpoint has to speak the format `messages`."""
+    env = {
+        "ANTHROPIC_BASE_URL": endpoint.root,
+        "ANTHROPIC_AUTH_TOKEN": key,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": endpoint.model,
+        "ANTHROPIC_SMALL_FAST_MODEL": endpoint.model,
+        "ANTHROPIC_API_KEY": None,
+        "CLAUDE_CODE_OAUTH_TOKEN": None,
+        "CLAUDE_CODE_USE_BEDROCK": None,
+        "CLAUDE_CODE_USE_VERTEX": None,
+    }
+    return SetUp(env)
+
 
 ENTRY = Entry(
     name="claude",
@@ -39,9 +58,13 @@ ENTRY = Entry(
         "CLAUDE_CODE_OAUTH_TOKEN",
         "CLAUDE_CODE_USE_BEDROCK",
         "CLAUDE_CODE_USE_VERTEX",
+        "ANTHROPIC_BASE_URL",
     ),
+    config_files=("~/.claude/settings.json", ".claude/settings.json", ".claude/settings.local.json"),
     home_variable="CLAUDE_CONFIG_DIR",
     events="claude",
     reports_usage=True,
     reports_cost=True,
+    needs_login=True,
+    aim=aim,
 )

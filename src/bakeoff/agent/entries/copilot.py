@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from bakeoff.agent.endpoint import Endpoint, SetUp
 from bakeoff.agent.entry import QUIET, Entry
+
+PROMPT_SHARE = 3 / 4
+"""The part of a context that it may fill with its prompt; the rest is for output."""
+
+
+def aim(endpoint: Endpoint, key: str, folder: Path) -> SetUp:
+    """Variables; it then needs no login."""
+    env = {
+        "COPILOT_PROVIDER_TYPE": "openai",
+        "COPILOT_PROVIDER_BASE_URL": endpoint.url,
+        "COPILOT_PROVIDER_API_KEY": key,
+        "COPILOT_PROVIDER_BEARER_TOKEN": None,
+        "COPILOT_MODEL": endpoint.model,
+    }
+    if endpoint.context is not None:
+        env["COPILOT_PROVIDER_MAX_PROMPT_TOKENS"] = str(int(endpoint.context * PROMPT_SHARE))
+    return SetUp(env)
+
 
 ENTRY = Entry(
     name="copilot",
@@ -21,7 +42,10 @@ ENTRY = Entry(
     joint="-",
     env=QUIET,
     login_files=("~/.copilot/config.json",),
-    login_variables=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
+    own=("~/.cache/copilot",),
+    login_variables=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_*"),
     home_variable="COPILOT_HOME",
     events="copilot",
+    needs_login=True,
+    aim=aim,
 )

@@ -23,5 +23,7 @@ ENTRY = Entry(
     login_files=("~/.cursor/cli-config.json",),
     own=("~/.config/cursor",),
     login_variables=("CURSOR_API_KEY",),
+    config_files=("~/.config/cursor/auth.json", "~/.cursor/auth.json"),
     events="claude",
+    needs_login=True,
 )

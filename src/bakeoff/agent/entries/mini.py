@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from bakeoff.agent.endpoint import Endpoint, SetUp
 from bakeoff.agent.entry import QUIET, Entry
+
+
+def aim(endpoint: Endpoint, key: str, folder: Path) -> SetUp:
+    """The variables of its client. It takes no heed of how much a model takes."""
+    return SetUp({"OPENAI_API_BASE": endpoint.url, "OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": key})
+
 
 ENTRY = Entry(
     name="mini",
@@ -26,10 +35,24 @@ ENTRY = Entry(
     },
     login_files=("~/.config/mini-swe-agent/.env",),
     login_variables=("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MSWEA_MODEL_API_KEY"),
+    config_variables=(
+        "MSWEA_MODEL_*",
+        "*_API_KEY",
+        "*_API_BASE",
+        "*_BASE_URL",
+        "AWS_*",
+        "AZURE_*",
+        "VERTEX*",
+        "GOOGLE_*",
+    ),
+    names_providers=True,
+    needs_login=True,
     home_variable="MSWEA_GLOBAL_CONFIG_DIR",
     events="mini",
     reports_usage=True,
     reports_cost=True,
+    aim=aim,
+    aimed_model="openai/{model}",
     version=("--help",),
     artifact="trajectory.json",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, count, money, part, parts, words
+from bakeoff.agent.events import Reading, count, money, part, parts, session, words
 from bakeoff.agent.readers import Family
 
 _BUDGET = {"error_max_budget_usd": "budget", "error_max_turns": "turns"}
@@ -13,7 +13,7 @@ _BUDGET = {"error_max_budget_usd": "budget", "error_max_turns": "turns"}
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:
     """Take one event."""
-    reading.session_id = words(event.get("session_id")) or reading.session_id
+    reading.session_id = session(event.get("session_id")) or reading.session_id
     match event.get("type"):
         case "assistant":
             _assistant(event, reading)

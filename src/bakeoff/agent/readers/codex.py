@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import USAGE_KEYS, Reading, count, part, words
+from bakeoff.agent.events import USAGE_KEYS, Reading, count, part, session, words
 from bakeoff.agent.readers import Family
 
 
@@ -13,7 +13,7 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
     """Take one event."""
     match event.get("type"):
         case "thread.started":
-            reading.session_id = words(event.get("thread_id")) or reading.session_id
+            reading.session_id = session(event.get("thread_id")) or reading.session_id
         case "turn.started":  # what an earlier turn said of its end is not the end
             reading.succeeded = None
         case "item.completed":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, part, words
+from bakeoff.agent.events import Reading, part, session, words
 from bakeoff.agent.readers import Family
 
 
@@ -18,7 +18,7 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
         case "session.error" | "model.call_failure":
             reading.warn(words(data.get("message")) or words(data.get("errorMessage")) or "error")
         case "result":
-            reading.session_id = words(event.get("sessionId")) or reading.session_id
+            reading.session_id = session(event.get("sessionId")) or reading.session_id
             reading.end(event.get("exitCode") == 0)
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, count, part, words
+from bakeoff.agent.events import Reading, count, part, session, words
 from bakeoff.agent.readers import Family
 
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:
     """Take one event."""
-    reading.session_id = words(event.get("session_id")) or reading.session_id
+    reading.session_id = session(event.get("session_id")) or reading.session_id
     match event.get("type"):
         case "message" if event.get("role") == "assistant":
             content = event.get("content")
             if isinstance(content, str):
-                reading.text = reading.text + content if event.get("delta") else content
+                (reading.add if event.get("delta") else reading.say)(content)
         case "tool_use":
-            reading.text = ""
+            reading.say("")
             reading.turns = (reading.turns or 0) + 1
         case "error":
             reading.warn(words(event.get("message")) or "error")
@@ -42,7 +42,7 @@ def _document(event: Mapping[str, Any], reading: Reading) -> None:
     """The one document of `--output-format=json`, where tokens stand by model."""
     text = words(event.get("response"))
     error = part(event, "error")
-    reading.text = text or ""
+    reading.say(text or "")
     for model in part(event, "stats", "models").values():
         tokens = part(model, "tokens")
         before = reading.usage or {}

@@ -24,9 +24,10 @@ def read(event: Mapping[str, Any], reading: Reading) -> None:
         )
     reading.price(money(statistics.get("instance_cost")))
     reading.turns = count(statistics.get("api_calls"))
-    said = [message for message in messages if message.get("role") == "assistant"]
-    reading.text = words(info.get("submission")) or (words(said[-1].get("content")) if said else None) or ""
     status = words(info.get("exit_status")) or "no exit status"
+    said = [words(message.get("content")) for message in messages if message.get("role") == "assistant"]
+    # Its models may call tools and never say a word.
+    reading.text = words(info.get("submission")) or next(filter(None, reversed(said)), status)
     reading.end(status == "Submitted", f"it ended with {status}", "budget" if status == "LimitsExceeded" else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, count, money, part, words
+from bakeoff.agent.events import Reading, count, money, part, session, words
 from bakeoff.agent.readers import Family
 
 _REASONS = {
@@ -18,14 +18,15 @@ _REASONS = {
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:
     """Take one event."""
-    reading.session_id = words(event.get("sessionID")) or reading.session_id
+    reading.session_id = session(event.get("sessionID")) or reading.session_id
     body = part(event, "part")
     match event.get("type"):
         case "text":
             said = words(body.get("text"))
-            reading.text = "\n".join(filter(None, (reading.text, said)))
+            if said is not None:
+                reading.add(f"\n{said}" if reading.text or reading.more else said)
         case "tool_use":
-            reading.text = ""
+            reading.say("")
         case "step_finish":
             _finish(body, reading)
         case "error":

@@ -1,0 +1,38 @@
+"""Files that a CLI leaves in its work tree for itself: histories, caches. They are no work, and are removed.
+
+All is done by processes in the place where the CLI runs: a slot may have a file system that only those see.
+"""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatch
+
+from bakeoff.agent.entry import Entry
+from bakeoff.engine.process import Command, Processes, SpawnError
+
+SECONDS = 60.0
+"""What listing or removing may take."""
+
+
+async def litter_of(entry: Entry, processes: Processes, cwd: str) -> frozenset[str]:
+    """Names at the top of `cwd` that the entry's patterns match; none where it cannot be looked."""
+    if not entry.litter:
+        return frozenset()
+    command = Command(["find", ".", "-maxdepth", "1", "-name", ".?*", "-print0"], cwd, timeout=SECONDS)
+    try:
+        finished = await processes.run(command)
+    except SpawnError:
+        return frozenset()
+    names = (os.path.basename(path) for path in str(finished.stdout.value).split("\0"))
+    return frozenset(name for name in names if any(fnmatch(name, pattern) for pattern in entry.litter))
+
+
+async def remove_litter(entry: Entry, processes: Processes, cwd: str, before: frozenset[str]) -> None:
+    """Remove what came since `before`. What cannot be removed stays."""
+    new = sorted(await litter_of(entry, processes, cwd) - before)
+    if new:
+        try:
+            await processes.run(Command(["rm", "-rf", "--", *new], cwd, timeout=SECONDS))
+        except SpawnError:
+            return

@@ -1,0 +1,60 @@
+"""`[tool.bakeoff.endpoints.NAME]`: endpoints that agents' CLIs are set up for, and that bakeoff asks itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .checks import Check, SettingsError, checked, checked_value, close_to, table, text, url, whole
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """What a user says of one endpoint.
+
+    Attributes:
+        url: its address, as clients of the OpenAI API are given it, `/v1` included.
+        model: the model's name there.
+        key_env: variable that holds the key; None for an endpoint that wants none.
+        context: tokens that the model takes, input and output together; None where the CLI is to know.
+    """
+
+    url: str
+    model: str
+    key_env: str | None = None
+    context: int | None = None
+
+
+_ENDPOINT: Mapping[str, Check] = {"url": url, "model": text, "key_env": text, "context": whole}
+
+
+def endpoint_settings(name: str, body: Any, where: str) -> EndpointSettings:
+    """What the user says of endpoint `name`, checked; `where` names the table.
+
+    Raises:
+        SettingsError: it is wrong.
+    """
+    given = checked(checked_value(table, body, where), _ENDPOINT, f"{where}.")
+    for needed in ("url", "model"):
+        if needed not in given:
+            raise SettingsError(f"{where} has no {needed}: an endpoint has url and model")
+    if name == "local":
+        raise SettingsError(f"{where}: `local` is the built-in local model; give yours another name")
+    return EndpointSettings(**given)
+
+
+def named_endpoint(name: str, known: Mapping[str, EndpointSettings], where: str) -> EndpointSettings:
+    """The endpoint called `name`; `where` is what names it, for messages.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if name not in known:
+        there = f"known are {', '.join(known)}" if known else "none is defined"
+        raise SettingsError(
+            f"{where}: no endpoint is called {name!r}{close_to(name, tuple(known))}; {there}. Define it: "
+            'url = "http://HOST/v1", model = "MODEL" in [tool.bakeoff.endpoints.NAME] of pyproject.toml, '
+            "or in [endpoints.NAME] of bakeoff.toml where you have that"
+        )
+    return known[name]
