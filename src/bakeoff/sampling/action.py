@@ -28,12 +28,14 @@ class Ticket:
         id, lane, round: see `Attempt`.
         request: what to ask a model; None for functions.
         model: who is asked, where it is not the sampling's own model.
-        previous: the attempt before it in its lane that was judged and failed, where attempts build on one another.
+        previous: the attempt before it in its lane that was judged and failed, or whose agent changed nothing, where
+            attempts build on one another.
         feedback: what that one failed, as text.
         not_stopped: where the maker says what it had to leave running.
         put_on_record: where the maker says, as soon as a call has ended that costs money, what it is charged with and
             what is needed to go on from there; on disk when that returns. Of use to makers that have a `takes_up`.
         heard: where the maker says that its work goes on, with what is known of it so far.
+        begun: whether the maker has begun a call that may cost something.
         reply: what was put on record so in an earlier session; the maker goes on from there and makes no call.
     """
 
@@ -47,7 +49,12 @@ class Ticket:
     not_stopped: list[str] = field(default_factory=list)
     put_on_record: PutOnRecord = _not_kept
     heard: Callable[[Mapping[str, Any]], None] | None = None
+    begun: bool = False
     reply: Mapping[str, Any] | None = None
+
+    def begins(self) -> None:
+        """A call that may cost something is about to be made."""
+        self.begun = True
 
 
 @dataclass(frozen=True, slots=True)

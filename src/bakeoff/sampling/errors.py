@@ -25,6 +25,9 @@ They are no verdicts: all stops, and a resumed run does again what they kept fro
 STOPPING = frozenset({"auth", "not_found", "usage_limit"}) | MACHINERY
 """Kinds of failure that everybody else would meet now, too, whatever is asked; another day it may be otherwise."""
 
+FAULTS = (AttributeError, ImportError, NameError, NotImplementedError, SyntaxError, TypeError)
+"""What a mistake in a program raises, and no model: trying again meets it again."""
+
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
 """Kinds of error by which a request was refused: nothing was generated."""
 
@@ -42,6 +45,8 @@ def machinery(failure: BaseException | None) -> str | None:
 
 def unbilled(failure: ModelError) -> bool:
     """Whether it is known that the call cost nothing."""
+    if failure.refused or failure.unbegun:
+        return True
     kinds = PERMANENT if failure.may_have_worked else UNBILLED
     return failure.kind in kinds and failure.usage is None
 
@@ -49,13 +54,15 @@ def unbilled(failure: ModelError) -> bool:
 def charged(usage: Usage | None, failure: ModelError | None = None) -> dict[str, Any]:
     """What a call is charged with that used so much, and failed so."""
     free = failure is not None and unbilled(failure)
-    return {**settled(usage), **({"tokens": 0, "usd": 0.0} if free else {})}
+    none = {"calls": 0} if failure is not None and (failure.refused or failure.unbegun) else {}
+    return {**settled(usage), **({"tokens": 0, "usd": 0.0} if free else {}), **none}
 
 
 def refused(failure: ModelError) -> Outcome:
     """A call that failed; one that every other attempt would fail with aborts, so that a resumed run asks again."""
     kinds = MACHINERY | {"usage_limit"}
     permanent = (failure.kind in PERMANENT and not failure.transient) or failure.kind in kinds
+    permanent = permanent or (failure.refused and not failure.transient)
     return Outcome(
         Status.FAILED,
         {"aborted": True, **({"replied": True} if failure.replied else {})} if permanent else {},

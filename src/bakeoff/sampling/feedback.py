@@ -12,7 +12,9 @@ from bakeoff.sampling.result import Attempt
 
 
 def feedback(requirements: Sequence[Any], attempt: Attempt) -> str:
-    """What an attempt failed: a line for each requirement that it does not meet, in the given order."""
+    """What an attempt failed: a line for each requirement that it does not meet, in the given order, or its error."""
+    if attempt.error is not None:
+        return f"- {attempt.error.message}"
     lines = []
     for requirement, verdict in zip(requirements, attempt.verdicts, strict=True):
         if verdict.result or verdict.error == SKIPPED:
@@ -43,6 +45,10 @@ def with_turns(request: Request, answer: str, text: str) -> Request:
 
 
 def best_failure(attempts: Iterable[Attempt]) -> Attempt | None:
-    """Of judged attempts the one with most requirements met, then the highest score, then the lowest id."""
+    """Of judged attempts the one with most requirements met; then one that could be judged, the highest score, id."""
     judged = [attempt for attempt in attempts if attempt.judged]
-    return min(judged, key=lambda attempt: (-attempt.met, -(attempt.score or 0.0), attempt.id), default=None)
+
+    def order(attempt: Attempt) -> tuple[int, bool, float, int]:
+        return -attempt.met, not attempt.near, -(attempt.score or 0.0), attempt.id
+
+    return min(judged, key=order, default=None)

@@ -88,7 +88,10 @@ class _Maker:
             raise
         output = ComputedModelOutputThunk(thunk)
         output.parsed_repr = self.action.parse(output) if isinstance(self.action, Component) else output.value
-        return Generation(output.value, facts={_MADE: (output, action, after)})
+        said = output.value
+        if not (said or "").strip() and (calls := getattr(output, "tool_calls", None)):
+            said = f"calls of tools: {', '.join(map(str, calls))}"  # an answer, too, which requirements see whole
+        return Generation(said, facts={_MADE: (output, action, after)})
 
     def _options(self, ticket: Ticket) -> dict[str, Any]:
         """What the call is made with; attempts of one seed would be copies of one another."""

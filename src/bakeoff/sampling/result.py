@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.judge.broken import is_near
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.model.protocol import Message, Request
 from bakeoff.sampling.usage import UsageTotal
@@ -18,6 +19,7 @@ class Reason(StrEnum):
 
     PASSED = "passed"
     EXHAUSTED = "budget exhausted"
+    ERRORS = "every attempt ended in an error"
     CAP = "cap reached"
     DEADLINE = "deadline reached"
     PERMANENT = "permanent error"
@@ -85,6 +87,11 @@ class Attempt:
     def met(self) -> int:
         """How many requirements it meets."""
         return sum(verdict.result for verdict in self.verdicts)
+
+    @property
+    def near(self) -> bool:
+        """Whether it meets a requirement, or was at least judged by one: its code could be loaded, and tests ran."""
+        return any(verdict.result or is_near(verdict) for verdict in self.verdicts)
 
     @property
     def score(self) -> float | None:
@@ -157,7 +164,10 @@ class SamplingResult:
         return {attempt.id: attempt.not_stopped for attempt in self.attempts if attempt.not_stopped}
 
     def __str__(self) -> str:
-        return "" if self.result is None else str(self.result)
+        if self.result is not None:
+            return str(self.result)
+        errors = list(self.errors.values())
+        return f"no output: {self.reason}" + (f"; the last: {errors[-1]}" if errors else "")
 
 
 class SamplingError(BakeoffError):

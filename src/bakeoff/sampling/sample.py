@@ -262,7 +262,7 @@ class _Call:
             sampler.attempts,
             self.requirements,
             winner,
-            Reason.PASSED if passed else sampler.stopped or Reason.EXHAUSTED,
+            Reason.PASSED if passed else sampler.stopped or _used_up(sampler.attempts.values()),
             strategy=type(self.strategy).__name__,
             loop_budget=self.loop_budget,
             concurrency_budget=self.concurrency_budget,
@@ -272,6 +272,12 @@ class _Call:
         if sampler.fatal is not None and not passed:
             raise SamplingError(sampler.fatal, sampler.fatal_count, result) from sampler.fatal.exception
         return result
+
+
+def _used_up(attempts: Iterable[Attempt]) -> Reason:
+    """Why no attempt passed, where nothing stopped them."""
+    made = [attempt for attempt in attempts if attempt.status != "cancelled"]
+    return Reason.ERRORS if made and all(attempt.status == "error" for attempt in made) else Reason.EXHAUSTED
 
 
 def _under(run: Run, ceilings: Any, prefix: str) -> Run:

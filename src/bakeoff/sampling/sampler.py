@@ -21,7 +21,7 @@ from bakeoff.model.protocol import Message, ModelError
 from bakeoff.model.retrying import FAILURES
 from bakeoff.sampling.action import Ask, Call, Generation, Ticket, talk
 from bakeoff.sampling.checks import Checks
-from bakeoff.sampling.errors import OWN, refused, unbilled
+from bakeoff.sampling.errors import FAULTS, OWN, refused, unbilled
 from bakeoff.sampling.events import Announcer, AttemptEnded, Repaired
 from bakeoff.sampling.options import Options
 from bakeoff.sampling.result import Attempt, AttemptError, Reason
@@ -164,6 +164,7 @@ class Sampler:
         amounts = self.options.amounts(self.action, ticket, self.ceilings)
         made: list[Generation] = []
         raised: list[BaseException] = []
+        faults: list[Exception] = []
         tried_again: list[ModelError] = []
         budget = self.run.budget
 
@@ -195,6 +196,9 @@ class Sampler:
             except BakeoffError as failure:
                 raised.append(failure)
                 return Outcome(Status.FAILED, error=str(failure), kind="error")
+            except FAULTS as failure:
+                faults.append(failure)
+                return Outcome(Status.FAILED, {"aborted": True}, repr(failure), "error")
             except BaseException as failure:
                 raised.append(failure)
                 raise
@@ -232,6 +236,8 @@ class Sampler:
         )
         if record.kind == UNMADE:
             return False
+        if faults:  # a resumed run, of a program that was mended, makes this attempt again
+            raise faults[0]
         if not attempt.usage.calls:
             attempt.usage = UsageTotal(*record.output.get("used", (1, 0, 0, 0, None, 1)))
         attempt.error = None

@@ -122,7 +122,7 @@ class _Pool:
 
 
 class _Chains:
-    """Lanes in which each attempt builds on the last one that was judged."""
+    """Lanes in which each attempt builds on the last one that was judged, or whose agent changed nothing."""
 
     def __init__(self, strategy: SamplingStrategy, sampler: Sampler, model: Model | None) -> None:
         self.strategy, self.sampler, self.model = strategy, sampler, model
@@ -140,6 +140,11 @@ class _Chains:
             if sampler.stopped is None:
                 await sampler.repaired(self.strategy.repair, ticket)
         attempt = await sampler.attempt(ticket)
-        if attempt is not None and attempt.judged:
+        if attempt is not None and (attempt.judged or _changed_nothing(attempt)):
             self.last[lane] = attempt
         return attempt
+
+
+def _changed_nothing(attempt: Attempt) -> bool:
+    """Whether it worked, and left nothing to judge: the next one is told, in the same session where that can go on."""
+    return attempt.error is not None and attempt.error.kind == "empty" and bool(attempt.receipt)

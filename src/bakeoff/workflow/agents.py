@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
-from bakeoff.agent.registry import agent_names
+from bakeoff.agent.login import check_login
+from bakeoff.agent.override import find_executable
+from bakeoff.agent.registry import agent_names, find_entry
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workflow.definition import Workflow, all_steps
@@ -126,16 +129,47 @@ def unknown_agent(name: str, known: Agents) -> str:
 
 def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agents, masker: Masker) -> Iterator[str]:
     """What to warn of in steps that take their agent from the inputs, once those have their values."""
-    names = Scope(None, {"inputs": inputs})
     for step in all_steps(workflow.steps):
-        if step.agent_key is None or getattr(step, step.agent_key) is None:
+        if step.agent_key is None or getattr(step, step.agent_key) is None or step.template(step.agent_key).is_literal:
             continue
-        template = step.template(step.agent_key)
-        if template.is_literal or not all(name.startswith("inputs.") for name in template.references):
-            continue
-        try:
-            value = template.evaluate(names)
-        except ExpressionError:
-            continue  # the step says so when it is its turn
-        if isinstance(value, str) and value and value not in known.names:
+        value = named_by_inputs(step, step.agent_key, inputs)
+        if value and value not in known.names:
             yield where(step, step.id, unknown_agent(masker.text(value), known))
+
+
+def check_logins(workflow: Workflow, inputs: Mapping[str, Any], settings: Settings, project: str) -> None:
+    """See that the agents of the first steps have a login, as far as that shows, before any of them is paid for.
+
+    Looked at are the steps that nothing but steps of agents precedes: what others do may be to log in, and a gate waits
+    for a person. Later ones are looked at when it is their turn.
+
+    Passes on AgentError: one has none (`auth`).
+    """
+    for step in workflow.steps:
+        if step.agent_key is None or step.when is not None:
+            return
+        if step.env or workflow.env or step.continue_on_error or getattr(step, "integration_args", None):
+            continue
+        name, model = named_by_inputs(step, step.agent_key, inputs), named_by_inputs(step, "model", inputs)
+        if name is None and getattr(step, step.agent_key) is not None:
+            return  # an earlier step tells it
+        try:
+            entry = find_entry(name or workflow.integration, settings)
+            find_executable(entry, project, entry.env)
+        except BakeoffError:
+            return  # the step says so when it is its turn
+        check_login(entry, project, entry.env, model or workflow.model or entry.model)
+
+
+def named_by_inputs(step: Any, key: str, inputs: Mapping[str, Any]) -> str | None:
+    """The text in a field of a step, as far as the inputs tell it."""
+    if getattr(step, key, None) is None:
+        return None
+    template = step.template(key)
+    if not template.is_literal and not all(name.startswith("inputs.") for name in template.references):
+        return None
+    try:
+        value = template.evaluate(Scope(None, {"inputs": inputs}))
+    except ExpressionError:
+        return None  # the step says so when it is its turn
+    return value if isinstance(value, str) and value else None

@@ -7,10 +7,9 @@ from typing import Any
 
 from bakeoff.engine.mask import Masker
 from bakeoff.settings import Settings
+from bakeoff.workflow.agents import named_by_inputs
 from bakeoff.workflow.definition import Workflow, all_steps
-from bakeoff.workflow.expressions import ExpressionError
 from bakeoff.workflow.interpreter import where
-from bakeoff.workflow.scope import Scope
 
 
 def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Settings, masker: Masker) -> Iterator[str]:
@@ -19,25 +18,12 @@ def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Sett
 
     for step in all_steps(workflow.steps):
         for key in step.model_keys:
-            name = _name(step, key, inputs)
+            name = named_by_inputs(step, key, inputs)
             if key == step.model_keys[0] and getattr(step, key) is None and getattr(step, "action", "") is None:
-                name = workflow.model or settings.model
+                name = workflow.model or settings.asked_model
                 if not name:
                     advice = "give the step or the workflow a `model`, or set it in the settings"
                     yield where(step, step.id, f"no model is named for this step: {advice}")
             problem = missing(name, settings) if name else None
             if problem is not None:
                 yield where(step, step.id, masker.text(problem))
-
-
-def _name(step: Any, key: str, inputs: Mapping[str, Any]) -> str | None:
-    if getattr(step, key) is None:
-        return None
-    template = step.template(key)
-    if not template.is_literal and not all(name.startswith("inputs.") for name in template.references):
-        return None
-    try:
-        value = template.evaluate(Scope(None, {"inputs": inputs}))
-    except ExpressionError:
-        return None  # the step says so when it is its turn
-    return value if isinstance(value, str) else None

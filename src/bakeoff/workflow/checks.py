@@ -58,7 +58,7 @@ def _check_inputs(tree: Tree, inputs: Any) -> None:
         kind = raw.get("type", "string")
         values = raw.get("enum")
         allowed = values if isinstance(values, list) else None
-        if kind not in {"string", "number", "boolean"}:
+        if kind not in ("string", "number", "boolean"):
             continue
         automatic = name == "integration" and raw.get("default") == "auto"
         if raw.get("default") is not None and not automatic:
@@ -164,7 +164,7 @@ def _check_gate(tree: Tree, entry: Entry) -> None:
     options = entry.raw.get("options", ["approve", "reject"])
     on_reject = entry.raw.get("on_reject", "abort")
     texts = [option.lower() for option in options if isinstance(option, str)] if isinstance(options, list) else []
-    if texts and on_reject in {"abort", "retry"} and not {"reject", "abort"} & set(texts):
+    if texts and on_reject in ("abort", "retry") and not {"reject", "abort"} & set(texts):
         message = f"`on_reject: {on_reject}` needs an option `reject` or `abort`; add one, or say `on_reject: skip`"
         tree.error((*entry.path, "options"), message)
     name = entry.raw.get("verdict_input")

@@ -56,7 +56,7 @@ def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], conditions:
 
     Passes on BakeoffError: the file, the inputs or the settings are wrong.
     """
-    settings = load_settings(store.project)
+    settings = load_settings(store.project).at(conditions.endpoint)
     workflow = load(path, store.project, settings, conditions)
     secrets = secrets_of(workflow.text, *copies(workflow, store.project, step_types(settings)).values())
     values = input_values(workflow, inputs, store.project, conditions, secrets)

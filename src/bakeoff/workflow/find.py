@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.ownership import check_owner
 
 _ID = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def find_workflow(name: str, caller: Path | None, project: Path) -> Path | None:
     """The file of a workflow: a path beside the caller, else an id under `.bakeoff` or `.specify`; None if nowhere."""
-    for candidate in candidates(name, caller, project):
+    for number, candidate in enumerate(candidates(name, caller, project)):
         try:
             if candidate.is_file():
+                if number:  # found by its id, and nobody has said where it lies
+                    check_owner(candidate.parents[1], candidate.parent, candidate)
+                    _check_enabled(name, candidate)
                 return candidate
         except (OSError, ValueError):  # a name that no file can have, such as one that is too long
             continue
     return None
 
 
+def _check_enabled(name: str, file: Path) -> None:
+    """See that spec-kit's registry does not say that the workflow is not to be run.
+
+    Raises:
+        BakeoffError: it does.
+    """
+    registry = file.parents[1] / "workflow-registry.json"
+    try:
+        known = json.loads(registry.read_text("utf-8"))["workflows"][name]["enabled"]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return
+    if known is False:
+        raise BakeoffError(f"the workflow {name!r} is not enabled in {registry}; enable it there, or name its file")
+
+
 def candidates(name: str, caller: Path | None, project: Path) -> list[Path]:
     """The places looked at, in order."""
-    beside = (caller.parent if caller else project) / name
+    beside = (caller.parent if caller else project) / os.path.expanduser(name)
     places = [beside]
     if _ID.fullmatch(name):
         places += [

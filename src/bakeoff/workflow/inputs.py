@@ -133,5 +133,10 @@ def project_integration(project: Path | None) -> str | None:
         data = json.loads((project / ".specify" / "integration.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    name = data.get("integration") if isinstance(data, dict) else None
-    return name if isinstance(name, str) and name else None
+    if not isinstance(data, dict):
+        return None
+    schema = data.get("integration_state_schema")
+    if isinstance(schema, int | float) and schema > 1:
+        return None  # what a later spec-kit means by its keys is not known
+    names = (data.get(key) for key in ("default_integration", "integration"))
+    return next((name.strip() for name in names if isinstance(name, str) and name.strip()), None)

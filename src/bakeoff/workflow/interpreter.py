@@ -177,6 +177,10 @@ class Place:
         self.add(record)
         return record
 
+    def expect(self, known: Mapping[str, Any]) -> None:
+        """Show the steps inside this one what is known of its output before it has ended."""
+        self.scope.expect(Record(self.path, self.step.type, Status.RUNNING, known), self.step.id)
+
     def add(self, record: Record) -> None:
         """Make a record visible to later steps."""
         self.scope.add(record, self.step.id)

@@ -24,7 +24,7 @@ from bakeoff.engine.sharing import Shared, sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
-from bakeoff.workflow.agents import agents_of, unknown_by_inputs
+from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
 from bakeoff.workflow.asked_models import missing_models
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.cost import announcement
@@ -56,6 +56,7 @@ class Conditions:
 
     Attributes:
         max_parallel: leaves at once; None for the setting.
+        endpoint: the one that agents and models are at; None for the setting. A run keeps it.
         asker: somebody at a terminal who can decide gates.
         events: the stream of what happens.
         strict: unknown keys and other warnings are errors.
@@ -65,6 +66,7 @@ class Conditions:
     """
 
     max_parallel: int | None = None
+    endpoint: str | None = None
     asker: Asker | None = None
     events: Events = field(default_factory=Events)
     strict: bool = False
@@ -136,13 +138,14 @@ async def start(
     Passes on BakeoffError: the file, the inputs, the settings or the run id are wrong.
     """
     project = store.project
-    settings = load_settings(project)
+    settings = load_settings(project).at(conditions.endpoint)
     workflow = load(path, project, settings, conditions)
     called = copies(workflow, project, step_types(settings))
     secrets = secrets_of(workflow.text, *called.values())
     values = input_values(workflow, inputs, project, conditions, secrets)
     _warn_of_missing(workflow, values, settings, conditions, secrets)
-    folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID") or store.new_id())
+    check_logins(workflow, values, settings, str(project))
+    folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID", "").strip() or store.new_id())
     folder.definition.mkdir()
     folder.logs.mkdir()
     _write(folder.definition / "workflow.yml", workflow.text)
@@ -155,6 +158,7 @@ async def start(
         "project": str(project),
         "inputs": values,
         "allow_unquoted": conditions.allow_unquoted,
+        "endpoint": conditions.endpoint,
         "created_at": SystemClock().wall(),
         "bakeoff": __version__,
     }
@@ -194,8 +198,8 @@ def resumable(
         BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
     folder = store.open(run_id)
-    settings = load_settings(store.project)
     history = folder.history()
+    settings = load_settings(store.project).at(history.meta.get("endpoint"))
     if history.meta.get("job", JOB) != JOB:
         raise BakeoffError(f"run {run_id} is not a workflow's; the program that made it resumes it")
     if not history.meta and not history.damaged:

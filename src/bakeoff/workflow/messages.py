@@ -30,6 +30,19 @@ _BOUNDS = {
     "less_than": ("lt", "less than"),
     "less_than_equal": ("le", "at most"),
 }
+_TELLING = {
+    "run": "shell",
+    "argv": "shell",
+    "prompt": "prompt",
+    "message": "gate",
+    "then": "if",
+    "cases": "switch",
+    "items": "fan-out",
+    "wait_for": "fan-in",
+    "branches": "parallel",
+    "workflow": "workflow",
+}
+"""The type of step that is meant, by a key that it alone has, where none is given."""
 _SHAPES = {"outputs": "{value: ...}", "inputs": "{type: string, default: ...}"}
 """How an entry of these top-level mappings is written."""
 _PATTERNS = {
@@ -80,6 +93,9 @@ def _problem(
         keys = [f"`{error['loc'][-1]}`" for error in errors if error["type"] == "missing"]
         verb = "is" if len(keys) == 1 else "are"
         whose = f"; a step of type `{data.get('type', 'command')}` needs it" if not path and at else ""
+        meant = next((kind for key, kind in _TELLING.items() if key in data), None) if not path and at else None
+        if meant is not None and "type" not in data:
+            whose += f"; for a step of type `{meant}`, write `type: {meant}`"
         return document.problem("error", at + path, f"{', '.join(keys)} {verb} missing{whose}")
     if first["loc"][-1] == "[key]" or kind == "invalid_key":
         return document.problem(

@@ -21,7 +21,20 @@ from pydantic import (
 from bakeoff.workflow.expressions import Template, compile_template
 
 FAILURE_KINDS = (
-    *("exit", "timeout", "spawn", "empty", "output", "output-limit", "rate-limit", "overload", "auth", "refusal"),
+    *(
+        "exit",
+        "timeout",
+        "spawn",
+        "empty",
+        "output",
+        "output-limit",
+        "rate-limit",
+        "overload",
+        "context-length",
+        "connection",
+        "auth",
+        "refusal",
+    ),
     *(
         "cut-stream",
         "budget",
@@ -87,8 +100,16 @@ NamedSteps = Annotated[
 OneStep = Annotated[dict[Any, Any], Nested.STEP, WithJsonSchema(_STEP_SCHEMA)]
 
 
+def _is_finite(value: float) -> bool:
+    """Whether a number is one that a float can hold."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _finite(value: float) -> float:
-    if not math.isfinite(value):
+    if not _is_finite(value):
         raise ValueError("must be a finite number")
     return value
 
@@ -120,7 +141,7 @@ def _expression_or(least: int, whole: bool) -> Any:
         if isinstance(value, str) and "{{" in value:
             return value
         number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not number or value < least or not math.isfinite(value):
+        if not number or value < least or not _is_finite(value):
             from bakeoff.workflow.messages import shown
 
             raise ValueError(f"must be {wanted}, not {shown(value)}")
@@ -137,6 +158,16 @@ Count = Annotated[Any, Interpolated(), _expression_or(1, True), _number_schema(1
 Whole = Annotated[Any, Interpolated(), _expression_or(0, True), _number_schema(0, "integer")]
 Amount = Annotated[Any, Interpolated(), _expression_or(0, False), _number_schema(0, "number")]
 Text = Annotated[str, Interpolated()]
+
+
+def _number_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+NumberOrText = Annotated[
+    str, BeforeValidator(_number_text), Interpolated(), WithJsonSchema({"type": ["string", "number"]})
+]
+"""A text for people, which YAML may take for a number."""
 Environment = Annotated[dict[str, str | int | float | bool | None], Interpolated()]
 Mapping = Annotated[dict[str, Any], Interpolated()]
 
@@ -234,6 +265,7 @@ class StepModel(Strict):
     _position: tuple[int, int] = PrivateAttr((0, 0))
     _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
     _templates: dict[Any, Template] = PrivateAttr(default_factory=dict)
+    _unread: set[tuple[bool, Any]] = PrivateAttr(default_factory=set)
 
     @property
     def position(self) -> tuple[int, int]:
@@ -244,6 +276,14 @@ class StepModel(Strict):
     def raw(self) -> dict[str, Any]:
         """The step as written, as plain data."""
         return self._raw
+
+    def note_unread(self, called: bool, word: Any) -> None:
+        """Note that a word of the `argv` may begin with text that nobody has read, where the file is `called`."""
+        self._unread.add((called, word))
+
+    def unread(self, called: bool) -> frozenset[Any]:
+        """The words noted."""
+        return frozenset(word for where, word in self._unread if where == called)
 
     def place(self, raw: dict[str, Any], position: tuple[int, int]) -> None:
         """Tell the step how and where it was written."""
@@ -303,7 +343,11 @@ class Requires(Strict):
 class InputDeclaration(Strict):
     """One input."""
 
-    type: Literal["string", "number", "boolean"] = Field("string", description="Type of the value.")
+    type: Annotated[
+        Literal["string", "number", "boolean"],
+        BeforeValidator(lambda value: "string" if value == "" else value),
+        WithJsonSchema({"enum": ["string", "number", "boolean", ""]}),
+    ] = Field("string", description="Type of the value; empty is `string`.")
     required: bool = Field(False, description="Refuse to start without a value.")
     default: Any = Field(None, description="Value when none is given.")
     enum: list[Any] | None = Field(None, description="The values allowed.")

@@ -125,8 +125,8 @@ def _note(tree: Tree, path: Path, text: str, failure: ExpressionError) -> None:
 
 def _check_condition(tree: Tree, path: Path, text: str) -> bool:
     """Whether a condition can be false; the ways in which text is always true are errors."""
-    if text.strip().lower() in {"true", "false"}:
-        return True
+    if text == "" or text.strip().lower() in {"true", "false"}:
+        return True  # empty is false
     if "{{" not in text:
         advice = f'; write "{{{{ {text.strip()} }}}}"' if text.strip() else ""
         tree.error(path, f"this condition is text and so always true{advice}, or true or false")

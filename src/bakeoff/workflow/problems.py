@@ -44,7 +44,8 @@ class InvalidWorkflowError(BakeoffError):
 
     def __init__(self, name: str, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(problem.render(name) for problem in self.problems))
+        errors_first = sorted(self.problems, key=lambda problem: problem.severity != "error")
+        super().__init__("\n".join(problem.render(name) for problem in errors_first))
 
 
 def show_path(path: Path) -> str:

@@ -43,9 +43,35 @@ _PREFIXES = {
     "stdbuf": ("ioe", 0),
     "xargs": ("InPdLsaE", 0),
     "chroot": ("", 1),
+    "busybox": ("", 0),
+    "caffeinate": ("tw", 0),
+    "chrt": ("TPD", 1),
+    "flock": ("wE", 1),
+    "fakeroot": ("libf", 0),
+    "nsenter": ("tSGWT", 0),
+    "parallel": ("jIaN", 0),
+    "prlimit": ("p", 0),
+    "runuser": ("ug", 0),
+    "strace": ("eopsuEa", 0),
+    "taskset": ("", 1),
+    "unshare": ("SGRw", 0),
+    "unbuffer": ("", 0),
+    "xvfb-run": ("enspfw", 0),
 }
 # A shell reads all that follows.
 _READERS = frozenset({"eval", "source", ".", "trap", "ssh", "su", "watch"})
+LOADS_CODE = re.compile(
+    r"LD_\w+|DYLD_\w+|BASH_ENV|BASH_FUNC\w*%*|SHELLOPTS|BASHOPTS|ENV|ZDOTDIR|PATH|CDPATH|IFS|PS4|PROMPT_COMMAND|SHELL|HOME"
+    r"|PYTHON\w*|PYTEST_\w+|NODE_(?:OPTIONS|PATH)|GIT_\w+|PERL\w*|RUBY\w*|GEM_\w+|BUNDLE_\w+|LUA_\w+|PHPRC|PHP_INI\w+"
+    r"|CLASSPATH|\w*JAVA_(?:TOOL_)?OPTIONS|MAVEN_OPTS|GRADLE_OPTS|GCONV_PATH|LOCPATH|OPENSSL_\w+|SSH_ASKPASS|SUDO_ASKPASS"
+    r"|EDITOR|VISUAL|BROWSER|\w*PAGER|LESS|LESSOPEN|LESSCLOSE|TAR_OPTIONS|MAKEFLAGS|MAKEFILES|GNUMAKEFLAGS|MFLAGS"
+    r"|CC|CXX|LDFLAGS|CFLAGS|RUSTC\w*|RUSTFLAGS|CARGO_\w+|GOFLAGS|NPM_CONFIG_\w+|PIP_\w+|UV_\w+|XDG_\w+|BAKEOFF_\w+",
+    re.IGNORECASE,
+)
+"""Names of environment variables from which programs take code, or where to find it."""
+
+# What their first operand is decides what is run; a value of these options is executed, or names what is.
+_CONFIGURED = {"git": frozenset({"-c", "-C", "--config-env", "--exec-path", "--git-dir", "--work-tree"})}
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
 _BEFORE_A_COMMAND = re.compile(r"[A-Za-z_]\w*\+?=|\d*[<>]")
 _VERSION = re.compile(r"[\d.]+$")
@@ -56,6 +82,8 @@ def executor(words: Sequence[str], place: int) -> str | None:
     at = 0
     while at <= place:
         if words[at] in _KEYWORDS or _BEFORE_A_COMMAND.match(words[at]):
+            if at == place and LOADS_CODE.fullmatch(words[at].partition("=")[0].rstrip("+")):
+                return f"whatever runs with the variable {words[at].partition('=')[0]}"
             at += 1
             continue
         if at == place:
@@ -66,7 +94,11 @@ def executor(words: Sequence[str], place: int) -> str | None:
             return name
         if name == "find":
             at = _after_exec(words, at, place)
+        elif name in _CONFIGURED:
+            return name if _configures(words, at + 1, place, _CONFIGURED[name]) else None
         elif name in _PREFIXES:
+            if name == "env" and any(word.startswith(("-S", "--split-string")) for word in words[at + 1 : place + 1]):
+                return name
             at = _operand(words, at + 1, *_PREFIXES[name])
         elif name in _INTERPRETERS:
             operand = _operand(words, at + 1, _INTERPRETERS[name])
@@ -95,3 +127,24 @@ def _after_exec(words: Sequence[str], at: int, place: int) -> int:
     """The program after the last `-exec` of a `find` before `place`."""
     found = [other for other in range(at, place) if words[other] in {"-exec", "-execdir", "-ok", "-okdir"}]
     return found[-1] + 1 if found else place + 1
+
+
+def _configures(words: Sequence[str], at: int, place: int, options: frozenset[str]) -> bool:
+    """Whether the word at `place` is an option before the first operand, the value of one, or that operand."""
+    while at < place and words[at].startswith("-"):
+        at += 2 if words[at] in options else 1
+    return at >= place
+
+
+def own_words(words: Sequence[str]) -> int:
+    """Where the words of the program itself begin, behind those of programs that only start it (`env`, `timeout`)."""
+    at = 0
+    while at < len(words):
+        name = words[at].rsplit("/", 1)[-1]
+        if _BEFORE_A_COMMAND.match(words[at]):
+            at += 1
+        elif name in _PREFIXES:
+            at = _operand(words, at + 1, *_PREFIXES[name])
+        else:
+            break
+    return at + 1

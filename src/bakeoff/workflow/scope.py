@@ -25,9 +25,20 @@ class RecordView(Mapping[str, Any]):
             return self.record.output
         if name == "status":
             return self.record.status.value
+        if name in ("integration", "model", "options"):
+            return self.record.output.get(name)
+        if name == "input":
+            return self._input()
         if name in self._fields:
             return getattr(self.record, name)
         raise KeyError(name)
+
+    def _input(self) -> Any:
+        """What the step was given; the arguments of a command stand beside it, where spec-kit has them."""
+        given = self.record.input
+        if self.record.type == "command" and isinstance(given, Mapping) and isinstance(given.get("input"), Mapping):
+            return {**given, **given["input"]}
+        return given
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
@@ -72,6 +83,10 @@ class Scope:
         self._records[record.path] = view
         for name in names:
             self._records[name] = view
+
+    def expect(self, record: Record, name: str) -> None:
+        """Make what is known of a record visible under `name`, until the record itself is added."""
+        self._records[name] = RecordView(record)
 
     def merge(self, inner: Scope) -> None:
         """Make visible here what an inner scope saw added."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from bakeoff.workflow.models import (
     Condition,
@@ -12,6 +12,7 @@ from bakeoff.workflow.models import (
     Mapping,
     NamedSteps,
     NotNegative,
+    NumberOrText,
     OneStep,
     OptionalSteps,
     StepModel,
@@ -70,7 +71,7 @@ class Prompt(Agent):
 class Gate(StepModel):
     """Waits for a person to decide."""
 
-    message: Text = Field(description="What is to be decided.")
+    message: NumberOrText = Field(description="What is to be decided.")
     options: list[str] = Field(default_factory=lambda: ["approve", "reject"], description="The choices.", min_length=1)
     on_reject: Literal["abort", "skip", "retry"] = Field(
         "abort", description="What a rejection does: end the run, go on, or ask again after `resume`."
@@ -99,7 +100,12 @@ class While(StepModel):
     """Repeats steps as long as a condition holds, which is tested first."""
 
     condition: Annotated[str | bool, Condition()] = Field(description="What is tested before each pass.")
-    max_iterations: int = Field(10, description="Passes after which it ends all the same.", ge=1)
+    max_iterations: Annotated[
+        int,
+        Field(ge=1),
+        BeforeValidator(lambda value: 10 if value is None else value),
+        WithJsonSchema({"type": ["integer", "null"], "minimum": 1}),
+    ] = Field(10, description="Passes after which it ends all the same.")
     steps: Steps = Field(description="The steps of one pass.")
 
 
@@ -149,6 +155,18 @@ class Parallel(StepModel):
     branches: NamedSteps = Field(description="Lists of steps by name.", min_length=1)
     max_concurrency: Concurrency = Field(None, description="How many branches are open at once; all if left out.")
 
+
+class Unsupported(StepModel):
+    """A type of spec-kit's that is not carried out: with any fields, where it may never be reached."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+UNSUPPORTED = {
+    "init": "set the project up before the run, for example with a shell step",
+    "github": "use a shell step with `gh`",
+}
+"""Such types, and what to do instead."""
 
 BUILT_IN: dict[str, type[StepModel]] = {
     "shell": Shell,

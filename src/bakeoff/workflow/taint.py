@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from bakeoff.workflow.expression_nodes import Filtered, Items, Literal, Node, Path, paths
 from bakeoff.workflow.expressions import Block, ExpressionError, Template, compile_template
 from bakeoff.workflow.names import Use
 from bakeoff.workflow.problems import Path as Place
-from bakeoff.workflow.programs import ITSELF, SHELLS, executor
+from bakeoff.workflow.programs import ITSELF, LOADS_CODE, SHELLS, executor
 from bakeoff.workflow.shell_text import PLAIN, executed_variables, surroundings, with_marks
 from bakeoff.workflow.tree import Entry, Scope, Tree
 
@@ -35,6 +36,9 @@ _FIXED_OUTPUT: dict[str, frozenset[str]] = {
 }
 # Their outputs are booleans and counts, whatever they were asked.
 _NEVER = frozenset({"if", "while", "do-while", "parallel", "slot"})
+_AGENTS = frozenset({"command", "prompt"})
+_ASKED = frozenset({"command", "integration", "model", "options", "input", "prompt"})
+"""What agent steps repeat of their own fields."""
 _CLEAN_FILTERS = frozenset({"length", "contains"})
 _NO_FLOW = frozenset({"max_concurrency", "show_file"})
 # A record of one pass or item is called by ids and numbers, as in `loop:step:1` and `fan:template:0/inner`.
@@ -183,6 +187,8 @@ class Taint:
     def _record(self, source: Entry, steps: Steps) -> bool:
         if source not in self.steps or (steps and steps[0] in _FIXED_RECORD):
             return False
+        if steps and steps[0] in _ASKED and source.type_name in _AGENTS:
+            return _asked(source, steps[0])
         return self._output(source, steps[1:]) if steps and steps[0] == "output" else True
 
     def _output(self, source: Entry, steps: Steps) -> bool:
@@ -192,10 +198,13 @@ class Taint:
             return True
         if steps[0] in _FIXED_OUTPUT.get(source.type_name, ()):
             return False
+        if steps[0] in _ASKED and source.type_name in _AGENTS:
+            return _asked(source, steps[0])
         if steps[0] == "results" and len(steps) > 1:
             if source.type_name == "fan-out":
                 return self._result(source, steps[2:])
-            if source.type_name == "fan-in" and "results" not in (source.raw.get("output") or ()):
+            more = source.raw.get("output")
+            if source.type_name == "fan-in" and not (isinstance(more, dict) and "results" in more):
                 return self._gathered(source, steps[1:])
         return True
 
@@ -213,6 +222,11 @@ class Taint:
         if steps and isinstance(steps[0], int) and -len(waited) <= steps[0] < len(waited):
             return self._output(waited[steps[0]], steps[1:])
         return any(source in self.steps for source in waited)
+
+
+def _asked(source: Entry, field: str | int) -> bool:
+    """Whether what an agent was asked holds anything but what the file says."""
+    return "{{" in str(source.raw.get(str(field)))
 
 
 def _paths(use: Use) -> list[Path]:
@@ -244,7 +258,7 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
 
     Without `taint`, only the last.
     """
-    found = _in_variables(tree, uses, taint) if taint is not None else []
+    found = [*_in_variables(tree, uses, taint), *_in_choices(uses, taint)] if taint is not None else []
     for use in uses:
         if use.shell:
             found += [(use.path, message) for message in _in_shell_text(use, taint)]
@@ -257,6 +271,45 @@ def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[
             blocks = (block for block in use.template.blocks if taint.untrusted(block.node, use.entry))
             found += [(use.path, _executed(_shown(block), program)) for block in blocks]
     return found
+
+
+_CHOICES = {
+    "workflow": "it would choose which workflow is run; use a `switch` over names that stand in the file",
+    "cwd": "it would choose the folder in which programs find their settings; use a `switch`, or a folder of the file",
+    "integration_args": "it would be options of the agent's CLI; say it in the prompt",
+}
+
+
+def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[Place, str]]:
+    """Where untrusted text chooses what is run: by a field that does so, or by a variable that loads code."""
+    found = []
+    for use in uses:
+        why = _CHOICES.get(use.field)
+        if use.field == "env" and LOADS_CODE.fullmatch(str(use.path[-1])):
+            why = f"the variable {use.path[-1]} decides what code is loaded; set it to a text of the file"
+        if why is None or (use.field == "workflow" and (use.entry is None or use.entry.type_name != "workflow")):
+            continue
+        for block in use.template.blocks:
+            if taint.untrusted(block.node, use.entry):
+                found.append((use.path, f"`{_shown(block)}` is text that nobody has read (an agent's): {why}"))
+                break
+    return found
+
+
+def mark_unread_words(tree: Tree, uses: list[Use]) -> None:
+    """Note at each shell step which words of its `argv` may begin with untrusted text, for when it is run.
+
+    In a file that is called, its inputs count as such, and so does what the workflows that it calls give back.
+    """
+    inputs = tree.document.data.get("inputs")
+    names = frozenset(str(name) for name in inputs) if isinstance(inputs, dict) else frozenset()
+    for called, given in ((False, frozenset[str]()), (True, names)):
+        taint = Taint(tree, uses, given, lambda *_: True)
+        for use in uses:
+            if use.field == "argv" and use.entry is not None and use.entry.step is not None:
+                leading = takewhile(lambda part: isinstance(part, Block), use.template.parts)
+                if any(isinstance(part, Block) and taint.untrusted(part.node, use.entry) for part in leading):
+                    use.entry.step.note_unread(called, use.path[-1])
 
 
 def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[Place, str]]:

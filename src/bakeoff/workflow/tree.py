@@ -12,12 +12,10 @@ from bakeoff.workflow.document import Document
 from bakeoff.workflow.messages import quoting, shown, translate
 from bakeoff.workflow.models import Nested, StepModel, Strict, marked
 from bakeoff.workflow.problems import Path, Problem, show_path, suggestion
+from bakeoff.workflow.step_models import UNSUPPORTED, Unsupported
 from bakeoff.workflow.step_type import StepTypes
 
-_UNSUPPORTED = {
-    "init": "set the project up before the run, for example with a shell step",
-    "github": "use a shell step with `gh`",
-}
+_CONDITIONAL = frozenset({"if", "switch", "while"})
 # Control and formatting characters, such as ESC and the marks that turn the direction of text; what joins letters of
 # some scripts is no harm.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -83,6 +81,15 @@ class Entry:
         return name if isinstance(name, str) else ""
 
 
+def _is_conditional(entry: Entry | None) -> bool:
+    """Whether what stands in a step may never be reached."""
+    while entry is not None:
+        if entry.type_name in _CONDITIONAL or entry.raw.get("when") is not None:
+            return True
+        entry = entry.parent
+    return False
+
+
 class Tree:
     """Every step of a document, in the order written.
 
@@ -128,7 +135,7 @@ class Tree:
             self.error(path, f"a step must be a mapping, not {shown(raw)}")
             return None
         name = raw.get("type", "command")
-        kind = self._kind(path, name)
+        kind = self._kind(path, raw, parent)
         entry = Entry(path, raw, name if isinstance(name, str) else "", kind, scope, parent, len(self.entries))
         self.entries.append(entry)
         self._declare(entry)
@@ -142,13 +149,17 @@ class Tree:
         entry.last = len(self.entries) - 1
         return entry.step
 
-    def _kind(self, path: Path, name: Any) -> type[StepModel] | None:
+    def _kind(self, path: Path, raw: dict[Any, Any], parent: Entry | None) -> type[StepModel] | None:
+        name = raw.get("type", "command")
         if not isinstance(name, str):
             self.error((*path, "type"), f"`type` must be text, not {shown(name)}{quoting(name)}")
             return None
         kind = self.types.model(name)
-        if kind is None and name in _UNSUPPORTED:
-            self.error((*path, "type"), f"steps of type `{name}` are not supported; {_UNSUPPORTED[name]}")
+        if kind is None and name in UNSUPPORTED:
+            note, where = self.error, ""
+            if raw.get("when") is not None or _is_conditional(parent):
+                kind, note, where = Unsupported, self.warn, ", and fail where they are reached"
+            note((*path, "type"), f"steps of type `{name}` are not supported{where}; {UNSUPPORTED[name]}")
         elif kind is None:
             there = f"; there are {', '.join(self.types.names())}"
             more = " (step packages under `.specify` are not loaded; a type of your own is written in Python)"

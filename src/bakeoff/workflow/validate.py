@@ -15,7 +15,7 @@ from bakeoff.workflow.models import WorkflowFile
 from bakeoff.workflow.names import Use, check_names, uses
 from bakeoff.workflow.problems import InvalidWorkflowError, Problem
 from bakeoff.workflow.step_type import StepTypes
-from bakeoff.workflow.taint import Taint, check_shell
+from bakeoff.workflow.taint import Taint, check_shell, mark_unread_words
 from bakeoff.workflow.tree import Entry, Tree, checked
 
 Chain = tuple[FilePath, ...]
@@ -95,6 +95,7 @@ def reread_workflow(text: str, name: str, path: FilePath | None, step_types: Ste
     errors = [problem for problem in (*problems, *tree.problems) if problem.severity == "error"]
     if file is None or errors:
         raise InvalidWorkflowError(document.name, errors)
+    mark_unread_words(tree, uses(tree))
     return make_workflow(document, file, tree.steps, ())
 
 
@@ -144,6 +145,7 @@ class _Examiner:
         examined = self.examine(document)
         if examined.file is None or examined.errors:
             raise InvalidWorkflowError(document.name, examined.problems)
+        mark_unread_words(examined.tree, examined.uses)
         return make_workflow(document, examined.file, examined.tree.steps, tuple(examined.problems))
 
     def examine(self, document: Document, chain: Chain = (), *, called: bool = False) -> _Examined:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from bakeoff.sampling.action import Maker
 from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import Preflight, Tried, paths_in, say_protected
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.attempt.strategy import AttemptStrategy, BenchStrategy
 from bakeoff.sampling.result import SamplingResult
@@ -44,8 +45,7 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
     """
     if entry is None:
         return {}
-    model = options.model or settings.model
-    return agent_reserve(entry, model, settings.max_usd, options.max_cost, options.max_tokens, options.attempts)
+    return agent_reserve(entry, options.model, settings.max_usd, options.max_cost, options.max_tokens, options.attempts)
 
 
 def agent_reserve(
@@ -127,8 +127,26 @@ class Attempts:
         )
         return f"{calls}{again}; budget: {budget}{over}"
 
+    async def preflight(
+        self, run: Run, workspace: Workspace, processes: Processes, warn: Callable[[str], None]
+    ) -> dict[str, Tried]:
+        """See on the snapshot that what is made can be judged; what the checks came to there, by command.
+
+        Passes on PreflightError: it cannot.
+        """
+        prefix = "" if self.prefix is None else f"{self.prefix}/"
+        await say_protected(self.options, workspace.base, paths_in(self.options.task), warn)
+        how: dict[str, Any] = {"prefix": prefix, "label": self.label, "lanes": self.lanes, "env": self.env}
+        return await Preflight.of(self.options, self.settings, run, workspace, processes, warn, **how).carry_out()
+
     async def make(
-        self, run: Run, workspace: Workspace, processes: Processes, *, resumed: bool = False
+        self,
+        run: Run,
+        workspace: Workspace,
+        processes: Processes,
+        *,
+        resumed: bool = False,
+        tried: Mapping[str, Tried] | None = None,
     ) -> SamplingResult:
         """Make and judge them.
 
@@ -137,15 +155,18 @@ class Attempts:
             workspace: where they work.
             processes: runs agents and checks.
             resumed: an earlier session may have left results that no record names.
+            tried: what checks came to on the snapshot, by command, as far as that is known.
 
         Passes on SamplingError: an error that no attempt can avoid.
         """
-        options, logs = self.options, run.root / "logs"
+        options = self.options
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
-        ground = Ground(workspace, processes, logs, self.settings.grace, policy, self.label, self.env)
+        ground = Ground(workspace, processes, run.root / "logs", self.settings.grace, policy, self.label, self.env)
+        bases = {command: one.base for command, one in (tried or {}).items()}
         base = None if options.may_edit else workspace.snapshot.commit  # who may edit tests may take some out
         requirements: list[Any] = [
-            CommandRequirement(command, ground, timeout=options.check_timeout, base=base) for command in options.checks
+            CommandRequirement(command, ground, timeout=options.check_timeout, base=base, on_base=bases.get(command))
+            for command in options.checks
         ]
         if options.score is not None:
             requirements.append(ScoreRequirement(options.score, ground, timeout=options.check_timeout))
@@ -194,13 +215,14 @@ class Attempts:
             options.protection,
             run_id,
             run.root / "logs",
-            model=options.model or settings.model,
+            model=options.model or self.entry.model,
             max_usd=self.reserve.get("usd", settings.max_usd),
             timeout=options.timeout,
             grace=settings.grace,
             all_tokens=all_tokens,
             resumed=resumed,
             level=options.agent_sandbox or settings.agent_sandbox,
+            sockets=settings.agent_sockets,
             cone=self.cone,
             label=self.label,
             env=self.env,

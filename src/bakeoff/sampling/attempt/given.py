@@ -14,10 +14,12 @@ from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.attempt.said import AttemptFailure
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError
+from bakeoff.workspace.files import read_named
 from bakeoff.workspace.merging import commit_tree, merge_trees
 from bakeoff.workspace.project import Project, find_project
 from bakeoff.workspace.repository import Repository, ref_name
 from bakeoff.workspace.snapshot import take_snapshot
+from bakeoff.workspace.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace
 
 
@@ -25,6 +27,12 @@ def commit_of(project: Project, ref: str) -> str | None:
     """The commit that a name stands for; None where it is none."""
     asked = ("rev-parse", "-q", "--verify", "--end-of-options", f"{ref}^{{commit}}")
     return project.git().line(*asked, statuses=(0, 1, 128)) or None
+
+
+def all_commits(path: Path, refs: tuple[str, ...]) -> bool:
+    """Whether there are refs, and all of them are commits of the user's repository. Blocks."""
+    project = find_project(path) if refs else None
+    return project is not None and all(commit_of(project, ref) is not None for ref in refs)
 
 
 def check_base(path: Path, ref: str) -> None:
@@ -46,8 +54,14 @@ def check_refs(path: Path, refs: tuple[str, ...]) -> None:
     """
     project = find_project(path)
     for ref in refs:
-        if commit_of(project, ref) is None and not Path(ref).is_file():
-            raise BakeoffError(f"{ref!r} is neither a commit of {project.root} nor a patch file; nothing was judged")
+        if commit_of(project, ref) is not None:
+            continue
+        try:
+            read_named(Path(ref))
+        except (OSError, ValueError) as failure:
+            why = getattr(failure, "strerror", failure)
+            what = f"{ref!r} is neither a commit of {project.root} nor a patch file ({why})"
+            raise BakeoffError(f"{what}; nothing was judged") from None
 
 
 @dataclass(slots=True)
@@ -74,10 +88,9 @@ class GivenMaker:
         """
         ref, name = self.refs[attempt.id - 1], f"attempt-{attempt.id}"
         facts: dict[str, Any] = {"given": ref}
-        repository, snapshot = self.workspace.repository, self.workspace.snapshot
         try:
             commit = await in_thread(take, self.workspace, ref, ref_name(self.run, name), f"{ref}, for run {self.run}")
-            kept = await keep(repository, snapshot, self.run, name, ref_name(self.run, name), commit, self.protection)
+            kept = await keep(self.workspace.base, self.run, name, ref_name(self.run, name), commit, self.protection)
         except ApplyError as failure:
             raise AttemptFailure(str(failure), "conflict", facts=facts) from failure
         except WorkspaceError as failure:
@@ -101,13 +114,22 @@ def take(workspace: Workspace, ref: str, name: str, message: str) -> str:
 
 
 def _merged(workspace: Workspace, project: Project, repository: Repository, commit: str, ref: str) -> str:
+    """The tree of a commit as it would be on top of the snapshot.
+
+    Raises:
+        ApplyError: they conflict, or have no history in common.
+    """
     snapshot = workspace.snapshot
     tree = take_snapshot(project, repository, base=commit).tree
     fork = project.git().line("merge-base", snapshot.head or snapshot.commit, commit, statuses=(0, 1, 128))
     if not fork:
-        return tree
+        raise ApplyError(
+            f"{ref} has no history in common with what it is compared on, as far as it is here; after a shallow clone "
+            "`git fetch --unshallow` brings the rest"
+        )
     before = take_snapshot(project, repository, base=fork).tree
-    return merge_trees(repository, before, snapshot.tree, tree, f"{ref} does not fit what it is compared on")
+    what = f"{ref} does not fit what it is compared on"
+    return merge_trees(repository, before, snapshot.tree, tree, what, Submodules(project.root))
 
 
 def _patched(workspace: Workspace, file: Path) -> str:
@@ -117,7 +139,7 @@ def _patched(workspace: Workspace, file: Path) -> str:
     try:
         git.run("read-tree", workspace.snapshot.commit)
         try:
-            git.run("apply", "--cached", "--whitespace=nowarn", "-", data=file.read_bytes())
+            git.run("apply", "--cached", "--whitespace=nowarn", "-", data=read_named(file))
         except (GitError, OSError) as failure:
             raise ApplyError(f"the patch {file} does not fit what it is compared on: {failure}") from failure
         return git.line("write-tree")

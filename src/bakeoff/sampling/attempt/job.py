@@ -21,8 +21,10 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
-from bakeoff.sampling.attempt.given import check_base
+from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import PreflightError, say_missing
+from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import (
     Conditions as Conditions,
 )
@@ -38,6 +40,7 @@ from bakeoff.sampling.attempt.session import (
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 AT_ONCE = 4
@@ -104,8 +107,8 @@ class _Job:
         self.resumed = resumed
         self.entry: Entry | None = None
         if not options.refs:
-            self.entry = find_entry(options.agent, settings)
-            asked = AgentRequest(options.task, model=options.model or settings.model)
+            self.entry = find_entry(options.agent, settings, options.endpoint)
+            asked = AgentRequest(options.task, model=options.model)
             check_request(self.entry, asked, project)
         reserve = reserve_for(options, settings, self.entry)
         retry = replace(TURNED_AWAY, attempts=1 + options.retries)
@@ -151,7 +154,7 @@ class _Job:
         """Make the attempts and say how it ended."""
         if self.entry is not None:
             self.conditions.warn(self.attempts.announcement())
-        options = self.options
+        options, warn = self.options, self.conditions.warn
         async with open_workspace(
             self.project,
             self.settings,
@@ -161,11 +164,18 @@ class _Job:
             # Whoever holds a slot holds its lanes already, so nobody waits here for more than a slot to be made.
             slots=max(min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES]), self._raced()),
             mount_at=True,
+            own_work=await in_thread(all_commits, self.project, options.refs),
             processes=spawner,
+            due=due_of(run.history),
         ) as workspace:
             await settle_snapshot(run, workspace, self.conditions, "attempts")
             try:
-                result = await self.attempts.make(run, workspace, spawner, resumed=self.resumed)
+                tried = {} if self.entry is None else await self.attempts.preflight(run, workspace, spawner, warn)
+                result = await self.attempts.make(run, workspace, spawner, resumed=self.resumed, tried=tried)
+                if not tried:
+                    await say_missing(result, workspace.base, warn)
+            except PreflightError as failure:
+                return Ending(RunStatus.FAILED, str(failure), {"refused": True})
             except SamplingError as failure:
                 return Ending(RunStatus.FAILED, str(failure), _facts(failure.result, workspace))
             finally:
@@ -185,7 +195,7 @@ def _facts(result: SamplingResult, workspace: Workspace) -> dict[str, Any]:
     best = result.winner
     return {
         "winner": best.id if best is not None and result.success else None,
-        "closest": best.id if best is not None and not result.success else None,
+        "closest": best.id if best is not None and not result.success and best.near else None,
         "reason": result.reason.value,
         "salvaged": list(workspace.salvaged),
     }

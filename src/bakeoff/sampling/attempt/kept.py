@@ -9,10 +9,10 @@ from typing import Any
 from bakeoff.judge.protected import Protection
 from bakeoff.report.escape import path_text
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.repository import Repository, ref_name
+from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.restoring import restored
 from bakeoff.workspace.results import Changed, changed_between
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.trees import Base
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,17 @@ def _shown(paths: tuple[str, ...]) -> list[str]:
     return [path_text(path) for path in paths]
 
 
-async def keep(
-    repository: Repository, snapshot: Snapshot, run: str, name: str, ref: str, commit: str, protection: Protection
-) -> Kept:
+async def keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> Kept:
     """The judged form of the result `name`, which stands at `ref`; kept beside it as `NAME-judged` where it differs.
 
     Passes on GitError: bakeoff's repository cannot be written.
     """
-    return await in_thread(_keep, repository, snapshot.commit, run, name, ref, commit, protection)
+    return await in_thread(_keep, base, run, name, ref, commit, protection)
 
 
-def _keep(
-    repository: Repository, snapshot: str, run: str, name: str, ref: str, commit: str, protection: Protection
-) -> Kept:
+def _keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> Kept:
+    repository, snapshot = base.repository, base.snapshot.commit
+    protection = protection.within(base.entries.files)
     changed = changed_between(repository, snapshot, commit)
     git = repository.git()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from bakeoff.report.escape import path_text
 from bakeoff.report.words import has_no_winner
 from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.standing import AttemptView, Standing
-from bakeoff.workspace.applying import apply, branch, branched, diff, open_project
+from bakeoff.workspace.applying import apply, branch, branched, open_project
+from bakeoff.workspace.diff import diff, diff_text
 from bakeoff.workspace.errors import GitError
+from bakeoff.workspace.finishing import open_to_land
 from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.results import Changed, changed_between
 
@@ -30,6 +32,7 @@ class Landed:
         branch: the branch, and `made` its commit in the user's repository.
         before: the ref of bakeoff's repository that keeps the files as they were.
         merged: whether the files had changed since the run's snapshot.
+        submodules: the commit that each submodule is to stand at, which is left to the user; None for one that goes.
         noun: what an attempt is called, for people.
     """
 
@@ -42,6 +45,7 @@ class Landed:
     merged: bool = False
     step: str | None = None
     noun: str = "attempt"
+    submodules: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -56,15 +60,27 @@ class Landed:
         if self.branch is not None:
             return f"{self.what} is on the branch {self.branch} ({str(self.made)[:12]})"
         if not self.changed:
-            return f"{self.what}: your files have all of it already"
+            return f"{self.what}: your files have all of it already{self._left}"
         files = f"{len(self.changed)} file{'' if len(self.changed) == 1 else 's'}"
         merged = ", merged with what you changed since" if self.merged else ""
-        return f"{self.what} applied: {files} written{merged}; as it was is kept as {self.before}"
+        return f"{self.what} applied: {files} written{merged}; as it was is kept as {self.before}{self._left}"
+
+    @property
+    def _left(self) -> str:
+        """What is left to the user."""
+        wanted = [
+            f"{path_text(path)} is to stand at {oid[:12]}" if oid else f"{path_text(path)} is to go"
+            for path, oid in self.submodules.items()
+        ]
+        return f"; submodules are left to you: {', '.join(wanted)}" if wanted else ""
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         names = ("attempt", "step", "commit", "branch", "made", "before", "merged")
-        return {name: getattr(self, name) for name in names} | {"changed": [change.path for change in self.changed]}
+        return {name: getattr(self, name) for name in names} | {
+            "changed": [change.path for change in self.changed],
+            "submodules": dict(self.submodules),
+        }
 
 
 def chosen(found: Standing, whose: str, number: int | None) -> AttemptView:
@@ -124,6 +140,12 @@ def diff_of(project: Path, work: Work, with_tests: bool) -> bytes:
     return diff(repository, *ends)
 
 
+def shown_diff(project: Path, work: Work, with_tests: bool) -> str:
+    """Its diff for people, see `diff_text`. Passes on BakeoffError: the work is not there any more."""
+    repository, *ends = _ends(project, work, with_tests)
+    return diff_text(repository, *ends)
+
+
 def changed_by(project: Path, work: Work, with_tests: bool) -> tuple[Changed, ...]:
     """The paths that it changes. Passes on BakeoffError: the work is not there any more."""
     repository, *ends = _ends(project, work, with_tests)
@@ -162,16 +184,17 @@ def land(project: Path, work: Work, name: str | None = None, with_tests: bool = 
 
     Passes on ApplyError: it does not fit, and nothing was changed. BakeoffError: the work is not there any more.
     """
-    theirs, repository = open_project(project)
     commit = kept_commit(work.facts, with_tests)
+    theirs, repository = open_to_land(project, commit, branch=name is not None)
     landed = Landed(work.attempt, commit, step=work.step, noun=work.noun)
     _check_kept(repository, work, commit)
     if name is not None:
         message = message_of(work, landed)
-        made = branched(theirs, repository, commit, name, message) or branch(theirs, repository, commit, name, message)
+        made = branched(theirs, repository, commit, name, message)
+        made = made or branch(theirs, repository, commit, name, message, work.run)
         return replace(landed, branch=name, made=made)
-    done = apply(theirs, repository, commit)
-    return replace(landed, changed=done.changed, before=done.before, merged=done.merged)
+    done = apply(theirs, repository, commit, work.run)
+    return replace(landed, changed=done.changed, before=done.before, merged=done.merged, submodules=done.submodules)
 
 
 def message_of(work: Work, landed: Landed) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.errors import GitError, WorkspaceError, full_disk
+from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError, full_disk
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, result_at
 from bakeoff.workspace.running import InSandbox
@@ -37,6 +37,16 @@ AFRESH = """{task}
 Somebody has tried already, and that work is in the work tree. It does not meet these requirements:
 {failures}
 Change it so that it meets all of them."""
+
+UNCHANGED = """Your work so far left nothing that can be judged:
+{failures}
+Change the files in your work tree now, so that they do what was asked."""
+
+UNCHANGED_AFRESH = """{task}
+
+Somebody has tried already, and left nothing that can be judged:
+{failures}
+Change the files in your work tree, so that they do what is asked."""
 
 PARTIAL = """Your work tree has only the folders of the project that this is about. The other files are there all the
 same, and stay as they are: `git ls-files` names them, `git show HEAD:PATH` prints one, and
@@ -66,6 +76,7 @@ class AgentMaker:
         grace: seconds between TERM and KILL.
         all_tokens: what a call counts that does not say how many tokens it used; None where nobody counts.
         level: what must hold back the agent: `full`, `weak` (what can be had) or `none`.
+        sockets: those of the user's other programs that the agent may connect to.
         resumed: results of an earlier session may be there that no record names.
         cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
@@ -88,6 +99,7 @@ class AgentMaker:
     all_tokens: int | None = None
     resumed: bool = False
     level: str = "weak"
+    sockets: Sequence[str] = ()
     cone: Cone | None = None
     label: str = ""
     env: Mapping[str, str | None] = field(default_factory=dict)
@@ -105,7 +117,7 @@ class AgentMaker:
 
         Passes on AttemptFailure: the agent failed, or changed nothing that counts; or there was no slot, process, room.
         """
-        reply, attempt.reply = attempt.reply, None
+        reply, attempt.reply, attempt.begun = attempt.reply, None, False
         said = None if reply is None else Said.from_json(reply)
         name = self._name(attempt)
         try:
@@ -116,20 +128,29 @@ class AgentMaker:
                 return await self._generation(said, await slot.commit(name, self._title(attempt)))
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
-            raise self._broken(str(failure), kind, said) from failure
+            raise self._broken(str(failure), kind, said, attempt) from failure
         except OSError as failure:
             if (broken := machinery(failure)) is None:
                 raise
-            raise self._broken(full_disk(failure) if broken == "space" else str(failure), broken, said) from failure
+            raise self._broken(
+                full_disk(failure) if broken == "space" else str(failure), broken, said, attempt
+            ) from failure
 
     async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
         """Whether what is on record of a call can be gone on from: it was asked the same, and what it made is there.
 
+        Raises:
+            SlotError: what it made is still in its slot, and cannot be taken out of it now.
+
         Passes on GitError: bakeoff's repository cannot be read.
         """
         said = Said.from_json(reply)
+        if said.asked != self._asked(attempt):
+            return False
         made = await in_thread(result_at, self.workspace.base, ref_name(self.run, said.name))
-        return said.asked == self._asked(attempt) and made is not None
+        if made is None and (why := self.workspace.swept.kept.get(said.slot)) is not None:
+            raise SlotError(f"what attempt {attempt.id} made is in the slot {said.slot}, and cannot be saved: {why}")
+        return made is not None
 
     def _name(self, ticket: Ticket) -> str:
         return f"{self.label}attempt-{ticket.id}"
@@ -143,11 +164,12 @@ class AgentMaker:
         words = (self.task, ticket.feedback, before) if self.asked is None else (self.asked,)
         return digest(self.entry.name, self.model or "", self.workspace.snapshot.tree, *words)
 
-    def _broken(self, text: str, kind: str, said: Said | None) -> AttemptFailure:
+    def _broken(self, text: str, kind: str, said: Said | None, ticket: Ticket) -> AttemptFailure:
         """What a failure of the machinery is; a call that ended before it counts, and what it made may still be had."""
         usage = None if said is None else said.usage
         failure = AttemptFailure(text, kind, usage=usage, facts={"salvaged": list(self.workspace.salvaged)})
         failure.replied = said is not None and kind in MACHINERY
+        failure.unbegun = said is None and not ticket.begun
         return failure
 
     async def _work(self, slot: Slot, ticket: Ticket, name: str) -> Said:
@@ -155,13 +177,13 @@ class AgentMaker:
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
         self.made.add(name)
-        entry, box = await boxed(self.entry, slot, self.level)
+        entry, box = await boxed(self.entry, slot, self.level, self.sockets)
         try:
             result = await self._ask(entry, box, ticket)
             said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)
             said = said.with_facts(sandbox=box.protection.receipt())
             if result.dispatched:
-                slot.note_due(name, self._title(ticket))
+                said = replace(said, slot=slot.id, due=asdict(slot.note_due(name, self._title(ticket))))
                 await ticket.put_on_record(said.charged, said.to_json())
         finally:
             await slot.end_processes()
@@ -185,13 +207,14 @@ class AgentMaker:
         Raises:
             AttemptFailure: it failed, or changed nothing that counts.
         """
-        snapshot, repository = self.workspace.snapshot, self.workspace.repository
-        kept = await keep(repository, snapshot, self.run, said.name, made.ref, made.commit, self.protection)
+        kept = await keep(self.workspace.base, self.run, said.name, made.ref, made.commit, self.protection)
         facts = {**said.facts, **(kept.facts() if made.changed else {})}
         if made.refused:
             facts["refused"] = [f"{path_text(path.path)}: {path.reason}" for path in made.refused]
         if said.error is not None:
-            raise said.failure(facts, f"; its work is kept as {made.ref}" if made.changed else "")
+            failure = said.failure(facts, f"; its work is kept as {made.ref}" if made.changed else "")
+            failure.transient = failure.transient or (bool(made.changed) and failure.kind == "context_length")
+            raise failure
         if not kept.changed:
             what = (
                 f"nothing but protected files ({', '.join(kept.touched)}): see --may-edit"
@@ -214,14 +237,17 @@ class AgentMaker:
     async def _ask(self, entry: Entry, box: Sandbox[Slot], ticket: Ticket) -> AgentResult:
         """The agent's work, in its earlier session where there is one that can go on."""
         before = ticket.previous.receipt if ticket.previous is not None else {}
+        unchanged = ticket.previous is not None and ticket.previous.error is not None
+        again, afresh = (UNCHANGED, UNCHANGED_AFRESH) if unchanged else (REPAIR, AFRESH)
         if before:
-            await box.slot.check_out(before["commit"])
+            if "commit" in before:
+                await box.slot.check_out(before["commit"])
             session = before.get("session_id") if entry.can_resume else None
             if session:
-                result = await self._call(entry, box, ticket, _filled(REPAIR, self.task, ticket.feedback), session)
+                result = await self._call(entry, box, ticket, _filled(again, self.task, ticket.feedback), session)
                 if not _is_lost(result):
                     return result
-        prompt = _filled(AFRESH, self.task, ticket.feedback) if before else self.task
+        prompt = _filled(afresh, self.task, ticket.feedback) if before else self.task
         return await self._call(entry, box, ticket, prompt, None)
 
     async def _call(
@@ -246,6 +272,7 @@ class AgentMaker:
             grace=self.grace,
             temp=str(box.slot.temp),
             heard=ticket.heard,
+            begins=ticket.begins,
         )
 
 

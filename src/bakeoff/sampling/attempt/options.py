@@ -19,6 +19,7 @@ class AttemptOptions:
     Attributes:
         task: what the agent is to do; for a comparison what is compared.
         agent: name of its entry; None for the one in the settings.
+        endpoint: name of the endpoint that it is set up for; None for the one in the settings, if any.
         refs: commits or patches that exist already and are judged instead of an agent's work.
         checks: shell commands that must end with exit status 0.
         score: shell command that prints a number.
@@ -30,12 +31,14 @@ class AttemptOptions:
         timeout: seconds for one call of the agent; `check_timeout`: for one check.
         sandbox: what protects from the attempts' code, `agent_sandbox` from the agent: `full`, `weak` or `none`; None
             for the setting, which a run keeps from its start on.
+        preflight: whether checks are run on the snapshot before anything is paid; `require_red`: and must fail there.
         max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
 
     task: str
     agent: str | None = None
     model: str | None = None
+    endpoint: str | None = None
     refs: tuple[str, ...] = ()
     attempts: int = 1
     repair: int = 0
@@ -57,6 +60,8 @@ class AttemptOptions:
     bench_output: str = "same"
     min_speedup: float = 1.05
     seconds: float = 20.0
+    preflight: bool = True
+    require_red: bool = False
 
     def __post_init__(self) -> None:
         if not self.task.strip():
@@ -73,6 +78,8 @@ class AttemptOptions:
                 raise BakeoffError(f"{name} must be a number of seconds above 0, not {seconds}")
         if not self.checks and not self.score:
             raise BakeoffError("there is nothing to judge by: give a --check, as in --check 'pytest -q'")
+        if self.require_red and not self.preflight:
+            raise BakeoffError("--require-red and --no-preflight: only a check that is run first is known to fail")
         if self.attempts < 1 or self.repair < 0 or self.retries < 0:
             raise BakeoffError("--attempts is at least 1, --repair and --retries at least 0")
 
@@ -130,8 +137,7 @@ class AttemptOptions:
                 amount = float(value)
             except ValueError:
                 raise BakeoffError(f"-i {name}={value}: it must be a number") from None
-            if not math.isfinite(amount) or amount < 0 or (name == "max_cost" and not amount):
-                least = "above 0" if name == "max_cost" else "from 0"
-                raise BakeoffError(f"-i {name}={value}: it must be a number {least}, or it is no ceiling")
+            if not math.isfinite(amount) or amount <= 0:
+                raise BakeoffError(f"-i {name}={value}: it must be a number above 0, or it is no ceiling")
             changes[name] = amount
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.runner import AgentResult
+from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.errors import charged
+from bakeoff.workspace.due import Due
 
 MOST_WORDS = 2000
 """Characters of an agent's last words that stand on the record; all of them are in its transcript."""
@@ -39,7 +41,13 @@ class AttemptFailure(ModelError):
 LONGEST_PAUSE = 3600.0
 """Seconds that a limited model is waited for; one that asks for more has no more for today."""
 
-_KINDS = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
+MODEL_KINDS = {
+    "rate-limit": "rate_limit",
+    "context-length": "context_length",
+    "cut-stream": "cut",
+    "missing": "not_found",
+    "output": "agent",
+}
 """Kinds of an agent's failure that models have by another name."""
 
 
@@ -54,6 +62,8 @@ class Said:
         facts: what is kept of it.
         error: why it is no success, its `kind` and the seconds after which trying again may help.
         name: of the result that is made of its slot; empty where none is.
+        unbegun: whether no process was started for it.
+        slot, due: where that stands until it is made, and what is needed to make it.
     """
 
     asked: str
@@ -64,6 +74,9 @@ class Said:
     kind: str | None = None
     retry_after: float | None = None
     name: str = ""
+    unbegun: bool = False
+    slot: str = ""
+    due: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -82,12 +95,28 @@ class Said:
         """
         text = "" if not words else str(result.text.load()) if isinstance(result.text, Stored) else result.text
         error, kind, pause = (None, None, None) if result.ok else _trouble(result)
-        return cls(asked, text, usage_of(result, all_tokens), facts_of(result), error, kind, pause, name)
+        return cls(
+            asked, text, usage_of(result, all_tokens), facts_of(result), error, kind, pause, name, result.unbegun
+        )
 
     def failure(self, facts: Mapping[str, Any] | None = None, said: str = "") -> AttemptFailure:
         """What its failure is to a sampling; `said` is put after its message."""
         kind = self.kind or "agent"
-        return AttemptFailure(f"{self.error}{said}", kind, usage=self.usage, facts=facts, retry_after=self.retry_after)
+        text, pause = f"{self.error}{said}", self.retry_after
+        failure = AttemptFailure(text, kind, usage=self.usage, facts=facts, retry_after=pause)
+        failure.unbegun = self.unbegun
+        # Nobody listens where its model is to be. A CLI that was heard there before had only lost its connection.
+        failure.refused = kind == "connection" and not self.worked
+        failure.transient = failure.transient and not failure.refused
+        if kind == "context_length" and self.worked:  # its conversation grew, and another's may not
+            failure.transient = True
+        return failure
+
+    @property
+    def worked(self) -> bool:
+        """Whether the agent's model is known to have done something."""
+        used = self.usage is not None and bool(self.usage.input_tokens or self.usage.output_tokens)
+        return used or (self.facts.get("turns") or 0) > 1
 
     @property
     def charged(self) -> dict[str, Any]:
@@ -109,6 +138,12 @@ class Said:
         return cls(**{**kept, "usage": None if usage is None else Usage(**usage)})
 
 
+def due_of(history: History) -> dict[str, Due]:
+    """Results of calls that ended before a run was cut off, by the slot in which they may still stand."""
+    notes = (reply.facts for reply in history.replies.values())
+    return {note["slot"]: Due(**note["due"]) for note in notes if note.get("slot") and note.get("due")}
+
+
 def digest(*parts: str) -> str:
     """A digest of what a call is asked, part by part."""
     text = "".join(f"{len(part)}\0{part}" for part in parts)
@@ -116,7 +151,7 @@ def digest(*parts: str) -> str:
 
 
 def _trouble(result: AgentResult) -> tuple[str, str, float | None]:
-    kind = _KINDS.get(result.kind or "agent", result.kind or "agent")
+    kind = MODEL_KINDS.get(result.kind or "agent", result.kind or "agent")
     pause = result.retry_after
     if pause is not None and pause > LONGEST_PAUSE:
         kind, pause = "usage_limit", None

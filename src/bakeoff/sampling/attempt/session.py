@@ -20,6 +20,7 @@ from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
+from bakeoff.workspace.cache import check_roots
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
 from bakeoff.workspace.sandbox.sandbox import granted
@@ -58,6 +59,7 @@ def new_run(store: RunStore, run_id: str | None, job: str, title: str, **kept: A
 
     Passes on BakeoffError: the run id is taken, or none.
     """
+    check_roots()
     folder = store.create(run_id or store.new_id())
     folder.logs.mkdir()
     meta = {
@@ -149,8 +151,8 @@ def snapshot_of(history: History) -> Snapshot | None:
 
 async def settle_snapshot(run: Run, workspace: Workspace, conditions: Conditions, noun: str) -> None:
     """Put on record what all start from, and say what is missing there."""
-    for left in workspace.snapshot.left_out:
-        conditions.warn(f"{noun} do not have {left.path}: {left.reason}")
+    for text in workspace.lacking(noun):
+        conditions.warn(text)
     await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bakeoff.agent.boxing import boxed
 from bakeoff.agent.cost import tells_cost, unknown_cost
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.registry import find_entry
@@ -18,6 +19,7 @@ from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory
 from bakeoff.workflow.values import as_text, plain
+from bakeoff.workspace.running import InSandbox, InSlot
 
 LANE = "agents"
 """The lane that every agent call holds."""
@@ -31,11 +33,15 @@ def prepare(place: Place) -> Leaf:
     step = place.step
     try:
         given, request, name = _request(place)
+    except AgentError as failure:
+        return Leaf({"type": step.type}, _refused(failure, {}, {"type": step.type}))
+    try:
         entry = find_entry(name, place.setting.settings)
     except AgentError as failure:
-        return Leaf({"type": step.type}, _refused(failure))
+        given["integration"] = name
+        return Leaf(given, _refused(failure, _echo(step, given), given))
     given["integration"] = entry.name
-    given["model"] = request.model or entry.model or place.setting.settings.model
+    given["model"] = request.model or entry.model
     output = _echo(step, given)
     reserve = reservation(entry, place.setting)
     request = replace(request, model=given["model"], max_usd=reserve.get("usd") or place.setting.settings.max_usd)
@@ -43,23 +49,30 @@ def prepare(place: Place) -> Leaf:
     async def work(attempt: int) -> Outcome:
         place.setting.announce()
         log = f"{log_prefix(place)}.{attempt}" if attempt > 1 else log_prefix(place)
+        settings = place.setting.settings
+        asked, processes, box = entry, place.setting.processes, None
+        if isinstance(processes, InSlot):
+            asked, box = await boxed(entry, processes.slot, settings.agent_sandbox, settings.agent_sockets)
+            processes = InSandbox(box, processes.processes)
         result = await run_agent(
-            entry,
+            asked,
             request,
-            place.setting.processes,
+            processes,
             cwd=working_directory(place),
             log=log,
             env=step_environment(place),
             timeout=step.timeout,
-            grace=place.setting.settings.grace,
+            grace=settings.grace,
             heard=place.run.hearing(place.path),
         )
         outcome = result.outcome(output, given)
+        if box is not None:
+            outcome.facts = {**(outcome.facts or {}), "sandbox": box.protection.receipt()}
         outcome.output = _limited(dict(outcome.output), step.capture, step.capture_max_bytes)
         said = outcome.output["text"]
         if isinstance(said, str):  # `stdout` is the same text
             outcome.output["text"] = outcome.output["stdout"] = kept(place.run.masker.text(said), f"{log}.text")
-        outcome.usage = {**_tokens(outcome.usage, result.dispatched, place), "calls": 1}
+        outcome.usage = {**_tokens(outcome.usage, result.dispatched, place), "calls": 0 if result.uncharged else 1}
         return outcome
 
     return Leaf(given, work, lanes=(LANE,), reserve=reserve)
@@ -101,10 +114,10 @@ def _echo(step: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in (*names, "integration", "model")}
 
 
-def _refused(failure: AgentError) -> Any:
+def _refused(failure: AgentError, asked: Mapping[str, Any], given: dict[str, Any]) -> Any:
     async def work(_: int) -> Outcome:
-        output = {"exit_code": 1, "stdout": "", "stderr": "", "dispatched": False}
-        return Outcome(Status.FAILED, output, str(failure), failure.kind)
+        output = {**asked, "exit_code": 1, "stdout": "", "stderr": "", "dispatched": False}
+        return Outcome(Status.FAILED, output, str(failure), failure.kind, input=given)
 
     return work
 
@@ -126,7 +139,7 @@ def reservation(entry: Entry, setting: Setting) -> dict[str, float]:
         # How many a call will take cannot be said before; one must be left for it to be made at all.
         reserve["tokens"] = 1.0
     if "usd" in budget.ceilings:
-        if not tells_cost(entry, setting.settings.model or entry.model):
+        if not tells_cost(entry, entry.model):
             raise BakeoffError(f"the run has a money budget, but {unknown_cost(entry)}, or a budget of calls or tokens")
         if setting.settings.max_usd is None:
             raise BakeoffError(

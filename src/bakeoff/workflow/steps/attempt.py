@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.standing import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
@@ -64,6 +66,8 @@ class Attempt(StepModel):
     score: Annotated[str | None, ShellText()] = Field(
         None, description="A command that prints a number, the last one counts: the highest wins."
     )
+    preflight: bool = Field(True, description="Run the checks on the files as they are before anything is paid.")
+    require_red: bool = Field(False, description="Fail then if a check passes already.")
     base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
     may_edit: Globs | None = Field(None, description="Tests or test configuration that attempts may change.")
     protect: Globs | None = Field(None, description="Further files that attempts may not change.")
@@ -166,6 +170,8 @@ def options_of(place: Place) -> AttemptOptions:
         "max_calls": amount(place, "max_calls"),
         "timeout": place.step.agent_timeout,
         "check_timeout": place.step.check_timeout,
+        "preflight": place.step.preflight,
+        "require_red": place.step.require_red,
         "mode": place.step.mode,
     }
     try:
@@ -174,12 +180,12 @@ def options_of(place: Place) -> AttemptOptions:
         raise RefusedError(str(failure)) from failure
 
 
-_CEILINGS = ("max_cost", "max_tokens", "max_calls")
+_NOT_MEANT = ("max_cost", "max_tokens", "max_calls", "preflight", "require_red")
 
 
 def _meaning(options: AttemptOptions) -> dict[str, Any]:
     """What the step's result depends on."""
-    return {name: value for name, value in options.to_json().items() if name not in _CEILINGS}
+    return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
 
 
 def _key(place: Place, options: AttemptOptions, tree: str) -> str:
@@ -257,7 +263,10 @@ class _Step:
             setting.warn(f"step {place.path}: {attempts.announcement()}")
         processes = _WithEnvironment(setting.processes, step_environment(place))
         try:
-            result = await attempts.make(run, workspace, processes, resumed=True)
+            tried = await attempts.preflight(run, workspace, processes, partial(_say, place))
+            result = await attempts.make(run, workspace, processes, resumed=True, tried=tried)
+        except PreflightError as failure:
+            raise RefusedError(str(failure), failure.kind) from failure
         except SamplingError as failure:
             return ended(failure.result, _output(failure.result, asked), _given(options), failure)
         if result.reason is Reason.CAP and not result.success:
@@ -266,6 +275,10 @@ class _Step:
         if result.success:
             await land_winner(place, asked, outcome)
         return outcome
+
+
+def _say(place: Place, text: str) -> None:
+    place.setting.warn(f"step {place.path}: {text}")
 
 
 def _given(options: AttemptOptions) -> dict[str, Any]:
@@ -281,8 +294,8 @@ def _agent(place: Place, options: AttemptOptions) -> tuple[Entry, dict[str, floa
     """
     setting = place.setting
     try:
-        entry = find_entry(options.agent, setting.settings)
-        asked = AgentRequest(options.task, model=options.model or setting.settings.model)
+        entry = find_entry(options.agent, setting.settings, options.endpoint)
+        asked = AgentRequest(options.task, model=options.model)
         check_request(entry, asked, setting.project)
         return entry, {**reservation(entry, setting), **reserve_for(options, setting.settings, entry)}
     except BakeoffError as failure:

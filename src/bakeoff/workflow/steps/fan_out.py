@@ -46,6 +46,8 @@ async def run_fan_out(place: Place) -> Halt | None:
         place.run.history.settled += (f"{place.path}:",)
     started = place.started()
     bound = _bound(place, asked, len(items))
+    known = {"item_count": len(items), "max_concurrency": plain(place.value("max_concurrency"))}
+    place.expect({"items": View(items), **known, "step_template": step.step.raw})
     fan = _Fan(place, len(items) - quorum if quorum is not None else None, Backlog(bound))
     ends = await fan_out(
         items,
@@ -128,7 +130,9 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
     )
     await place.run.commit(record)
     results = View([ItemResult(end.output, end.scope) for end in ends])
-    place.add(replace(record, output={"items": View(items), **output, "results": results}))
+    place.add(
+        replace(record, output={"items": View(items), **output, "step_template": step.step.raw, "results": results})
+    )
     if too_few and not record.absorbed:
         return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path, kind="quorum")
     return halt

@@ -10,6 +10,7 @@ from typing import Any
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.sampling.attempt.said import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.steps.leaf import retry_of
@@ -133,8 +134,7 @@ def retry_for(place: Place) -> Retry:
     if place.step.retry is None:
         return ONCE
     wanted = retry_of(place.step.retry)
-    names = {"rate-limit": "rate_limit", "cut-stream": "cut", "missing": "not_found", "output": "agent"}
-    return replace(wanted, on=tuple(names.get(kind, kind) for kind in wanted.on))
+    return replace(wanted, on=tuple(MODEL_KINDS.get(kind, kind) for kind in wanted.on))
 
 
 def refuse_spent(place: Place, reserve: Mapping[str, float]) -> None:
@@ -178,7 +178,8 @@ def _why(result: SamplingResult) -> tuple[str, str]:
         said = f"{spent[-1] if spent else 'the budget is spent'}; {said}"
     if best is not None:
         verdicts = result.result_validations
-        said += f"; closest is attempt {best.id}, which meets {best.met} of {len(verdicts)}"
+        near = f"closest is attempt {best.id}, which meets {best.met} of {len(verdicts)}"
+        said += f"; {near}" if best.near else f"; none came close, attempt {best.id} neither"
         failed = [f"`{one.description}`: {_first_line(verdict)}" for one, verdict in verdicts if not verdict.result]
         said = "; ".join([said, *failed[:1]])
     else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.sampling.attempt.said import due_of
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.interpreter import WORKSPACES, Place, Setting
 from bakeoff.workflow.step_models import BUILT_IN
@@ -24,6 +26,8 @@ from bakeoff.workspace.workspace import Workspace, snapshot_now
 
 SLOTS = "slots"
 """The lane of everything that works in a slot."""
+
+_TAKEN = re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE)
 
 MOST_FILES = 1000
 """Paths of a result that its step's output names."""
@@ -47,6 +51,7 @@ async def workspaces(setting: Setting) -> Workspaces:
             most,
             setting.processes,
             setting.warn,
+            due_of(setting.run.history),
         )
         await setting.run.decide(WORKSPACES, lambda: True)
     return made
@@ -123,6 +128,11 @@ class _Work:
             outcome = await prepare(place).work(attempt)
         finally:
             await slot.end_processes()
+        if outcome.error is not None and _TAKEN.search(_printed(outcome)):
+            outcome.error += (
+                '; an address was in use: where steps use the same port, network = "private" in [tool.bakeoff.slots] '
+                "gives each a loopback device of its own"
+            )
         name = place.path if attempt == 1 else f"{place.path}:{attempt}"
         made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
         outcome.output = {**outcome.output, "result": shown(made)}
@@ -146,8 +156,13 @@ class _Work:
             setting,
             project=moved(setting.project),
             cwd=None if setting.cwd is None else moved(setting.cwd),
-            processes=InSlot(slot, setting.processes),
+            processes=InSlot(slot, setting.processes, setting.settings.slots.network == "private"),
         )
+
+
+def _printed(outcome: Outcome) -> str:
+    """What its command printed, as far as that is not in a file."""
+    return "\n".join(text for name in ("stdout", "stderr") if isinstance(text := outcome.output.get(name), str))
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.engine.record import Outcome, Record
+from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.step_models import UNSUPPORTED, Unsupported
 
 
 @dataclass(slots=True)
@@ -91,8 +92,18 @@ def prepare(place: Place) -> Leaf:
             from bakeoff.workflow.steps import agent
 
             return agent.prepare(place)
+        case name if name in UNSUPPORTED and isinstance(place.step, Unsupported):
+            return _unsupported(name)
         case _:
             return custom.prepare(place)
+
+
+def _unsupported(name: str) -> Leaf:
+    async def work(_: int) -> Outcome:
+        said = f"steps of type `{name}` are not supported; {UNSUPPORTED[name]}"
+        return Outcome(Status.FAILED, error=said, kind="unsupported")
+
+    return Leaf({"type": name}, work)
 
 
 def lanes_of(lane: str | list[str] | None) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ async def run_loop(place: Place) -> Halt | None:
     outer = {name: place.scope.lookup(name) for name in ("iteration", "iterations")}
     number, holds = 0, True
     test_first = step.type == "while"
+    known = {"max_iterations": step.max_iterations, "loop_type": step.type}
+    known |= {"condition_result": True} if test_first else {"condition": step.condition}
+    place.expect(known)
     while True:
         if test_first:
             _count(place, outer, number)
@@ -36,12 +39,12 @@ async def run_loop(place: Place) -> Halt | None:
     for name, value in outer.items():
         place.scope.set(name, value)
     output = {
-        "condition_result" if test_first else "condition": holds,
+        **known,
         "iterations": number,
-        "max_iterations": step.max_iterations,
         "capped": holds,
-        "loop_type": step.type,
     }
+    if test_first:
+        output["condition_result"] = number > 0
     await place.ended(started, output)
     return None
 

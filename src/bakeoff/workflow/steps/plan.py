@@ -51,6 +51,10 @@ class PlanModel(StepModel):
     check: Annotated[str | list[str], ShellText()] | None = Field(
         None, description="Commands that must end with exit status 0."
     )
+    preflight: bool | None = Field(
+        None, description="Run the checks on the files as they are before anything is paid; so it is by default."
+    )
+    require_red: bool | None = Field(None, description="Fail then if a check passes already; not so by default.")
     attempts: Count = Field(1, description="Independent attempts at each subplan.")
     repair: Whole = Field(1, description="Repairs of each that fails.")
     base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
@@ -111,7 +115,20 @@ class PlanStep:
 
 
 _CONFIG = ("fail_fast", "max_retries", "timeout_per_subplan", "on_conflict", "max_reopened")
-_OF_GOALS = {"by", "paths", "attempts", "repair", "base", "may_edit", "protect", "mode", "max_parallel", *_CONFIG}
+_OF_GOALS = {
+    "by",
+    "paths",
+    "attempts",
+    "repair",
+    "base",
+    "may_edit",
+    "protect",
+    "mode",
+    "max_parallel",
+    "preflight",
+    "require_red",
+    *_CONFIG,
+}
 
 
 async def _carry_out(place: Place) -> Record:
@@ -128,7 +145,7 @@ async def _carry_out(place: Place) -> Record:
     try:
         before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
         places = await workspaces(setting)
-        plan = await plan_of(place, places) if kept is None else Plan.from_json(kept["plan"])
+        plan, tried = await plan_of(place, places) if kept is None else (Plan.from_json(kept["plan"]), None)
         snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
         async with places.using(plan.attempt.base, snapshot) as workspace:
             version = digest("plan", plan.to_json(), workspace.snapshot.tree)
@@ -154,7 +171,7 @@ async def _carry_out(place: Place) -> Record:
             )
             setting.announce()
             setting.warn(f"step {place.path}: {work.announcement()}")
-            found = await work.carry_out(run, workspace, places, setting.processes, _say(place))
+            found = await work.carry_out(run, workspace, places, setting.processes, _say(place), tried)
             if found.unpaid is not None:
                 refuse_spent(place, work.reserve)
             outcome = _outcome(plan, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from bakeoff.plan.run.plan import Plan, SubplanConfig
 from bakeoff.plan.run.splitting import AGENT, MODEL, Split, Splitting, split_lines
 from bakeoff.plan.run.work import agent_of
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import Preflight, Tried
 from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import RefusedError, amount, count, text, texts
@@ -33,7 +34,11 @@ from bakeoff.workspace.workspace import Workspace
 _NUMBERS = ("max_parallel", "max_retries", "max_reopened")
 
 
-async def plan_of(place: Place, places: Workspaces) -> Plan:
+Tries = Mapping[str, Tried] | None
+"""What checks came to on the snapshot, where they were run there before anybody was paid for splitting."""
+
+
+async def plan_of(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
     """What a step asks for, evaluated and split.
 
     Args:
@@ -49,7 +54,7 @@ async def plan_of(place: Place, places: Workspaces) -> Plan:
     try:
         if place.step.by in (AGENT, MODEL):
             return await _split(place, places)
-        return await in_thread(_plan, place)
+        return await in_thread(_plan, place), None
     except BudgetSpentError:
         raise
     except BakeoffError as failure:
@@ -85,6 +90,8 @@ def _asked(place: Place) -> tuple[AttemptOptions, SubplanConfig]:
         base=text(place, "base"),
         may_edit=texts(place, "may_edit"),
         protect=texts(place, "protect"),
+        preflight=step.preflight is not False,
+        require_red=bool(step.require_red),
     )
     given = {name: getattr(step, name) for name in ("fail_fast", "timeout_per_subplan", "on_conflict")}
     given |= {name: amount(place, name, whole=True) for name in _NUMBERS}
@@ -100,14 +107,14 @@ def _who(place: Place, attempt: AttemptOptions) -> Split:
     settings, paths = place.setting.settings, texts(place, "paths")
     if place.step.by == AGENT:
         return Split(AGENT, find_entry(attempt.agent, settings).name, paths)
-    name = text(place, "splitter") or settings.model
+    name = text(place, "splitter") or settings.asked_model
     if name is None:
         raise RefusedError("`by: model` needs to know which: give `splitter`, or set `model` in the settings")
     return Split(MODEL, name, paths)
 
 
-async def _split(place: Place, places: Workspaces) -> Plan:
-    """The plan that an agent or a model proposes."""
+async def _split(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
+    """The plan that an agent or a model proposes, and what the checks came to before it was asked."""
     setting, project = place.setting, Path(place.setting.project)
     attempt, config = _asked(place)
     agent_of(attempt, setting.settings, str(project), 1)  # who is to work afterwards is there, too
@@ -126,6 +133,15 @@ async def _split(place: Place, places: Workspaces) -> Plan:
             yield workspace, setting.processes
 
     setting.announce()
+    async with opening() as (workspace, processes):
+        how: dict[str, Any] = {
+            "prefix": f"{place.path}/",
+            "label": f"{os.path.basename(log_prefix(place))}:",
+            "lanes": (SLOTS, *setting.lanes),
+            "env": step_environment(place),
+        }
+        before = Preflight.of(attempt, setting.settings, place.run, workspace, processes, say, **how)
+        tried = await before.carry_out()
     say(f"at most {TRIES} calls of {splitting.split.name} to split it")
     proposal = await splitting.ask(
         question,
@@ -140,4 +156,4 @@ async def _split(place: Place, places: Workspaces) -> Plan:
     made = plan_of_hierarchy(proposal.hierarchy, attempt.task, attempt, config, question.imports, proposal.named)
     for line in split_lines(made, {**splitting.split.facts, **proposal.used}):
         say(line)
-    return made
+    return made, tried

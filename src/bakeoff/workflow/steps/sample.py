@@ -138,7 +138,7 @@ def _evaluated(place: Place) -> dict[str, Any]:
     for name in _HOW_MUCH:
         given[name] = _amounts(name, given[name])
     if step.action is None:
-        given["model"] = given["model"] or defaults.get("model") or place.setting.settings.model
+        given["model"] = given["model"] or defaults.get("model") or place.setting.settings.asked_model
         if given["model"] is None:
             raise RefusedError("no model is named: give the step or the workflow a `model`, or set it in the settings")
     return given

@@ -11,6 +11,7 @@ from bakeoff.engine.process import Command, Finished, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.workflow.expressions import Template
 from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.programs import own_words
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.values import as_text, parse_json, plain
 
@@ -37,6 +38,8 @@ def prepare(place: Place) -> Leaf:
         argv = ["/bin/sh", "-c", text]
     if nothing is not None:
         return Leaf(given, _failing(_nothing(nothing)))
+    if option := _unread_option(place, argv):
+        return Leaf(given, _failing(option))
     environment = step_environment(place)
     if step.env:
         given["env"] = environment_given(place)
@@ -63,6 +66,22 @@ def prepare(place: Place) -> Leaf:
         return _outcome(step, finished, given, again.timeout or 0.0)
 
     return Leaf(given, work)
+
+
+def _unread_option(place: Place, argv: list[str]) -> Outcome | None:
+    """Why a program is not started: a word that nobody has read would be an option of it."""
+    if place.step.argv is None or place.setting.allow_unquoted:
+        return None
+    for at in sorted(place.step.unread(place.setting.depth > 0)):
+        if argv[at].startswith("-") and "--" not in argv[own_words(argv) : at]:
+            template = place.step.template("argv", at)
+            blocks = ", ".join(f"{{{{ {block.text} }}}}" for block in template.blocks)
+            error = (
+                f"{blocks} came out as `{argv[at][:60]}`: text that nobody has read (an agent's) would be an option of "
+                f"{argv[0]}; put the word `--` before it, or a text of your own in front of it"
+            )
+            return Outcome(Status.FAILED, error=error, kind="error")
+    return None
 
 
 def _failing(outcome: Outcome) -> Any:

@@ -1,0 +1,259 @@
+"""Preflight: every check runs once on the snapshot before the first paid call; what cannot judge refuses the run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.failures import work_group
+from bakeoff.engine.process import Processes, SpawnError
+from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.engine.run import Run
+from bakeoff.judge.command import LANE, CommandRequirement
+from bakeoff.judge.ground import Ground
+from bakeoff.judge.missing import what_to_copy
+from bakeoff.judge.on_base import OnBase
+from bakeoff.judge.score import ScoreRequirement
+from bakeoff.judge.subject import Subject
+from bakeoff.judge.unrunnable import why_unrunnable, without_code
+from bakeoff.judge.verdict import ValidationResult, from_json, to_json
+from bakeoff.report.escape import one_line
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.result import SamplingResult
+from bakeoff.settings import Settings
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.sandbox.policy import check_policy
+from bakeoff.workspace.trees import Base
+from bakeoff.workspace.workspace import Workspace
+
+PATIENCE = 15.0
+"""Seconds that a check without a timeout is given: what cannot run at all says so soon."""
+
+LONGEST = 600.0
+"""The same where it must be known whether the check fails."""
+
+NODE = "preflight"
+"""The type of its nodes."""
+
+MOST_NAMED = 5
+
+_UNABLE = "cannot judge"
+
+
+class PreflightError(BakeoffError):
+    """What attempts would make cannot be judged; nothing was paid."""
+
+    kind = NODE
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a check on the snapshot.
+
+    Attributes:
+        verdict: None where it was ended before it said anything, or said nothing.
+        base: what checks of attempts are compared with.
+    """
+
+    verdict: ValidationResult | None
+    base: OnBase | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """The checks of some attempts, to be tried before the first of them.
+
+    Attributes:
+        run: where each check is a node.
+        ground: where they run.
+        options: what was asked for.
+        warn: told in words what is known by then and refuses nothing.
+        prefix: what the paths of its nodes begin with.
+        lanes: lanes that they hold besides.
+    """
+
+    run: Run
+    ground: Ground
+    options: AttemptOptions
+    warn: Callable[[str], None]
+    prefix: str = ""
+    lanes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        options: AttemptOptions,
+        settings: Settings,
+        run: Run,
+        workspace: Workspace,
+        processes: Processes,
+        warn: Callable[[str], None],
+        *,
+        prefix: str = "",
+        label: str = "",
+        lanes: tuple[str, ...] = (),
+        env: Mapping[str, str | None] | None = None,
+    ) -> Preflight:
+        """The same on a workspace; `label` is what names of log files begin with, `env` further variables."""
+        policy = check_policy(options.sandbox or settings.sandbox, settings)
+        ground = Ground(workspace, processes, run.root / "logs", settings.grace, policy, label, env or {})
+        return cls(run, ground, options, warn, prefix, lanes)
+
+    async def carry_out(self) -> dict[str, Tried]:
+        """Run each check on the snapshot, side by side; what they came to there, by command.
+
+        What an earlier session found is found again. Where attempts were begun without it, nothing is run. Cancelled,
+        the checks have ended.
+
+        Raises:
+            PreflightError: one cannot judge, or passes though it must be red.
+
+        Passes on BakeoffError: there is no slot or process to run them in.
+        """
+        if not self.options.preflight or (self._begun() and not self._known()):
+            return {}
+        records: dict[int, Record] = {}
+        commands = list(self._commands())
+
+        async def one(number: int, kind: str, command: str) -> None:
+            async def work(_: int) -> Outcome:
+                return await self._try(kind, command)
+
+            path = f"{self.prefix}{NODE}:{number}"
+            records[number] = await self.run.leaf(path, NODE, work, lanes=(LANE, *self.lanes))
+
+        async with work_group() as group:
+            for number, (kind, command) in enumerate(commands, 1):
+                group.start(one, number, kind, command)
+        failed = [record for _, record in sorted(records.items()) if record.status is not Status.COMPLETED]
+        if failed:
+            raise PreflightError(_refusal(failed))
+        for _, record in sorted(records.items()):
+            self._tell(record.output)
+        return {record.output["command"]: _tried(record.output) for record in records.values()}
+
+    def _begun(self) -> bool:
+        """Whether attempts were begun before."""
+        paths = (*self.run.history.records, *self.run.history.starts)
+        return any(path.startswith(self.prefix) and path.endswith("/generate") for path in paths)
+
+    def _known(self) -> bool:
+        return self.run.find(f"{self.prefix}{NODE}:1") is not None
+
+    def _commands(self) -> Iterator[tuple[str, str]]:
+        options = self.options
+        yield from (("check", command) for command in options.checks)
+        if options.score is not None:
+            yield "score", options.score
+
+    @property
+    def _limit(self) -> float:
+        wanted = self.options.check_timeout
+        return wanted or (LONGEST if self.options.require_red else PATIENCE)
+
+    async def _try(self, kind: str, command: str) -> Outcome:
+        """One command where nothing was changed.
+
+        Raises:
+            BakeoffError: no process is to be had; that says nothing of it.
+        """
+        base = self.ground.workspace.base
+        commit, tree = base.snapshot.commit, base.snapshot.tree
+        kept: OnBase | None = None
+        try:
+            if kind == "score":
+                score = ScoreRequirement(command, self.ground, timeout=self._limit)
+                verdict = await score.check(Subject({"tree": tree}, facts={"judged": commit}))
+            else:
+                verdict, kept = await CommandRequirement(command, self.ground).try_base(commit, self._limit)
+        except SpawnError as failure:
+            raise BakeoffError(f"{kind} `{one_line(command, 200)}` could not be run: {failure}") from failure
+        output: dict[str, Any] = {"command": command, "kind": kind, "verdict": to_json(verdict)}
+        output["base"] = None if kept is None else kept.to_json()
+        if kept is not None and kept.limit is not None:
+            output["unended"] = kept.limit
+        why = await self._refused(kind, command, verdict, base)
+        return Outcome(output=output) if why is None else Outcome(Status.FAILED, output, why, NODE)
+
+    async def _refused(self, kind: str, command: str, verdict: ValidationResult, base: Base) -> str | None:
+        """Why the run is refused because of what came of a command; None where it is not."""
+        said = f"{kind} `{one_line(command, 200)}`"
+        if verdict.result:
+            green = kind == "check" and self.options.require_red
+            return f"{said} passes before anything is done, and --require-red is given" if green else None
+        if (misses := await in_thread(what_to_copy, verdict.reason, base)) is not None:
+            return f"{said} {misses}"
+        why = why_unrunnable(command, verdict)
+        if why is None or await in_thread(self._makes, command, base):
+            return None
+        return f"{said} {_UNABLE}: {one_line(why, 400).rstrip('.')}"
+
+    def _makes(self, command: str, base: Base) -> bool:
+        """Whether attempts may make a file that the command names, and that is not there yet."""
+        protection = self.options.protection
+        outside = without_code(command)
+        words = (word.partition("::")[0] for word in re.split(r"[\s'\"=;&|()]+", outside))
+        paths = [os.path.normpath(word) for word in words if "/" in word or "." in word]
+        files = base.entries.files
+        return any(os.fsencode(path) not in files and protection.allows(path) for path in paths)
+
+    def _tell(self, output: Mapping[str, Any]) -> None:
+        said, verdict = f"{output['kind']} `{one_line(output['command'], 200)}`", from_json(output["verdict"])
+        if output.get("unended") is not None:
+            self.warn(f"{said} had not ended on the snapshot after {output['unended']:g} s; it is taken to be able to")
+        elif output["kind"] == "check" and verdict.result:
+            self.warn(f"{said} passes on the snapshot, so it says little of what is made (see --require-red)")
+        elif output["kind"] == "score" and not verdict.result and (verdict.receipt or {}).get("exit_code") == 0:
+            self.warn(f"{said} gives no score on the snapshot: {one_line(verdict.reason, 200)}")
+
+
+def _tried(output: Mapping[str, Any]) -> Tried:
+    verdict = from_json(output["verdict"])
+    known = output.get("unended") is None and verdict.error is None
+    return Tried(verdict if known else None, OnBase.from_json(output["base"]))
+
+
+def _refusal(failed: Iterable[Record]) -> str:
+    said = "; ".join(record.error or "" for record in failed)
+    way = ". Where attempts are to make what a check needs, give --no-preflight (`preflight: false` in files)"
+    return f"{said}. Checks were run on the snapshot, and nothing was paid{way if _UNABLE in said else ''}"
+
+
+def protected_among(options: AttemptOptions, base: Base, paths: Iterable[str]) -> list[str]:
+    """Those of the files and folders which attempts may not change. Blocks."""
+    protection = options.protection.within(base.entries.files)
+    found = []
+    for path in dict.fromkeys(path.rstrip("/") for path in paths):
+        name = os.fsencode(path)
+        folder = name in base.entries.folders
+        if (folder or name in base.entries.files) and protection.covers(f"{path}/x" if folder else path):
+            found.append(path)
+    return found
+
+
+async def say_missing(result: SamplingResult, base: Base, warn: Callable[[str], None]) -> None:
+    """Name ignored files that attempts missed, where none passed and nobody has looked before."""
+    reasons = [verdict.reason for attempt in result.attempts for verdict in attempt.verdicts if not verdict.result]
+    if not result.success and (misses := await in_thread(what_to_copy, "\n".join(reasons), base)) is not None:
+        warn(f"what was judged {misses}")
+
+
+def paths_in(text: str) -> list[str]:
+    """Words of a text that may be paths: they have a dot or a slash. A line number behind one is left out."""
+    words = (word.strip(".,:;!?()[]{}<>`'\"*") for word in text.split())
+    return [os.path.normpath(re.sub(r":\d+(?::\d+)?$", "", word)) for word in words if "/" in word or "." in word]
+
+
+async def say_protected(options: AttemptOptions, base: Base, paths: Iterable[str], warn: Callable[[str], None]) -> None:
+    """Say before anything is paid which of the files that are named to be changed are not attempts' to change."""
+    found = await in_thread(protected_among, options, base, list(paths))
+    if found:
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        named = ", ".join(one_line(path, 200) for path in found[:MOST_NAMED])
+        verb, them = ("is", "it") if len(found) == 1 else ("are", "them")
+        what = f"judged as the snapshot has {them}, whatever attempts make of {them}"
+        warn(f"{named}{more} {verb} {what}: see --may-edit")
