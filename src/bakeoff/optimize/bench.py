@@ -70,6 +70,12 @@ class BenchJudge:
         """What judges behaviour."""
         return TESTS if self.function is not None else CHECKS if self.checks else NOTHING
 
+    async def begin(self) -> None:
+        """Passes on BenchError, TimingError: the commands say nothing. BehaviourError, WorkspaceError."""
+        await self._try()
+        if self.function is not None:
+            await self.function.begin()
+
     async def behaviour(self, candidate: Candidate) -> Judgement:
         """Passes on BenchError, TimingError: the commands say nothing. BehaviourError, WorkspaceError."""
         await self._try()

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+MOST_BYTES = 32 << 20
+"""Bytes that the files of one candidate may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -47,6 +50,14 @@ class Candidate:
             digest.update(b"%d:%s" % (len(name), name))
             digest.update(b"-" if content is None else b"%d:%s" % (len(content), content))
         return digest.hexdigest()[:16]
+
+    def bounded(self) -> Candidate:
+        """This one; where it is too large for source code, one that says so."""
+        size = sum(len(content) for content in self.files.values() if content is not None)
+        if size <= MOST_BYTES:
+            return self
+        why = f"its files have {size >> 20} MiB, and {MOST_BYTES >> 20} are the most"
+        return Candidate(self.origin, {}, self.note, self.parent, self.assumes, why)
 
     def __hash__(self) -> int:
         return hash((self.origin, self.id))

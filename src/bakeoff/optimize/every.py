@@ -5,12 +5,14 @@ Nodes of the run: `ranking`, `function:N` when one has ended, and below `functio
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.events import Events
 from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
@@ -20,8 +22,9 @@ from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
+from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.ranking.ranking import rank
+from bakeoff.optimize.ranking.ranking import TIMEOUT, rank
 from bakeoff.optimize.sources.hiring import Hired
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
@@ -35,21 +38,30 @@ Opening = Callable[[Snapshot | None], AbstractAsyncContextManager[Workspace]]
 
 
 async def ranking(
-    workspace: Workspace, processes: Processes, options: OptimizeOptions, settings: Settings
+    workspace: Workspace,
+    processes: Processes,
+    options: OptimizeOptions,
+    settings: Settings,
+    events: Events,
+    timeout: float = TIMEOUT,
 ) -> list[Ranked]:
     """The functions below `options.target` that tests reach, those that take most of their time first.
 
     Raises:
         BakeoffError: there are none.
 
-    Passes on BehaviourError: no test can be run.
+    Passes on BehaviourError: no test can be run, or they take more than `timeout` seconds.
     """
+
+    def heard(ended: int, test: str) -> None:
+        events.emit(ProfiledTests(time.time(), ended, test))
+
     asked = BehaviourOptions(level=options.level or settings.sandbox, tests=options.tests)
     lock = BenchLock()
     async with open_behaviour(asked) as checker, workspace.lease() as slot, lock.working():
         slot.disposable = True
         content = Original(workspace).content
-        found = await rank(checker, processes, slot, options.tests, options.target, content)
+        found = await rank(checker, processes, slot, options.tests, options.target, content, heard, timeout)
     if not found:
         raise BakeoffError(f"--all {options.target}: the tests reach no function below it")
     return found
@@ -99,7 +111,7 @@ class Every:
             outcome, spent = await self._function(run, processes, number, one, now)
             if outcome["commit"] is not None:
                 won += 1
-                now = replace(now, commit=outcome["commit"], tree=outcome["tree"], dirty=True)
+                now = now.with_work(outcome["commit"], outcome["tree"])
             if spent is not None:
                 break
         if not won:
@@ -110,7 +122,7 @@ class Every:
 
     async def _ranking(self, run: Run, workspace: Workspace, processes: Processes) -> list[Ranked]:
         async def work(_: int) -> Outcome:
-            found = await ranking(workspace, processes, self.options, self.settings)
+            found = await ranking(workspace, processes, self.options, self.settings, run.events)
             return Outcome(output={"functions": [one.to_json() for one in found]})
 
         record = await run.leaf("ranking", "ranking", work, lanes=None)

@@ -21,6 +21,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.engine.sweep import process_token
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
@@ -28,6 +29,7 @@ from bakeoff.optimize.every import Every, ranking
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
 from bakeoff.optimize.ranking.ranked import Ranked
+from bakeoff.optimize.ranking.ranking import DRY_TIMEOUT
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.optimize.standing import JOB, standing
@@ -35,7 +37,10 @@ from bakeoff.optimize.target import locate
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.sampling.attempt.said import due_of
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workspace.cache import check_roots
+from bakeoff.workspace.due import Due
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
@@ -54,6 +59,7 @@ async def start(
     check_refs(store.project, options.refs)
     if options.base is not None:
         check_base(store.project, options.base)
+    check_roots()
     folder = store.create(run_id or store.new_id())
     meta = {
         "run_id": folder.id,
@@ -103,16 +109,16 @@ async def resume(
 async def dry_run(store: RunStore, options: OptimizeOptions, conditions: Conditions) -> list[Ranked]:
     """The ranking that a run for all functions would begin with; there is no run.
 
-    Passes on BakeoffError: the path is wrong, or no test can be run.
+    Passes on BakeoffError: the path is wrong, or no test can be run, or they take longer than somebody waits.
     """
     job = _Job(store.project, options, load_settings(store.project), conditions)
     job.check()
     name = store.new_id()
     async with (
-        Spawner(token=name, base_env=dict(os.environ), masker=Masker(), adopt=conditions.adopt) as spawner,
+        Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker(), adopt=conditions.adopt) as spawner,
         job.opening(name, spawner, None) as workspace,
     ):
-        return await ranking(workspace, spawner, options, job.settings)
+        return await ranking(workspace, spawner, options, job.settings, conditions.events, DRY_TIMEOUT)
 
 
 class _Job:
@@ -203,9 +209,11 @@ class _Job:
         taken = None if kept is None else Snapshot(**{**kept, "left_out": ()})
 
         async def keep(workspace: Workspace) -> None:
+            for text in workspace.lacking():
+                self._warn(text)
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
 
-        opening = partial(self.opening, folder.id, spawner)
+        opening = partial(self.opening, folder.id, spawner, due=due_of(run.history))
         if self.options.every:
             hire_anew = partial(hire, self.options, self.settings, str(self.project))
             every = Every(self.options, self.settings, self._warn, opening, hire_anew)
@@ -223,9 +231,9 @@ class _Job:
         return Ending(status, spent, facts)
 
     def opening(
-        self, run_id: str, spawner: Spawner, snapshot: Snapshot | None
+        self, run_id: str, spawner: Spawner, snapshot: Snapshot | None, due: Mapping[str, Due] | None = None
     ) -> AbstractAsyncContextManager[Workspace]:
-        """A workspace at a snapshot; None for a new one."""
+        """A workspace at a snapshot, None for a new one; with results that are due in slots of earlier sessions."""
         return open_workspace(
             self.project,
             self.settings,
@@ -235,4 +243,5 @@ class _Job:
             slots=self._slots(),
             mount_at=bool(self.options.checks),
             processes=spawner,
+            due=due,
         )

@@ -65,6 +65,10 @@ class SlotJudge:
                 self._known = await self.prepare()
             return self._known
 
+    async def begin(self) -> None:
+        """Passes on BehaviourError and WorkspaceError: nothing can be judged here."""
+        await self.baseline()
+
     async def behaviour(self, candidate: Candidate) -> Judgement:
         """Passes on BehaviourError and WorkspaceError: it cannot be judged here."""
         baseline = await self.baseline()

@@ -14,17 +14,20 @@ from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
 from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.missing import what_to_copy
+from bakeoff.judge.protected import USUAL, Protection
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.race import Options
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
+from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.bench import BenchJudge
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.errors import BenchError
 from bakeoff.optimize.judging import SlotJudge, write_files
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
@@ -80,9 +83,17 @@ class Optimisation:
 
         Returns these facts, and what was said if the budget was spent.
 
-        Passes on BakeoffError: something a person has to mend.
+        Raises:
+            BakeoffError: something a person has to mend.
+            BehaviourError: the tests say nothing of the original.
+            BenchError: a check, or the command that is timed, does not.
         """
-        winner, spent = await self._winner(run, workspace, processes)
+        try:
+            winner, spent = await self._winner(run, workspace, processes)
+        except (BehaviourError, BenchError) as failure:
+            if (misses := await in_thread(what_to_copy, str(failure), workspace.base)) is not None:
+                raise BakeoffError(f"{failure}\nIt {misses}") from failure
+            raise
         facts: dict[str, Any] = {"winner": None if winner is None else winner.number}
         if winner is not None:
             facts["result"] = await self._keep(run, workspace, winner)
@@ -92,13 +103,16 @@ class Optimisation:
         """The winner, and what was said if the budget was spent.
 
         Raises:
-            BakeoffError: there is no such file.
+            BakeoffError: there is no such file, or candidates may not change it.
         """
         options, target, lock = self.options, self.target, BenchLock()
         original = Original(workspace)
         source = b"" if target.is_project else await in_thread(original.content, str(target.path))
         if source is None:
             raise BakeoffError(f"{target.path}: the project has no such file")
+        hired = self.hired is not None and bool(self.hired.models or self.hired.agents)
+        if hired and not target.is_project and self._protection(workspace).covers(str(target.path)):
+            raise BakeoffError(f"{target.path} is a test, or configures tests: candidates are judged by it as it is")
         definition = locate(source, target.qualname) if target.qualname else None
         text = "" if definition is None else source[definition.start : definition.end].decode("utf-8", "replace")
         context = Context(target, source, text, bench=options.bench or "")
@@ -144,6 +158,8 @@ class Optimisation:
                 most=judge.most if isinstance(judge, BenchJudge) else None,
                 seconds=options.seconds,
             )
+            if any(run.find(f"{self.prefix}source:{source.name}/propose") is None for source in paid):
+                await judge.begin()
             return await pipeline.find(), pipeline.spent
 
     def _bench_judge(
@@ -172,18 +188,18 @@ class Optimisation:
         checks = [CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks]
         base = workspace.snapshot.commit, workspace.snapshot.tree
         write = partial(self._base_of, run, workspace)
-        return BenchJudge(run, timing, checks, write, base, by_tests, self.protection, self.prefix)
+        return BenchJudge(run, timing, checks, write, base, by_tests, self._protection(workspace), self.prefix)
 
-    @property
-    def protection(self) -> Protection:
+    def _protection(self, workspace: Workspace) -> Protection:
         """What candidates may not change."""
-        return Protection(protect=self.options.protect)
+        return Protection(protect=self.options.protect).within(workspace.base.entries.files)
 
     def _look_around(self, original: Original, source: bytes) -> Surroundings:
         if not self.target.qualname:
             return Surroundings({}, ())
         name = self.target.qualname.rpartition(".")[2]
-        return surroundings(self.target, source, original.mentioning(name), original.content)
+        tests = USUAL.within(original.workspace.base.entries.files)
+        return surroundings(self.target, source, original.mentioning(name), original.content, tests)
 
     async def _baseline(self, run: Run, workspace: Workspace, checker: Behaviour, lock: BenchLock) -> Baseline:
         """Made anew by each session: it holds values that no record can."""
@@ -216,7 +232,7 @@ class Optimisation:
 
     def _protected(self, original: Original, changes: Mapping[str, bytes | None]) -> list[str]:
         """Those of the changed files that candidates are judged by."""
-        return self.protection.touched(
+        return self._protection(original.workspace).touched(
             changes, lambda path: original.content(path) or b"", lambda path: changes[path] or b""
         )
 

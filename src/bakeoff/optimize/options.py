@@ -35,6 +35,7 @@ class OptimizeOptions:
         rules: whether the rewriting rules propose.
         models: names of models that are asked, and `samples`: for how many first versions each.
         agents: names of coding agents that are asked, and `agent_samples`: how often each.
+        endpoint: name of the endpoint that they are set up for; None for the one in the settings, if any.
         repairs: how often failures go back to their sources.
         refinements: how often winners go back to their sources.
         parallel: candidates whose behaviour is judged at once; None for the processors that may be used.
@@ -56,6 +57,7 @@ class OptimizeOptions:
     samples: int = 4
     agents: tuple[str, ...] = ()
     agent_samples: int = 1
+    endpoint: str | None = None
     repairs: int = 1
     refinements: int = 3
     parallel: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from bakeoff.workspace.filters import checkout_contents
 from bakeoff.workspace.workspace import Workspace
 
 
@@ -18,10 +19,11 @@ class Original:
     def content(self, path: str) -> bytes | None:
         """Of a file; None where there is none."""
         if path not in self._known:
-            git = self.workspace.repository.git()
-            name = self.workspace.snapshot.commit.encode() + b":" + path.encode("utf-8", "surrogateescape")
-            status, out, _ = git.both("cat-file", "blob", name, statuses=(0, 128))
-            self._known[path] = out if status == 0 else None
+            git, commit = self.workspace.repository.git(), self.workspace.snapshot.commit
+            name = os.fsencode(path)
+            filtered = checkout_contents(self.workspace.base, commit, [name])
+            status, out, _ = git.both("cat-file", "blob", commit.encode() + b":" + name, statuses=(0, 128))
+            self._known[path] = filtered.get(name, out) if status == 0 else None
         return self._known[path]
 
     def mentioning(self, word: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.standing import Standing
@@ -19,7 +19,9 @@ from bakeoff.optimize.summary import (
     tests_of,
     unverified,
 )
+from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup
+from bakeoff.report.look import table_head
 
 
 def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
@@ -31,14 +33,14 @@ def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
     """
     if found.options.every:
         yield "<h2>Functions</h2>"
-        yield from _table(FUNCTION_HEADS)
+        yield table_head(FUNCTION_HEADS)
         for row in function_rows(found):
             yield f"<tr>{''.join(f'<td>{markup(cell)}' for cell in row)}\n"
         yield "</table>"
     else:
         yield from _winner(found)
     if diff is not None:
-        yield f"<h2>Diff</h2><pre>{markup(diff)}</pre>"
+        yield f"<h2>Diff</h2>{diff_markup(diff)}"
     yield from _candidates(found)
     drawn = "".join(plot(found))
     if drawn:
@@ -71,7 +73,7 @@ def _candidates(found: Standing) -> Iterator[str]:
         return
     whys = {entrant.number: why for entrant, why in fallen(found)}
     yield "<h2>Candidates</h2>"
-    yield from _table(["candidate", "verdict", "reason", "speed-up", "why"])
+    yield table_head(["candidate", "verdict", "reason", "speed-up", "why"])
     for number, entrant in found.entrants.items():
         why = "<br>".join(markup(text) for text in whys.get(number, ["the winner"]))
         cells = (f"{number} {entrant.file}", entrant.verdict or "-", entrant.reason or "-", speedup_of(entrant))
@@ -84,7 +86,7 @@ def _profiles(found: Standing) -> Iterator[str]:
     if not rows:
         return
     yield "<h2>Line profile</h2>"
-    yield from _table(["hits", "time", "original", "hits", "time", "winner"])
+    yield table_head(["hits", "time", "original", "hits", "time", "winner"])
     for left, right in rows:
         yield f"<tr>{_side(left)}{_side(right)}\n"
     yield '</table><p class="quiet">Lines are slower while they are timed: compare lines, not versions.</p>'
@@ -95,7 +97,3 @@ def _side(side: Side | None) -> str:
         return "<td><td><td>"
     line = side.line
     return f'<td class="num">{line.hits:,}<td class="num">{side.share:.1%}<td><pre>{markup(line.text)}</pre>'
-
-
-def _table(heads: Iterable[str]) -> Iterator[str]:
-    yield f"<table><tr>{''.join(f'<th>{markup(head)}' for head in heads)}\n"

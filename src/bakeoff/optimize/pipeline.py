@@ -31,6 +31,7 @@ from bakeoff.optimize.normalise import fingerprint
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
 from bakeoff.optimize.surroundings import Surroundings
+from bakeoff.sampling.errors import machinery
 
 PATIENCE = 10.0
 """Seconds that a candidate which behaves waits for others to race with."""
@@ -42,6 +43,10 @@ Asked: TypeAlias = Callable[[Context], AsyncIterator[Candidate]]
 
 class Judge(Protocol):
     """Judges behaviour and speed of candidates."""
+
+    async def begin(self) -> None:
+        """See that candidates can be judged, before any is paid for."""
+        ...
 
     async def behaviour(self, candidate: Candidate) -> Judgement:
         """Whether it behaves as the original."""
@@ -185,10 +190,12 @@ class Pipeline:
     async def _listen(self, group: WorkGroup, source: Source, what: str, ask: Asked) -> None:
         """Take what a source gives until it has given all; one that fails ends nothing but itself.
 
+        What the machine does not give ends all: a resumed run goes on from there.
+
         A resumed run asks one that failed again.
 
         Raises:
-            BakeoffError: what the user brought cannot be taken.
+            BakeoffError: what the user brought cannot be taken, or there is no slot, process or room.
         """
         path = f"{self.prefix}source:{source.name}/{what}"
         try:
@@ -197,14 +204,15 @@ class Pipeline:
                 count, failed = 0, None
                 try:
                     async with aclosing(cast("AsyncGenerator[Candidate, None]", ask(self.context))) as candidates:
-                        async for candidate in candidates:
+                        async for proposed in candidates:
+                            candidate = proposed.bounded()
                             count += 1
                             if (candidate.origin, candidate.id) not in self._known:
                                 await self._enter(group, source.name, candidate)
                 except BudgetSpentError as failure:
                     self.spent = failed = str(failure)
                 except BakeoffError as failure:
-                    if source.name == "given":
+                    if source.name == "given" or machinery(failure) is not None:
                         raise
                     self.warn(f"source {source.name}: {failure}")
                     failed = str(failure)

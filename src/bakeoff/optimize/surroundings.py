@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.protected import USUAL, Protection
 from bakeoff.optimize.names import bound_by
 from bakeoff.optimize.python_file import PythonFile
 from bakeoff.optimize.target import Definition, Target, definitions, locate, statement_start
@@ -35,7 +35,11 @@ class Surroundings:
 
 
 def surroundings(
-    target: Target, source: bytes, mentions: Iterable[str], read: Callable[[str], bytes | None]
+    target: Target,
+    source: bytes,
+    mentions: Iterable[str],
+    read: Callable[[str], bytes | None],
+    tests: Protection = USUAL,
 ) -> Surroundings:
     """Look around a target; blocks.
 
@@ -44,12 +48,13 @@ def surroundings(
         source: its file.
         mentions: paths of Python files of the project in which its name occurs.
         read: the content of such a file.
+        tests: says which of them are tests.
 
     Passes on TargetError: there is no such target.
     """
     definition = locate(source, target.qualname)
     helpers = dict(_helpers(definition))
-    return Surroundings(helpers, tuple(_callers(target, definition, source, mentions, read)))
+    return Surroundings(helpers, tuple(_callers(target, definition, source, mentions, read, tests)))
 
 
 def _helpers(definition: Definition) -> Iterator[tuple[str, str]]:
@@ -87,11 +92,15 @@ def _is_import(statement: ast.stmt) -> bool:
 
 
 def _callers(
-    target: Target, definition: Definition, source: bytes, mentions: Iterable[str], read: Callable[[str], bytes | None]
+    target: Target,
+    definition: Definition,
+    source: bytes,
+    mentions: Iterable[str],
+    read: Callable[[str], bytes | None],
+    tests: Protection,
 ) -> Iterator[str]:
     """Functions that call it, those of its own file first; tests are none."""
     own = str(target.path)
-    tests = Protection()
     others = sorted(path for path in mentions if path != own and not tests.covers(path))
     found = 0
     for path in [own, *others[:MOST_FILES]]:

@@ -17,6 +17,10 @@ PROJECT = PurePosixPath()
 """The path of a target that is no file."""
 
 
+OTHERS = 'files of other languages are judged by commands: give the file alone, --bench "COMMAND" and --check "COMMAND"'
+"""What to do with what is no Python."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A function or method; where a command is timed, also a whole file, or the whole project.
@@ -110,14 +114,16 @@ def parse_target(text: str) -> Target:
     path, colon, qualname = text.rpartition(":")
     form = "write it as pkg/mod.py:function or pkg/mod.py:Class.method"
     if not colon or not path.strip() or not qualname.strip():
-        raise TargetError(f"{text!r} names no function: {form}")
+        raise TargetError(
+            f"{text!r} names no function: {form}" + ("" if text.rstrip(":").endswith(".py") else f"; {OTHERS}")
+        )
     if "<locals>" in qualname:
         raise TargetError(f"{text!r} is inside a function: name the function around it")
     if not all(part.isidentifier() for part in qualname.split(".")):
         raise TargetError(f"{text!r}: {qualname!r} is no name of a function: {form}")
     where = PurePosixPath(path.replace("\\", "/"))
     if where.suffix != ".py":
-        raise TargetError(f"{text!r}: {path} is no Python file: {form}")
+        raise TargetError(f"{text!r}: {path} is no Python file: {form}; {OTHERS}")
     if where.is_absolute() or ".." in where.parts:
         raise TargetError(f"{text!r}: {path} is not inside the project: give it relative to the project's root")
     return Target(where, qualname)

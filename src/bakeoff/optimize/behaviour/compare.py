@@ -1,23 +1,27 @@
-"""Compares what came of calls and tests with what the original's gave, by bytes; says in words what differs."""
+"""Compares what came of calls and tests with what the original's gave, by bytes; says in words what differs.
+
+To be called in threads: for the words a reader process is asked.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bakeoff.judge.codec import Limits, Malformed, explain
-from bakeoff.judge.codec.explaining import described
-from bakeoff.judge.codec.parser import Node, parse
-from bakeoff.judge.codec.wire import AGAIN, ENUM, ITERATOR, LISTED, LISTED_MUTABLE, OBJECT, OBJECT_FIXED
 from bakeoff.optimize import reasons
+from bakeoff.optimize.behaviour import telling
 from bakeoff.optimize.behaviour.findings import Call, Watched
 from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.reader.reading import UnreadError, read_here
 
 DIGEST = b"\0digest"
+UNSEEN = "too large to be shown"
+"""What is said of values of which only a digest is kept."""
 SHOWN = 200
-WIDE = Limits(nodes=2_000_000, size=64 << 20, depth=4_000)
+SAID = 600
+"""Characters of a message."""
 
 OF_ENDING = {
     "memory": reasons.MEMORY_LIMIT, "output": reasons.OUTPUT_LIMIT, "disk": reasons.DISK_LIMIT,
@@ -62,14 +66,14 @@ def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, 
         large = found.message.startswith("more than")
         return (
             reasons.OUTPUT_LIMIT if large else reasons.INCOMPARABLE,
-            f"what it returned cannot be compared: {found.message}",
+            f"what it returned cannot be compared: {found.message[:SAID]}",
         )
     if found.kind == "unfit" or expected.kind in ("unfit", "incomparable"):
-        return reasons.INCOMPARABLE, f"the call cannot be compared: {found.message or expected.message}"
+        return reasons.INCOMPARABLE, f"the call cannot be compared: {(found.message or expected.message)[:SAID]}"
     if found.kind == "raise" and (expected.kind != "raise" or expected.type != found.type):
         limit = reasons.MEMORY_LIMIT if found.type == "MemoryError" else OF_ERRNO.get(found.errno or 0)
         instead = f" instead of {expected.type}" if expected.kind == "raise" else ""
-        return limit or reasons.EXCEPTION, f"raised {found.type}: {found.message}{instead}"
+        return limit or reasons.EXCEPTION, f"raised {found.type}: {found.message[:SAID]}{instead}"
     if expected.kind == "raise" and found.kind != "raise":
         return reasons.EXCEPTION, f"raised no {expected.type}"
     if expected.kind == "return":
@@ -87,7 +91,7 @@ def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, 
             return reasons.EXCEPTION, f"{found.type} is another class than the original's"
         return reasons.ALIASING, "the result and the arguments share other objects than with the original"
     if options.messages and expected.message != found.message:
-        return reasons.EXCEPTION, f"its message is {found.message!r} instead of {expected.message!r}"
+        return reasons.EXCEPTION, f"its message is {found.message[:SAID]!r} instead of {expected.message[:SAID]!r}"
     if options.warnings and expected.warned != found.warned:
         return (
             reasons.STDOUT,
@@ -105,68 +109,27 @@ def _of_results(expected: Call, found: Call) -> tuple[str, str] | None:
         return kind, "it gave something else; only digests are kept of so many calls of one test"
     if expected.result.startswith(DIGEST) or found.result.startswith(DIGEST):
         kind = reasons.RETURN if expected.type == found.type else reasons.TYPE
-        return kind, f"{found.type} instead of {expected.type}: too large to be shown"
+        return kind, f"{found.type} instead of {expected.type}: {UNSEEN}"
     try:
-        if expected.result and found.result:
-            one, other = parse(expected.result, WIDE), parse(found.result, WIDE)
-        else:  # an iterator: what it gave stands in the whole
-            one, other = _result_in(expected), _result_in(found)
-    except (Malformed, IndexError, AttributeError):
-        return reasons.INCOMPARABLE, "what it returned cannot be read"
-    reason = _kind(one, other)
-    if reason is None:
-        return None
-    said = _explained(expected.result, found.result) if expected.result and found.result else ""
-    return reason, f"returned {said or described(other)[:SHOWN] + ' instead of ' + described(one)[:SHOWN]}"
+        parts = (expected.result, expected.whole, found.result, found.whole)
+        answer = _told(telling.results, parts)
+    except UnreadError as failure:
+        return reasons.INCOMPARABLE, f"what it returned cannot be read: {failure}"
+    return None if answer is None else (answer[0], answer[1])
 
 
-def _result_in(call: Call) -> Any:
-    data = call.result or call.whole
-    parsed = parse(data, WIDE)
-    return parsed if call.result else parsed.parts[-1]
-
-
-def _kind(one: Any, other: Any) -> str | None:
-    """Of which kind the first difference is."""
-    if type(one) is not Node or type(other) is not Node:
-        if type(one) is not type(other):
-            return reasons.TYPE
-        return None if repr(one) == repr(other) else reasons.RETURN
-    if one.tag != other.tag:
-        return reasons.ALIASING if AGAIN in (one.tag, other.tag) else reasons.TYPE
-    if one.tag == AGAIN:
-        return None if one.words == other.words else reasons.ALIASING
-    if one.tag in (OBJECT, OBJECT_FIXED, ENUM) and _class_of(one) != _class_of(other):
-        return reasons.TYPE
-    if one.tag in (LISTED, LISTED_MUTABLE) and _dtype_of(one) != _dtype_of(other):
-        return reasons.TYPE
-    if one.words != other.words:
-        return reasons.TYPE if one.tag in (LISTED, LISTED_MUTABLE, ITERATOR) else reasons.RETURN
-    for left, right in zip(one.parts, other.parts, strict=False):
-        found = _kind(left, right)
-        if found is not None:
-            return found
-    return None if len(one.parts) == len(other.parts) else reasons.RETURN
-
-
-def _dtype_of(node: Node) -> Any:
-    """What an array or a number of numpy is made of."""
-    content = node.parts[0]
-    return content.parts[0] if node.words[0].startswith("numpy:") and type(content) is Node else None
-
-
-def _class_of(node: Node) -> Any:
-    cls = node.parts[0] if node.parts else None
-    return cls.words[:2] if type(cls) is Node else cls
+def _told(tell: Callable[[bytes, Sequence[int]], Any], parts: Sequence[bytes]) -> Any:
+    """What a reader process makes of parts of calls. Passes on UnreadError."""
+    return read_here(tell, b"".join(parts), [len(part) for part in parts])
 
 
 def _explained(expected: bytes, found: bytes) -> str:
     if expected.startswith(DIGEST) or found.startswith(DIGEST):
-        return "too large to be shown"
+        return UNSEEN
     try:
-        return explain(expected, found, WIDE)[: 2 * SHOWN]
-    except Malformed:
-        return "cannot be read"
+        return str(_told(telling.difference, (expected, found)))
+    except UnreadError as failure:
+        return f"cannot be read: {failure}"
 
 
 def _printed(what: str, expected: bytes, found: bytes) -> str:
@@ -178,20 +141,9 @@ def arguments_of(before: bytes) -> str:
     if not before or before.startswith(DIGEST):
         return "(...)" if before else ""
     try:
-        args, kwargs = parse(before, WIDE).parts
-        half = len(kwargs.parts) // 2
-        named = zip(kwargs.parts[:half], kwargs.parts[half:], strict=True)
-        words = [_plain(part) for part in args.parts] + [f"{name}={_plain(part)}" for name, part in named]
-    except (Malformed, ValueError, AttributeError):
+        return str(_told(telling.arguments, (before,)))
+    except UnreadError:
         return "(?)"
-    return f"({', '.join(words)[:SHOWN]})"
-
-
-def _plain(part: Any) -> str:
-    if type(part) is Node:
-        return described(part)
-    text = repr(part)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options: BehaviourOptions) -> list[Difference]:

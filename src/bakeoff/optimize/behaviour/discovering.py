@@ -40,6 +40,7 @@ class Discovery:
         sys_path: where the tests import from.
         preload: libraries that they import.
         count: of all tests.
+        taken: whether pytest had loaded the target's module for itself.
     """
 
     reached: dict[str, float]
@@ -49,6 +50,7 @@ class Discovery:
     sys_path: list[str]
     preload: list[str]
     count: int
+    taken: bool = False
 
 
 @dataclass(slots=True)
@@ -118,6 +120,8 @@ class Discovering:
         return self.slot.home.parent.parent / "discovery" / f"{digest}.json"
 
     def _found(self, run: TestRun) -> Discovery:
+        if run.forged:
+            raise BehaviourError("the tests of the original tell what is no report, or more than is read")
         if run.watched.failed:
             raise BehaviourError(f"the tests cannot be run in a sandbox: {run.watched.failed}")
         if run.end is None:
@@ -139,6 +143,7 @@ class Discovering:
             module=next(iter(run.end["modules"]), ""),
             sys_path=run.end["sys_path"],
             preload=run.end["preload"],
+            taken=bool(run.end["taken"]),
             count=len(run.tests),
         )
 

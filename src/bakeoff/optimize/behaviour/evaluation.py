@@ -26,6 +26,9 @@ COLLECTING = 300.0
 FINISH = 5.0
 """Seconds that a candidate's process gets to end when no call is left."""
 EVIDENCE = 1 << 18
+REPORTS = 1 << 30
+"""Bytes of all reports of one evaluation, with `FRAME` for each besides its parts."""
+FRAME = 256
 
 
 class _Confined:
@@ -55,7 +58,10 @@ class _Confined:
         if not told:
             self.watched.failed = self.watched.failed or "it was ended"
             return
-        facts = json.loads(told)
+        try:
+            facts = json.loads(told)
+        except ValueError:  # cut off
+            facts = {"failed": "it left more than can be told of"}
         if "failed" in facts:
             self.watched.failed = facts["failed"]
             return
@@ -193,7 +199,7 @@ async def _both(
 
 async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable[[TestRun, str], None]) -> None:
     """Take reports until there are no more, or a test takes too long."""
-    patience, current = COLLECTING, None
+    patience, current, room = COLLECTING, None, REPORTS
     while True:
         found: frames.Frame | None = None
         with anyio.move_on_after(patience) as scope:
@@ -208,17 +214,22 @@ async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable
         if found is None:
             return
         header, parts = found
-        if header.get("say") == "begin":
-            current, patience = str(header["test"]), timeout + SLACK
-        _note(run, header, parts)
+        room -= FRAME + sum(map(len, parts))
+        try:
+            if header.get("say") == "begin":
+                current, patience = str(header["test"]), timeout + SLACK
+            _note(run, header, parts)
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            run.forged = True
+        if run.forged or room < 0:
+            run.forged = True
+            return
         if header.get("say") == "phase" and header["phase"] == "teardown":
             over(run, str(header["test"]))
 
 
 def _note(run: TestRun, header: dict[str, Any], parts: list[bytes]) -> None:
     match header.get("say"):
-        case "collected":
-            run.collected += map(str, header["tests"])
         case "uncollected":
             run.uncollected[str(header["test"])] = str(header["message"])
         case "begin":
@@ -287,12 +298,20 @@ async def _ask(channel: Channel, found: Replay, calls: Sequence[tuple[bytes, flo
         found.unready = (why or str(header.get("kind")), str(header.get("message", "")))
         found.lost = why
         return
+    room = REPORTS
     for index, (before, seconds) in enumerate(calls):
         why, frame = await _answer(channel, seconds, {"do": "call"}, [before])
         if why is not None or frame is None:
             found.lost = why
             return
-        found.calls.append(Call.read("", index, frame[0], [before, *frame[1]]))
+        room -= FRAME + sum(map(len, frame[1]))
+        try:
+            found.calls.append(Call.read("", index, frame[0], [before, *frame[1]]))
+        except (ValueError, TypeError, RecursionError):
+            room = -1
+        if room < 0:
+            found.lost = "forged"
+            return
     await _answer(channel, FINISH, {"do": "finish"})
 
 

@@ -142,7 +142,6 @@ class TestRun:
     Attributes:
         tests: by name, in order.
         calls: of the target, by test, in order.
-        collected: names of all tests to be run.
         uncollected: what could not be collected, and why.
         lost: (why, test, index of the call, its arguments) where the candidate's process was lost.
         unready: (why, message) where it never could be called.
@@ -155,7 +154,6 @@ class TestRun:
 
     tests: dict[str, Test] = field(default_factory=dict)
     calls: dict[str, list[Call]] = field(default_factory=dict)
-    collected: list[str] = field(default_factory=list)
     uncollected: dict[str, str] = field(default_factory=dict)
     lost: tuple[str, str, int, bytes] | None = None
     unready: tuple[str, str] | None = None

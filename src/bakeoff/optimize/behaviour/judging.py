@@ -11,11 +11,11 @@ from typing import Any
 
 import anyio
 
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_test
+from bakeoff.optimize.behaviour.compare import UNSEEN, arguments_of, of_call, of_test
 from bakeoff.optimize.behaviour.discovering import SEEDS
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
 from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
@@ -61,7 +61,8 @@ class Judging:
 
     async def run(self) -> Judgement:
         """See `Behaviour.judge`."""
-        touched = [path for path in self.candidate.files if Protection().covers(path)]
+        protection = USUAL.within(self.slot.base.entries.files)
+        touched = [path for path in self.candidate.files if protection.covers(path)]
         if touched:
             detail = f"it changes tests or what configures them: {', '.join(touched[:5])}"
             return self._judgement([Difference(reasons.INVALID, "", "", detail)])
@@ -103,7 +104,7 @@ class Judging:
         wanted = dict(self.baseline.tests)
         for _ in range(RERUNS):
             run = await self._tests_with(place, candidate_place, wanted)
-            self._compare(run, wanted)
+            await in_thread(self._compare, run, wanted)
             if run.lost is None or run.lost[0] != "timeout" or self.found.grave:
                 return
             names = list(wanted)
@@ -198,15 +199,18 @@ class Judging:
             self.found.watch(run.watched, self.baseline, "calls made once more")
             if self.found.grave:
                 return
-        self._compare_replays(runs, recorded, failed_before)
+        await in_thread(self._compare_replays, runs, recorded, failed_before)
         if self.baseline.reusable and not self.found.differences:
             await self._with_earlier_objects(place, recorded)
 
     async def _with_earlier_objects(self, place: Place, recorded: Sequence[Recorded]) -> None:
         """The calls with arguments that are objects of earlier calls: are old answers given?"""
         run = await self._replayed(place, recorded, SEEDS[0], reuse=True)
+        self.found.watch(run.watched, self.baseline, ON_REUSED)
+        await in_thread(self._compare_reused, run, recorded)
+
+    def _compare_reused(self, run: Replay, recorded: Sequence[Recorded]) -> None:
         found, options = self.found, self.options
-        found.watch(run.watched, self.baseline, ON_REUSED)
         for call, answer in zip(recorded, run.calls, strict=False):
             one = of_call(call.expected, answer, ON_REUSED, options)
             if one is not None:
@@ -265,10 +269,14 @@ class Judging:
     def _disagrees(self, on_recorded: Sequence[Sequence[Difference]]) -> bool:
         """Whether calls that were made in a test and once more did not give the same both times."""
         repeated = {call.before for call in self.baseline.recorded if not call.derived}
+        # What is known by a digest in one place and whole in the other is said in other words.
+        repeated -= {
+            one.before for own in (self.found.differences, *on_recorded) for one in own if UNSEEN in one.detail
+        }
         during = {(one.before, one.detail) for one in self.found.differences if one.before in repeated}
         if not during or len({call for call, _ in during}) < len(during):
             return False  # the same arguments gave different things in one process: that is no chance
-        made = self.found.made
+        made = self.found.made & repeated
         return any({(one.before, one.detail) for one in own if one.before in made} != during for own in on_recorded)
 
     def _stopped(self, run: Replay, recorded: Sequence[Recorded]) -> list[Difference]:
@@ -303,7 +311,7 @@ class Judging:
         async with self.stage.server(SEEDS[0]) as server:
             job = self._job(place, "record", wanted)
             run = await run_tests(server, place, job, own=self.files, watched=True)
-        self._compare_here(run, wanted)
+        await in_thread(self._compare_here, run, wanted)
 
     def _compare_here(self, run: TestRun, wanted: Mapping[str, float]) -> None:
         found, baseline = self.found, self.baseline

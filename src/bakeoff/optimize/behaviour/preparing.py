@@ -79,6 +79,11 @@ class Preparing:
         return found[SEEDS[0]], found[SEEDS[1]]
 
     def _nothing(self, found: Discovery) -> str:
+        if found.taken:
+            return (
+                f"no version of {self.target} can be put in its place: pytest itself uses the module of this project, "
+                "and has loaded it before any test; judge whole commands with --bench"
+            )
         failing = f"; {len(found.set_aside)} that call it do not pass" if found.set_aside else ""
         return (
             f"no test reaches {self.target}: {found.count} tests were run{failing}. Without one nothing is known of "

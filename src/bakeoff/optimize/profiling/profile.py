@@ -13,6 +13,7 @@ from bakeoff.engine.record import Stored
 from bakeoff.judge.codec import FOLDER as CODEC
 from bakeoff.optimize.profiling import inside
 from bakeoff.optimize.sources.source import ProfileLine
+from bakeoff.reader.reading import UnreadError, read
 
 INSIDE = os.path.abspath(inside.__file__)
 READS = (CODEC, os.path.dirname(INSIDE))
@@ -68,12 +69,27 @@ async def profiled(
     said = finished.stdout.value
     texts = source.decode("utf-8", "replace").splitlines()
     try:
-        rows = json.loads(said.load() if isinstance(said, Stored) else said)["lines"][:MOST_LINES]
-        return tuple(_line(row, texts) for row in rows)
-    except (ValueError, KeyError, TypeError, IndexError):
+        text = str(said.load() if isinstance(said, Stored) else said)
+        rows = await read(rows_in, text.encode("utf-8", "surrogatepass"))
+    except UnreadError:
         return ()
+    return tuple(_line(number, hits, spent, texts) for number, hits, spent in rows)
 
 
-def _line(row: Any, texts: Sequence[str]) -> ProfileLine:
-    number, hits, spent = (int(part) for part in row)
+def rows_in(data: bytes) -> list[tuple[int, int, int]]:
+    """What the profiled process printed, for a reader process: line, hits and nanoseconds. What it runs may print, too.
+
+    Raises:
+        ValueError: something is too large. Passes on ValueError, KeyError, TypeError: it printed something else.
+    """
+    found = []
+    for row in json.loads(data)["lines"][:MOST_LINES]:
+        number, hits, spent = (int(part) for part in row)
+        if max(abs(number), abs(hits), abs(spent)) >= 1 << 62:
+            raise ValueError("a number that is too large")
+        found.append((number, hits, spent))
+    return found
+
+
+def _line(number: int, hits: int, spent: int, texts: Sequence[str]) -> ProfileLine:
     return ProfileLine(number, hits, spent / 1e9, texts[number - 1] if 0 < number <= len(texts) else "")

@@ -1,7 +1,7 @@
 """Runs the tests with pytest under a profiler. In the interpreter of the user's project: standard library and pytest.
 
-`python inside.py JOB` prints one JSON object on standard output: pytest's exit status, how many tests it ran, and
-for each code of the project that ran [file, first line, name, calls, seconds of its own].
+`python inside.py JOB` prints one JSON object on standard output: pytest's exit status, how many tests it ran, why one
+file could not be collected, and for each code of the project [file, first line, name, calls, seconds of its own].
 """
 
 from __future__ import annotations
@@ -12,16 +12,31 @@ import json
 import os
 import sys
 
+LONGEST = 500  # characters of a message
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
 class Counter:
-    """A plugin of pytest that counts tests."""
+    """A plugin of pytest that counts tests, notes in a file which one runs, and why one file could not be collected."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: str) -> None:
         self.tests = 0
+        self.uncollected = ""
+        self.progress = progress
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file was collected, or could not be."""
+        if report.failed and not self.uncollected:
+            last = report.longreprtext.strip().rpartition("\n")[2]
+            self.uncollected = f"{report.nodeid} cannot be collected: {last.removeprefix('E').strip()}"[:LONGEST]
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        """A test begins."""
+        with open(self.progress, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{self.tests} {nodeid}\n")
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         """A test is over."""
@@ -38,7 +53,7 @@ def _options(path: str) -> Any:
 
 
 def profile(job: dict[str, Any]) -> dict[str, Any]:
-    """What `job` asks for: `root`, `below`, `sources`, `arguments` of pytest, and the file `options`."""
+    """What `job` asks for: `root`, `below`, `sources`, `arguments` of pytest, the files `options`, `progress`."""
     import pytest
 
     root = os.path.realpath(job["root"])
@@ -46,7 +61,7 @@ def profile(job: dict[str, Any]) -> dict[str, Any]:
     folder = options.home(root, job["below"])
     os.chdir(folder)
     sys.path[:1] = job["sources"]
-    counter = Counter()
+    counter = Counter(job["progress"])
     words = [*options.flags(root, folder), *options.arguments(root, folder, job["arguments"])]
     # What a built-in takes is its caller's own time: whoever calls it slowly is to be found.
     profiler = cProfile.Profile(builtins=False)
@@ -59,7 +74,7 @@ def profile(job: dict[str, Any]) -> dict[str, Any]:
         if path.startswith(root + os.sep):
             rows.append([path[len(root) + 1 :], entry.code.co_firstlineno, entry.code.co_name,
                          entry.callcount, entry.inlinetime])  # fmt: skip
-    return {"code": int(code), "tests": counter.tests, "rows": rows}
+    return {"code": int(code), "tests": counter.tests, "uncollected": counter.uncollected, "rows": rows}
 
 
 def main(path: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+
+import anyio
 
 from bakeoff.engine.process import Command, Processes
 from bakeoff.engine.record import Stored
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.protected import USUAL, Protection
 from bakeoff.optimize.behaviour.behaviour import Behaviour
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import addopts
@@ -23,9 +25,11 @@ from bakeoff.workspace.slot import Slot
 INSIDE, OPTIONS = os.path.abspath(inside.__file__), os.path.abspath(addopts.__file__)
 MEMORY = 8 << 30
 """Bytes that the tests may take."""
-TIMEOUT = 1800.0
-"""Seconds that they may take, which is longer under a profiler."""
-LONGEST = 64 << 20
+TIMEOUT, DRY_TIMEOUT = 1800.0, 300.0
+"""Seconds that they may take, which is longer under a profiler; the second where somebody waits for the order alone."""
+LOOK = 1.0
+"""Seconds between two looks at which test runs."""
+LONGEST, LONGEST_NAME = 64 << 20, 500
 
 
 async def rank(
@@ -35,6 +39,8 @@ async def rank(
     tests: Sequence[str],
     below: str,
     content: Callable[[str], bytes | None],
+    heard: Callable[[int, str], None],
+    timeout: float = TIMEOUT,
 ) -> list[Ranked]:
     """The functions below a path, those that take most first.
 
@@ -45,31 +51,72 @@ async def rank(
         tests: what pytest is given.
         below: a folder or file, relative to the project's root.
         content: of a file of the snapshot.
+        heard: told how many tests have ended and which one runs, each second.
+        timeout: seconds that the tests may take.
 
     Cancelled, the tests have ended.
 
     Raises:
-        BehaviourError: no test can be run.
+        BehaviourError: no test can be run, or they take too long.
     """
     command = await checker.interpreter(slot, MEMORY, [os.path.dirname(INSIDE), os.path.dirname(OPTIONS)], {})
     sources = [path for path in str(slot.env.get("PYTHONPATH") or "").split(os.pathsep) if path]
     job = {"root": slot.path, "below": below, "sources": sources, "arguments": list(tests), "options": OPTIONS}
+    progress = slot.temp / "ranking.progress"
+    job["progress"] = str(progress)
     order = slot.temp / "ranking.json"
     order.write_text(json.dumps(job))
     argv = [*command.argv, "-B", INSIDE, str(order)]
-    finished = await processes.run(Command(argv, command.cwd, command.env, timeout=TIMEOUT, output_limit=LONGEST))
+    async with anyio.create_task_group() as group:
+        group.start_soon(_follow, progress, heard)
+        finished = await processes.run(Command(argv, command.cwd, command.env, timeout=timeout, output_limit=LONGEST))
+        group.cancel_scope.cancel()
     said = finished.stdout.value
     try:
         answer = json.loads(said.load() if isinstance(said, Stored) else said)
-    except ValueError:
+    except (ValueError, RecursionError):
         why = finished.message or finished.ended_by or f"exit status {finished.exit_code}"
+        if finished.ended_by == "timeout":
+            why = too_long(progress, timeout)
         raise BehaviourError(f"the tests cannot be profiled: {why}") from None
     if "error" in answer or not answer["tests"]:
-        raise BehaviourError(f"no test can be profiled: {answer.get('error') or 'pytest ran none'}")
-    return ranked(answer["rows"], below, content)
+        why = answer.get("error") or answer.get("uncollected") or "pytest ran none"
+        raise BehaviourError(f"no test can be profiled: {why}")
+    return ranked(answer["rows"], below, content, USUAL.within(slot.base.entries.files))
 
 
-def ranked(rows: Iterable[Sequence[Any]], below: str, content: Callable[[str], bytes | None]) -> list[Ranked]:
+async def _follow(progress: Path, heard: Callable[[int, str], None]) -> None:
+    while True:
+        await anyio.sleep(LOOK)
+        if (found := _progress(progress)) is not None:
+            heard(*found)
+
+
+def too_long(progress: Path, timeout: float) -> str:
+    """What is said of tests that did not end in time, from the file that tells which one runs."""
+    ended, test = _progress(progress) or (0, "what stands before the first test")
+    return (
+        f"they take more than {timeout:g} s under a profiler: {ended} had ended, and it was in {test}; "
+        "--tests names those that are to run"
+    )
+
+
+def _progress(path: Path) -> tuple[int, str] | None:
+    """How many tests have ended and which one runs; None where nothing can be read of it."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            count, _, test = file.read(LONGEST_NAME).partition(" ")
+        return int(count), test.rstrip("\n")
+    except (OSError, ValueError):
+        return None
+
+
+def ranked(
+    rows: Iterable[Sequence[Any]],
+    below: str,
+    content: Callable[[str], bytes | None],
+    tests: Protection = USUAL,
+) -> list[Ranked]:
     """The same from what was seen: [file, first line, name, calls, seconds].
 
     Code inside of a function (functions, comprehensions) counts for it. Of equal ones the one that is called more
@@ -80,7 +127,7 @@ def ranked(rows: Iterable[Sequence[Any]], below: str, content: Callable[[str], b
         by_file.setdefault(str(row[0]), []).append(row)
     found = []
     for path, inside_ in by_file.items():
-        if _is_below(path, below) and not Protection().covers(path):
+        if _is_below(path, below) and not tests.covers(path):
             found += _in_file(path, inside_, content(path))
     return sorted(found, key=lambda one: (-one.own, -one.calls, one.path, one.qualname))
 

@@ -22,11 +22,12 @@ from bakeoff.sampling.action import Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.said import AttemptFailure
-from bakeoff.sampling.errors import refused
+from bakeoff.sampling.errors import MACHINERY, refused
 from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import ceilings_of
 from bakeoff.sampling.usage import settled
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import SlotError
 
 NOTHING_MADE = "empty"
 """The kind of failure of an agent that changed nothing that counts: its candidate is invalid."""
@@ -115,6 +116,7 @@ class AgentSource:
 
         Raises:
             BakeoffError: it failed, after all tries.
+            SlotError: what it needs here is not to be had.
 
         Passes on BudgetSpentError.
         """
@@ -155,6 +157,8 @@ class AgentSource:
         )
         origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id
         if record.status is not Status.COMPLETED:
+            if record.kind in MACHINERY:
+                raise SlotError(record.error or "failed")
             raise BakeoffError(record.error or "failed")
         if NOTHING_MADE in record.output:
             return Candidate(origin, {}, parent=ancestor, invalid=str(record.output[NOTHING_MADE]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from bakeoff.workspace.filters import checkout_contents
 from bakeoff.workspace.results import changed_between
 from bakeoff.workspace.workspace import Workspace
 
@@ -13,9 +16,15 @@ def changed_files(workspace: Workspace, commit: str) -> dict[str, bytes | None]:
     """
     repository = workspace.repository
     git = repository.git()
+    changed = changed_between(repository, workspace.snapshot.commit, commit)
+    filtered = checkout_contents(workspace.base, commit, [os.fsencode(change.path) for change in changed])
     found: dict[str, bytes | None] = {}
-    for change in changed_between(repository, workspace.snapshot.commit, commit):
-        path = change.path.encode("utf-8", "surrogateescape")
-        gone = change.status == "D"
-        found[change.path] = None if gone else git.run("cat-file", "blob", commit.encode() + b":" + path)
+    for change in changed:
+        path = os.fsencode(change.path)
+        if change.status == "D":
+            found[change.path] = None
+        elif path in filtered:
+            found[change.path] = filtered[path]
+        else:
+            found[change.path] = git.run("cat-file", "blob", commit.encode() + b":" + path)
     return found

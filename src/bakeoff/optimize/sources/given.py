@@ -13,6 +13,7 @@ from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.sampling.attempt.given import take
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.files import read_named
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.workspace import Workspace
 
@@ -104,6 +105,6 @@ def check_given(files: Sequence[str]) -> None:
 
 def _content(name: str) -> bytes:
     try:
-        return Path(name).read_bytes()
+        return read_named(Path(name))
     except OSError as failure:
         raise BakeoffError(f"the candidate {name} cannot be read: {failure.strerror}") from failure

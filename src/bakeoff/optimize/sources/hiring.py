@@ -130,12 +130,13 @@ class Hired:
             Protection(protect=options.protect),
             run.root.name,
             run.root / "logs",
-            model=settings.model,
+            model=entry.model,
             max_usd=reserve.get("usd", settings.max_usd),
             grace=settings.grace,
             all_tokens=None if options.max_tokens is None else int(options.max_tokens) + 1,
             resumed=True,
             level=settings.agent_sandbox,
+            sockets=settings.agent_sockets,
         )
         return AgentSource(run, maker, write, options.agent_samples, reserve, replace(TURNED_AWAY, attempts=3), prefix)
 
@@ -159,9 +160,9 @@ def hire(options: OptimizeOptions, settings: Settings, project: str, environ: Ma
         from bakeoff.agent.runner import AgentRequest, check_request
         from bakeoff.sampling.attempt.attempts import agent_reserve
 
-        entry = find_entry(name, settings)
-        check_request(entry, AgentRequest("?", model=settings.model), project)
+        entry = find_entry(name, settings, options.endpoint)
+        check_request(entry, AgentRequest("?"), project)
         calls = options.most_agent_calls
-        reserve = agent_reserve(entry, settings.model, settings.max_usd, options.max_cost, options.max_tokens, calls)
+        reserve = agent_reserve(entry, None, settings.max_usd, options.max_cost, options.max_tokens, calls)
         found.agents[name] = entry, reserve
     return found

@@ -7,11 +7,9 @@ import re
 import warnings
 from dataclasses import dataclass
 
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_FENCE = re.compile(
-    r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<code>.*?)(?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+from bakeoff.judge.fences import blocks_of, defines, without_thoughts
+from bakeoff.optimize.sources.reached import reached
+
 _VERSION = re.compile(r"\A\s*#\s*version\s+(\d+)\b[^\n]*\n", re.IGNORECASE)
 
 
@@ -31,32 +29,30 @@ class Version:
 def versions_of(reply: str, name: str) -> list[Version]:
     """The pieces of code in a reply that define `name`; empty where there are none.
 
-    Those are its fenced blocks, the last of which may lack its end, or the whole reply where it has none and is Python.
+    Those are its fenced blocks, the last of which may lack its end, or the whole reply where it has none and is Python;
+    each without what the definition does not reach.
     """
-    text = _THOUGHT.sub("", reply).replace("\r\n", "\n")
-    blocks = [match["code"] for match in _FENCE.finditer(text)]
+    text = without_thoughts(reply)
+    blocks = blocks_of(text)
     if not blocks:
-        return [Version(text)] if _is_python(text) and _defines(text, name) else []
+        return [Version(reached(text, name))] if _is_python(text) and defines(text, name) else []
     found = []
     for block in blocks:
-        if _defines(block, name):
+        if defines(block, name):
             said = _VERSION.match(block)
-            found.append(Version(block[said.end() :], int(said[1])) if said else Version(block))
+            code = reached(block[said.end() :] if said else block, name)
+            found.append(Version(code, int(said[1]) if said else None))
     return found
 
 
 def files_of(reply: str) -> list[Version]:
     """The whole files in a reply: its fenced blocks that are numbered, or else the longest one."""
-    text = _THOUGHT.sub("", reply).replace("\r\n", "\n")
-    blocks = [match["code"] for match in _FENCE.finditer(text)]
+    text = without_thoughts(reply)
+    blocks = blocks_of(text)
     numbered = [(said, block) for block in blocks if (said := _VERSION.match(block))]
     if numbered:
         return [Version(block[said.end() :], int(said[1])) for said, block in numbered]
     return [Version(max(blocks, key=len))] if blocks else []
-
-
-def _defines(code: str, name: str) -> bool:
-    return re.search(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", code, re.MULTILINE) is not None
 
 
 def _is_python(text: str) -> bool:

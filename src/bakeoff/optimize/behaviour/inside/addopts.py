@@ -1,4 +1,4 @@
-"""What pytest is given: of a project's own options those that say how tests are found and understood."""
+"""What pytest is given: a project's own options, without those that a run in this process cannot have."""
 
 from __future__ import annotations
 
@@ -7,9 +7,38 @@ import os
 import shlex
 import tomllib
 
-VALUED = ("-p", "-W", "--pythonwarnings", "--import-mode", "--asyncio-mode", "--doctest-glob", "-o", "--confcutdir")
-PLAIN = ("--strict-markers", "--strict-config", "--strict", "--doctest-ignore-import-errors", "--anyio-mode",
-         "--pyargs", "--runxfail")  # fmt: skip
+BREAKING = {
+    # where, how often and in which order tests run, and when they stop
+    "--numprocesses": True, "--maxprocesses": True, "--dist": True, "--tx": True, "--max-worker-restart": True,
+    "--rsyncdir": True, "--rsyncignore": True, "--looponfail": False, "--forked": False, "--boxed": False,
+    "--exitfirst": False, "--maxfail": True, "--lf": False, "--last-failed": False, "--ff": False,
+    "--failed-first": False, "--nf": False, "--new-first": False, "--lfnf": True, "--last-failed-no-failures": True,
+    "--sw": False, "--stepwise": False, "--sw-skip": False, "--stepwise-skip": False, "--only-rerun": True,
+    "--rerun-except": True,
+    # what is shown, and who is asked
+    "--verbose": False, "--verbosity": True, "--quiet": False, "--capture": True, "--show-capture": True,
+    "--tb": True, "--showlocals": False, "--no-showlocals": False, "--full-trace": False, "--color": True,
+    "--code-highlight": True, "--no-header": False, "--no-summary": False, "--pdb": False, "--pdbcls": True,
+    "--trace": False, "--pastebin": True, "--setup-show": False, "--setup-only": False, "--setup-plan": False,
+    "--co": False, "--collect-only": False, "--fixtures": False, "--markers": False, "--debug": False,
+    # where things stand
+    "--config-file": True, "--rootdir": True, "--basetemp": True,
+}  # fmt: skip
+"""Options that a run in this process cannot have, and whether a word follows; all others are the project's to say."""
+BREAKING_KINDS = ("--cov", "--no-cov", "--junit", "--durations", "--reruns", "--random", "--testmon", "--codspeed",
+                  "--memray", "--profile", "--html", "--self-contained-html", "--css", "--log-file", "--cache",
+                  "--json-report", "--report-log", "--instafail", "--benchmark-save", "--benchmark-autosave",
+                  "--benchmark-json", "--benchmark-storage")  # fmt: skip
+"""What the names of such options begin with, for families of them."""
+BREAKING_FLAGS = ("--no-cov", "--cov-append", "--cov-branch", "--testmon", "--codspeed", "--memray", "--profile",
+                  "--self-contained-html", "--cache-clear", "--instafail", "--benchmark-autosave")  # fmt: skip
+"""Those of them that no word follows."""
+ALONE = ("--strict-markers", "--strict-config", "--strict", "--pyargs", "--runxfail", "--doctest-modules", "--sugar",
+         "--doctest-ignore-import-errors", "--doctest-continue-on-failure", "--continue-on-collection-errors",
+         "--keep-duplicates", "--collect-in-virtualenv", "--noconftest", "--disable-warnings",
+         "--disable-pytest-warnings", "--benchmark-disable", "--benchmark-skip", "--benchmark-enable",
+         "--benchmark-only")  # fmt: skip
+"""Kept options that no word follows: a word behind them is a place to look for tests in."""
 OFF = ("cacheprovider", "xdist", "xdist.looponfail", "cov", "pytest_cov", "randomly", "random_order", "codspeed",
        "memray", "profiling", "sugar", "rerunfailures", "testmon", "instafail")  # fmt: skip
 """Plugins that would run tests elsewhere, in another order, more than once, or write files."""
@@ -41,8 +70,8 @@ def home(root: str, path: str) -> str:
 def arguments(root: str, folder: str, given: list[str]) -> list[str]:
     """What is given to pytest to find tests by, as it is run in `folder`."""
     if folder == root:
-        return given
-    return [os.path.join(root, path) for path in given] or [folder]
+        return given or kept_options(folder)[1]
+    return [os.path.join(root, path) for path in given] or kept_options(folder)[1] or [folder]
 
 
 def flags(root: str, folder: str) -> list[str]:
@@ -53,28 +82,47 @@ def flags(root: str, folder: str) -> list[str]:
         found += ["-c", configured[0]]
     for name in OFF:
         found += ["-p", f"no:{name}"]
-    return [*found, *kept_options(folder), "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return [*found, *kept_options(folder)[0], "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 
-def kept_options(root: str) -> list[str]:
-    """The options to give."""
-    words = addopts(root)
-    found: list[str] = []
-    index = 0
-    while index < len(words):
-        word = words[index]
-        name, equals, value = word.partition("=")
-        index += 1
-        if name in VALUED and not equals and index < len(words):
-            value = words[index]
-            index += 1
-            if not (name == "-p" and value.removeprefix("no:") in DROPPED):
-                found += [name, value]
-        elif word[:2] == "-p" and word[2:].removeprefix("no:") in DROPPED:
-            continue
-        elif (name in VALUED and equals) or word in PLAIN or (word[:2] in ("-W", "-p") and len(word) > 2):
-            found.append(word)
-    return found
+def kept_options(folder: str) -> tuple[list[str], list[str]]:
+    """The options that the project's configuration gives to every run, and the places of tests that it names."""
+    options: list[str] = []
+    places: list[str] = []
+    words = addopts(folder)
+    value_of = ""  # the option whose value the next word may be
+    while words:
+        word = words.pop(0)
+        name, equals, _ = word.partition("=")
+        if not word.startswith("-"):
+            (options if value_of else places).append(word)
+            value_of = ""
+        elif _is_breaking(name):
+            if not equals and _takes_value(name) and words and not words[0].startswith("-"):
+                words.pop(0)
+            value_of = ""
+        elif word == "-p" and words:
+            plugin = words.pop(0)
+            if plugin.removeprefix("no:") not in DROPPED:
+                options += [word, plugin]
+        elif not (word.startswith("-p") and word[2:].removeprefix("no:") in DROPPED):
+            options.append(word)
+            joined = equals or (len(word) > 2 and word[1] != "-")
+            value_of = "" if joined or name in ALONE else name
+    return options, places
+
+
+def _is_breaking(name: str) -> bool:
+    if name.startswith("--"):
+        return name in BREAKING or name.startswith(BREAKING_KINDS)
+    rest = name[1:].lstrip("vqsxlf")  # several letters may stand in one word
+    return not rest or rest[0] in "nrc"
+
+
+def _takes_value(name: str) -> bool:
+    if name.startswith("--"):
+        return BREAKING[name] if name in BREAKING else not name.startswith(BREAKING_FLAGS)
+    return name[-1] in "nrc"
 
 
 def addopts(folder: str) -> list[str]:

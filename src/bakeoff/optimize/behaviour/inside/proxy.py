@@ -198,15 +198,15 @@ class Proxy:
             before = b""
             if why is None:
                 try:
-                    sent = writeback.nodes((args, kwargs))
                     before = self.codec.encode((args, kwargs), self.limits, unseen=self.unseen)
+                    sent = writeback.nodes((args, kwargs))  # what has bytes has an end, too
                 except (self.codec.Incomparable, RecursionError) as failure:
                     why = str(failure)
             if why is not None:
                 return self._unfit(index, why, function, args, kwargs)
             header, parts = self._asked(index, before)
             kind = header.get("kind")
-            if kind in ("unfit", "incomparable") and self.fit:
+            if kind in ("unfit", "incomparable") and self._may_stay():
                 return self._unfit(index, str(header.get("message")), function, args, kwargs)
             self._tell(index, header, [before, *parts])
             return self._given(index, header, parts, before, sent, (function, args, kwargs))
@@ -237,7 +237,7 @@ class Proxy:
                 restored.write()
             value = restored.real(value)
         except (ValueError, IndexError, TypeError, AttributeError) as odd:
-            if self.fit:
+            if self._may_stay():
                 return self._unfit(index, str(odd), *call)
             raise RuntimeError(f"bakeoff: what the candidate returned cannot be had here: {odd}") from None
         self._warn(header.get("warned") or [])
@@ -279,6 +279,10 @@ class Proxy:
         header = {"say": "lost", "test": self.test, "index": index, "why": why}
         frames.send(self.report, header, [_short(before)])
         os._exit(0)
+
+    def _may_stay(self) -> bool:
+        """Whether the original may make what cannot go over: no test is judged by calls while files are collected."""
+        return self.fit or not self.test
 
     def _unfit(self, index: int, why: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         self._tell(index, {"kind": "unfit", "message": why[:300]}, [])

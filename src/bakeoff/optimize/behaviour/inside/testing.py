@@ -53,7 +53,6 @@ class Reporter:
         items[:] = keep
         if gone:
             config.hook.pytest_deselected(items=gone)
-        self._say({"say": "collected", "tests": [item.nodeid for item in keep]})
 
     def _is_wanted(self, item: Any) -> bool:
         if self.doctests and type(item).__name__ != "DoctestItem":
@@ -106,6 +105,9 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     import pytest
 
     known = frozenset(sys.modules)
+    place = os.path.realpath(os.path.join(job["root"], job["target"][0]))
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    taken = any(isinstance(path, str) and os.path.realpath(path) == place for path in files)
     if link is not None:
         _wait_for_candidate(report, link, job["timeout"])
     root = job["root"]
@@ -133,6 +135,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         "modules": finder.loaded,
         "sys_path": [path for path in sys_path if path],
         "preload": _libraries(finder, known),
+        "taken": taken,
     }
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-ATOMS = (type(None), bool, int, float, complex, str, bytes, range, type)
+# They go over by name: through a module or a wrapped function the whole interpreter would be reached.
+NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+ATOMS = (type(None), bool, int, float, complex, str, bytes, range, *NAMED)
 
 
 def nodes(value: Any) -> list[Any]:
