@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.hierarchy import Hierarchy
 from bakeoff.plan.decompose.links import Imports
-from bakeoff.plan.decompose.outline import SHORT, name_of
+from bakeoff.plan.decompose.outline import SHORT, names_of
 from bakeoff.report.words import counted
 
 
@@ -25,10 +25,10 @@ def explain(hierarchy: Hierarchy, path: str, imports: Imports) -> Iterator[str]:
     """
     if path not in hierarchy.leaf_of:
         raise DecomposeError(f"{path} is in no subplan: it is not among the files that were split")
-    leaf = hierarchy.nodes[hierarchy.leaf_of[path]]
+    leaf, names = hierarchy.nodes[hierarchy.leaf_of[path]], names_of(hierarchy)
     place = hierarchy.order.index(leaf.id) + 1
     size = f"{counted(len(leaf.files), 'file')}, {counted(leaf.tokens, 'token')}"
-    yield f"{path} is in leaf {leaf.id[:SHORT]} ({name_of(leaf)}: {size})"
+    yield f"{path} is in leaf {leaf.id[:SHORT]} ({names[leaf.id]}: {size})"
     yield f"it comes as number {place} of {len(hierarchy.order)}, at depth {leaf.depth}"
     folder = posixpath.dirname(path)
     mates = [other for other in hierarchy.leaf_of if posixpath.dirname(other) == folder]
@@ -48,5 +48,5 @@ def explain(hierarchy: Hierarchy, path: str, imports: Imports) -> Iterator[str]:
             yield f"{len(group)} leaves import each other in a circle, its own among them: they go together"
     needed = hierarchy.requires.get(leaf.id, ())
     if needed:
-        names = ", ".join(name_of(hierarchy.nodes[name]) for name in needed[:5])
-        yield f"its leaf comes after those it imports from: {names}{', ...' if len(needed) > 5 else ''}"
+        first = ", ".join(names[leaf_id] for leaf_id in needed[:5])
+        yield f"its leaf comes after those it imports from: {first}{', ...' if len(needed) > 5 else ''}"

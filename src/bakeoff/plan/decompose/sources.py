@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,12 +37,13 @@ LARGEST = 4 << 20
 """Bytes of a file beyond which its imports are not looked for."""
 
 BINARY = frozenset((
-    ".7z", ".avif", ".bin", ".bmp", ".bz2", ".class", ".dll", ".dylib", ".eot", ".exe", ".gif", ".gz", ".ico", ".jar",
+    ".7z", ".ai", ".avif",
+    ".bin", ".bmp", ".bz2", ".class", ".dll", ".dylib", ".eot", ".exe", ".gif", ".gz", ".ico", ".jar",
     ".jpeg", ".jpg", ".mov", ".mp3", ".mp4", ".npy", ".npz", ".o", ".otf", ".pdf", ".png", ".pyc", ".so", ".tar",
     ".tif", ".tiff", ".ttf", ".wasm", ".wav", ".webm", ".webp", ".whl", ".woff", ".woff2", ".xls", ".xlsx", ".xz",
     ".zip",
 ))  # fmt: skip
-"""Names that binary files end with; others are told by a zero byte where their name says nothing."""
+"""Names that binary files end with; others are told by what they begin with where their name says nothing."""
 
 TEXT = frozenset((
     ".adoc", ".c", ".cc", ".cfg", ".conf", ".cpp", ".cs", ".css", ".csv", ".dart", ".go", ".gradle", ".h", ".hpp",
@@ -201,9 +204,23 @@ def _measured(root: str, path: str) -> int | str:
         return "not there"
     if not stat.S_ISREG(about.st_mode):
         return "no file"
-    if suffix not in TEXT and b"\0" in (_read(root, path, 8000) or b""):
+    if suffix not in TEXT and is_binary(_read(root, path, 8000) or b""):
         return "binary"
     return about.st_size
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins so is none of text: it has a zero byte, or is no UTF-8 and has control characters."""
+    if b"\0" in head:
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # what is cut off at the end is no mistake
+        return False
+    except UnicodeDecodeError:
+        return len(_CONTROL.findall(head)) * 100 > len(head)
+
+
+_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def _read(root: str | Path, path: str, limit: int = LARGEST) -> bytes | None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from bakeoff.plan.merge.hunks import favoured, texts_of
 from bakeoff.plan.merge.rules import Rules
-from bakeoff.plan.merge.trees import UNKNOWN, Clash, Side, merge_many
+from bakeoff.plan.merge.trees import UNKNOWN, UNRELATED, Clash, Side, merge_many
 from bakeoff.workspace.git import Git
+from bakeoff.workspace.submodules import MODE, Submodules
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,16 @@ class Merger:
         rules: what is tried before a clash counts as a conflict.
         strategy: what is done with a conflict; one of `settings.STRATEGIES`.
         footer: the end of each commit's message.
+        submodules: whose history tells which of two commits of a submodule is newer; None where there are none.
+        attributes: the `.gitattributes` of what all is merged onto; see `merge_many`.
     """
 
     git: Git
     rules: Rules = field(default_factory=Rules)
     strategy: str = "three_way"
     footer: str = ""
+    submodules: Submodules | None = None
+    attributes: Mapping[bytes, bytes] | None = None
 
     def point(self, commit: str) -> Point:
         """Where a chain stands that begins at `commit`."""
@@ -101,9 +106,9 @@ class Merger:
     def step(self, tip: Point, change: Change, date: int) -> Step:
         """`change`, whose commit is of that date, on top of `tip`.
 
-        The same arguments give the same commit. Passes on UnrelatedError: they have no history in common.
+        The same arguments give the same commit.
         """
-        (merged,) = merge_many(self.git, [(tip.commit, change.commit)])
+        (merged,) = merge_many(self.git, [(tip.commit, change.commit)], self.attributes)
         if merged.clean:
             return Step(self.commit(tip, change, date, merged.tree))
         found = _Resolution(self, merged.clashes)
@@ -155,6 +160,14 @@ class Merger:
         finally:
             index.unlink(missing_ok=True)
 
+    def later(self, clash: Clash) -> str | None:
+        """The newer commit of a submodule that both sides moved; None where it is not known, or it is no such clash."""
+        sides = (clash.base, clash.ours, clash.theirs)
+        oids = [side.oid for side in sides if side is not None and side.mode == MODE]
+        if self.submodules is None or len(oids) < 3:
+            return None
+        return self.submodules.later(clash.path, *oids)
+
     def write(self, content: bytes) -> str:
         """The id of a new object."""
         return self.git.both("hash-object", "-w", "--stdin", data=content)[1].decode().strip()
@@ -191,13 +204,17 @@ class _Resolution:
             self.locks[path] = command
             self._ours.append(path)
             return
+        if (later := merger.later(clash)) is not None:
+            self.resolved.append(Resolved(path, "submodule"))
+            self._made[path] = Side(MODE, later)
+            return
         texts = texts_of(merger.git, clash)
         found = None if texts is None else merger.rules.resolve(path, texts)
         if texts is not None and found is not None:
             rule, content = found
             self.resolved.append(Resolved(path, rule))
             self._put(clash, content)
-        elif merger.strategy != "ours_first" or clash.kind == UNKNOWN:
+        elif merger.strategy != "ours_first" or clash.kind in (UNKNOWN, UNRELATED):
             self.left.append(clash)
         else:
             self.dropped.append(clash)

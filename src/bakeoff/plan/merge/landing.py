@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
-import secrets
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bakeoff.plan.merge.chain import Change, Merger
-from bakeoff.workspace.applying import as_user, open_project
-from bakeoff.workspace.errors import ApplyError, GitError
-from bakeoff.workspace.git import Git, copy_index
+from bakeoff.plan.merge.trees import UNRELATED
+from bakeoff.workspace.applying import as_user
+from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.finishing import move_on, open_to_land
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.intent import intending
+from bakeoff.workspace.moving import send
 from bakeoff.workspace.project import Project
+from bakeoff.workspace.refs import check_at, lock_of, move_ref, real_name, stands_at
 from bakeoff.workspace.repository import Repository, object_directories
-
-_IN_THE_WAY = re.compile(r"Entry '(.+)' |(?:file|directory) '(.+)' would be|^\t(.+)$", re.MULTILINE)
-
+from bakeoff.workspace.submodules import Submodules
 
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 """What git has in its folder while the user is in the middle of something."""
@@ -64,19 +63,21 @@ def move_branch(path: Path, run: str, tip: str, name: str) -> Moved:
     Raises:
         ApplyError: it is checked out, or no name for a branch.
     """
-    project, repository = open_project(path)
+    project, repository = open_to_land(path, tip, branch=True)
     git, ref = project.git(), f"refs/heads/{name}"
     if git.both("check-ref-format", "--branch", name, statuses=range(256))[0]:
         raise ApplyError(f"{name!r} cannot be the name of a branch")
     for where, taken in _checked_out(git):
         if taken == ref:
             raise ApplyError(f"the branch {name} is checked out in {where}: say --apply there, or choose another name")
-    before = _stands_at(git, ref)
+    ref = real_name(git, ref)
+    before = stands_at(git, ref)
     commit, merged = _onto(project, repository, run, tip, before, name)
     if commit != before:
-        _send(project, repository, commit)
-        with _moving(git, ref, commit, before):
-            pass
+        check_at(git, ref, before)
+        send(project, repository, commit)
+        with intending(project, "ref", lock_of(project, ref), run=run, ref=ref, commit=commit) as intent:
+            move_ref(project, intent, ref, commit, before, "bakeoff: merge")
     return Moved(name, commit, before, merged)
 
 
@@ -88,82 +89,20 @@ def move_checkout(path: Path, run: str, tip: str) -> Moved:
     Raises:
         ApplyError: nothing is committed yet, or the user is in the middle of a merge or rebase.
     """
-    project, repository = open_project(path)
+    project, repository = open_to_land(path, tip)
     git = project.git()
     if any((project.git_dir / name).exists() for name in _UNDER_WAY):
         raise ApplyError(f"a merge, rebase or the like is under way in {project.root}: finish or abort it first")
     ref = git.line("symbolic-ref", "-q", "HEAD", statuses=(0, 1, 128))
     name = ref.removeprefix("refs/heads/") or "HEAD"
-    before = _stands_at(git, "HEAD")
+    before = stands_at(git, "HEAD")
     if before is None:
         raise ApplyError(f"{project.root} has no commit yet that anything could be merged onto")
     commit, merged = _onto(project, repository, run, tip, before, name)
     if commit == before:
         return Moved(name, commit, before, merged)
-    written = _check_way(project, repository, before, commit)
-    _send(project, repository, commit)
-    git.run(*_STAGE, data=written)
-    git.both("update-index", "-q", "--refresh", statuses=range(256))
-    # The branch is locked where it stands; then files and index are written; then it moves. Killed in between, some
-    # files are as after it and the branch is not: the same command goes on from there.
-    with _moving(git, ref or "HEAD", commit, before):
-        git.run("read-tree", "-m", "-u", before, commit)
+    move_on(project, repository, real_name(git, "HEAD"), before, commit, run)
     return Moved(name, commit, before, merged, files=True)
-
-
-def _check_way(project: Project, repository: Repository, before: str, commit: str) -> bytes:
-    """Nothing uncommitted may stand where files are to be written, but for what an apply wrote that was killed.
-
-    Returns the paths of that, each with a NUL behind it.
-
-    Raises:
-        ApplyError: something does.
-    """
-    with _index_copy(project, repository) as git:
-        try:
-            git.run("read-tree", "-m", "-u", "-n", before, commit)
-            return b""
-        except GitError as refused:
-            failure = refused
-    with _index_copy(project, repository) as git:
-        git.run("read-tree", commit)
-        git.both("update-index", "-q", "--refresh", statuses=range(256))
-        other = set(git.run("diff-files", "--name-only", "-z").split(b"\0"))
-    changed = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit).split(b"\0")[:-1]
-    written = b"".join(path + b"\0" for path in changed if path not in other)
-    with _index_copy(project, repository) as git:
-        try:
-            git.run(*_STAGE, data=written)
-            git.run("read-tree", "-m", "-u", "-n", before, commit)
-            return written
-        except GitError:
-            found = [next(filter(None, names)) for names in _IN_THE_WAY.findall(str(failure))]
-    what = f"uncommitted or untracked work is in the way in {', '.join(found)}" if found else str(failure)
-    raise ApplyError(
-        f"the merge was not applied to {project.root}: {what}; nothing was changed. Commit it or put it aside, or say "
-        "--branch NAME",
-        tuple(found),
-    )
-
-
-_STAGE = ("update-index", "--add", "--remove", "-z", "--stdin")
-
-
-@contextmanager
-def _index_copy(project: Project, repository: Repository) -> Iterator[Git]:
-    """The user's git with a copy of their index, and with objects that are not theirs yet."""
-    index = repository.path / f"way.{secrets.token_hex(6)}.index"
-    git = project.git().at(index=index, alternates=[repository.objects])
-    try:
-        copy_index(project.git_dir / "index", index)
-        git.both("update-index", "-q", "--refresh", statuses=range(256))
-        yield git
-    finally:
-        index.unlink(missing_ok=True)
-
-
-def _stands_at(git: Git, ref: str) -> str | None:
-    return git.line("rev-parse", "-q", "--verify", f"{ref}^{{commit}}", statuses=(0, 1, 128)) or None
 
 
 def _checked_out(git: Git) -> Iterator[tuple[str, str]]:
@@ -191,10 +130,13 @@ def _onto(
         return tip, False
     if _is_above(git, tip, before):
         return before, False
-    merger = Merger(git)
+    merger = Merger(git, submodules=Submodules(project.root))
     point = merger.point(tip)
     step = merger.step(merger.point(before), Change(f"bakeoff run {run}", tip), point.date)
     if step.point is None:
+        if any(clash.kind == UNRELATED for clash in step.left):
+            what = f"{name} stands at {before[:12]} now and has no history in common with the merge"
+            raise ApplyError(f"{what}; nothing was changed")
         paths = tuple(dict.fromkeys(clash.path for clash in step.left))
         raise ApplyError(
             f"{name} has moved to {before[:12]}, which conflicts with the merge in {', '.join(paths[:10])}; "
@@ -206,48 +148,3 @@ def _onto(
 
 def _is_above(git: Git, lower: str, upper: str) -> bool:
     return git.both("merge-base", "--is-ancestor", lower, upper, statuses=(0, 1))[0] == 0
-
-
-def _send(project: Project, repository: Repository, commit: str) -> None:
-    """Put what leads to the commit into the user's repository, as far as none of their branches has it."""
-    git = repository.git().at(alternates=object_directories(project))
-    known = project.git().run("for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes").decode()
-    head = _stands_at(project.git(), "HEAD")
-    have = known + (f"{head}\n" if head else "")
-    data = f"{commit}\n--not\n{have}".encode()
-    pack = git.run("pack-objects", "--quiet", "--revs", "--stdout", "--thin", data=data)
-    project.git().run("index-pack", "--stdin", "--fix-thin", data=pack)
-
-
-@contextmanager
-def _moving(git: Git, ref: str, new: str, old: str | None) -> Iterator[None]:
-    """While inside, the ref is locked at `old`; it moves to `new` when the block is left, but for an exception.
-
-    Raises:
-        ApplyError: it stands elsewhere, or somebody else has locked it.
-    """
-    process = subprocess.Popen(
-        git.argv("update-ref", "-m", "bakeoff: merge", "--stdin"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=git.environment(),
-        cwd=git.cwd,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process:
-        process.stdin.write(f"start\nupdate {ref} {new} {old or '0' * len(new)}\nprepare\n")
-        process.stdin.flush()
-        ready = [process.stdout.readline() for _ in range(2)]
-        if "prepare: ok\n" in ready:
-            try:
-                yield
-            except BaseException:
-                process.communicate()  # without a `commit` it lets go of the lock, and nothing moves
-                raise
-            process.stdin.write("commit\n")
-        _, said = process.communicate()
-    if process.returncode:
-        raise ApplyError(f"{ref} was not moved, because it changed meanwhile: {said.strip()}; nothing was changed")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.plan.merge.trees import Clash, Merged, merge_many
 from bakeoff.workspace.cone import folders_above
 from bakeoff.workspace.git import Git
+from bakeoff.workspace.submodules import MODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,11 @@ def touched(git: Git, base: str, trees: Sequence[str]) -> list[Touched]:
     return [Touched(frozenset(paths), folders_above(paths), frozenset(left)) for paths, left in found]
 
 
-def tried(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
+def tried(git: Git, pairs: Sequence[tuple[str, str]], attributes: Mapping[bytes, bytes] | None = None) -> list[Merged]:
     """What merging each pair would come to. Blocks.
 
     The trees go with a folder of objects that is deleted here. What clashes name is brought over: of a file that both
     renamed, say, git merges the contents first, and names what that made.
-
-    Passes on UnrelatedError: a pair has no history in common.
     """
     if not pairs:
         return []
@@ -70,13 +69,13 @@ def tried(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
     theirs = git.objects or git.directory / "objects"
     with tempfile.TemporaryDirectory(prefix=".trial.", dir=git.directory) as folder:
         trial = git.at(objects=Path(folder), alternates=[theirs, *git.alternates])
-        merged = merge_many(trial, pairs)
+        merged = merge_many(trial, pairs, attributes)
         named = dict.fromkeys(
             side.oid
             for found in merged
             for clash in found.clashes
             for side in (clash.base, clash.ours, clash.theirs)
-            if side is not None and side.mode != "160000"
+            if side is not None and side.mode != MODE
         )
         data = "".join(f"{oid}\n" for oid in named).encode()
         for line in git.run("cat-file", "--batch-check", data=data).decode().splitlines() if named else ():
@@ -90,16 +89,18 @@ Pairs = dict[tuple[int, int], tuple[Clash, ...]]
 """The clashes of each pair that has any, by the numbers of the two; the lower one is `ours`."""
 
 
-def conflicting_pairs(git: Git, commits: Sequence[str], changes: Sequence[Touched]) -> Pairs:
-    """Merge each two of `commits` that touch the same places. Blocks. What that makes is not kept.
-
-    Passes on UnrelatedError: two have no history in common.
-    """
+def conflicting_pairs(
+    git: Git,
+    commits: Sequence[str],
+    changes: Sequence[Touched],
+    attributes: Mapping[bytes, bytes] | None = None,
+) -> Pairs:
+    """Merge each two of `commits` that touch the same places. Blocks. What that makes is not kept."""
     pairs = [
         (first, second)
         for second in range(len(commits))
         for first in range(second)
         if changes[first].meets(changes[second])
     ]
-    merged = tried(git, [(commits[first], commits[second]) for first, second in pairs])
+    merged = tried(git, [(commits[first], commits[second]) for first, second in pairs], attributes)
     return {pair: found.clashes for pair, found in zip(pairs, merged, strict=True) if not found.clean}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bakeoff.workspace.attributes import merging_by
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.git import Git, check_git
+from bakeoff.workspace.submodules import MODE
 
 BATCHES = (2, 39)
 """The first version with `merge-tree --stdin`; older ones are started once for each merge."""
@@ -15,6 +17,12 @@ BATCHES = (2, 39)
 
 UNKNOWN = "unknown"
 """The kind of a clash of which git does not say where it is."""
+
+BEYOND = "git cannot merge it"
+"""The kind of the one clash of two commits at which git dies; it is of no path."""
+
+UNRELATED = "unrelated histories"
+"""The kind of the one clash of two commits that have no history in common; it is of no path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ class Merged:
     """One merge.
 
     Attributes:
-        tree: the merged tree. Where there are clashes it holds conflict markers, and must not be committed.
+        tree: the merged tree. Where there are clashes it holds conflict markers, and must not be committed; empty
+            where there is no history in common.
         clashes: what git could not merge.
     """
 
@@ -60,28 +69,49 @@ class Merged:
         return not self.clashes
 
 
-class UnrelatedError(GitError):
-    """Two commits have no history in common."""
+def merge_many(
+    git: Git, pairs: Sequence[tuple[str, str]], attributes: Mapping[bytes, bytes] | None = None
+) -> list[Merged]:
+    """Merge each pair of commits; the base is their merge base, and it is a clash to have none. Blocks.
 
+    Args:
+        git: of bakeoff's own repository.
+        pairs: commits.
+        attributes: the texts of the `.gitattributes` that say how files are merged, by their paths; none by default.
 
-def merge_many(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
-    """Merge each pair of commits; the base is their merge base. Blocks.
-
-    Raises:
-        UnrelatedError: a pair has none.
-        GitError: an object is missing.
+    Passes on GitError: an object is missing.
     """
     if not pairs:
         return []
+    with merging_by(git, attributes) as merging:
+        return _each_merged(merging, pairs)
+
+
+def _each_merged(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
     try:
-        if _version() >= BATCHES:
-            data = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
-            return list(_records(git.run("merge-tree", "--write-tree", "--stdin", data=data)))
-        return [_alone(git, ours, theirs) for ours, theirs in pairs]
+        return _merge_many(git, pairs)
     except GitError as failure:
-        if "unrelated histories" in str(failure):
-            raise UnrelatedError(str(failure), failure.status) from failure
-        raise
+        if _died(failure):  # at one of them
+            alone = len(pairs) == 1
+            return [Merged("", (Clash(".", BEYOND),))] if alone else [_each_merged(git, [pair])[0] for pair in pairs]
+        if "unrelated histories" not in str(failure):
+            raise
+    # Git ends at the first such pair; it is asked again for the others.
+    related = [pair for pair in pairs if git.both("merge-base", *pair, statuses=(0, 1))[0] == 0]
+    merged = dict(zip(related, _merge_many(git, related), strict=True))
+    return [merged.get(pair) or Merged("", (Clash(".", UNRELATED),)) for pair in pairs]
+
+
+def _died(failure: GitError) -> bool:
+    """Whether a signal ended git, as where folders nest so deeply that its stack overflows."""
+    return failure.status is not None and failure.status < 0
+
+
+def _merge_many(git: Git, pairs: Sequence[tuple[str, str]]) -> list[Merged]:
+    if pairs and _version() >= BATCHES:
+        data = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
+        return list(_records(git.run("merge-tree", "--write-tree", "--stdin", data=data)))
+    return [_alone(git, ours, theirs) for ours, theirs in pairs]
 
 
 def _version() -> tuple[int, int]:
@@ -149,7 +179,7 @@ def _merged(tree: str, parts: Iterator[bytes]) -> Merged:
 def _clash(path: str, found: _Found) -> Clash:
     base, ours, theirs = (found.sides.get(stage) for stage in (1, 2, 3))
     kind = found.kind or "contents"
-    if any(side is not None and side.mode == "160000" for side in (base, ours, theirs)):
+    if any(side is not None and side.mode == MODE for side in (base, ours, theirs)):
         kind = "submodule"
     if kind == "contents" and base is None and ours and theirs:
         kind = "add/add"

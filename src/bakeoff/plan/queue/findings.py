@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bakeoff.plan.merge.hunks import Hunk
+from bakeoff.plan.merge.trees import UNRELATED
+from bakeoff.report.words import counted
 
 BASE = "the base"
 """What a change is said to conflict with when it does not even fit what all are merged onto."""
@@ -19,7 +21,7 @@ class Conflict:
     Attributes:
         ref: the later one in plan order.
         other: the earlier one.
-        path: where.
+        path: where; `.` where it is about no path.
         kind: git's word for it: `contents`, `modify/delete`, `rename/rename`, `binary`, ...
         hunks: the places and what each has there; none where it is not about lines. `ours` is the earlier one's.
     """
@@ -29,6 +31,21 @@ class Conflict:
     path: str
     kind: str
     hunks: tuple[Hunk, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """What `ref` conflicts with, for a table."""
+        if self.kind == UNRELATED:
+            return f"no history in common with {self.other}"
+        return f"with {self.other} in {self.path}"
+
+    @property
+    def said(self) -> str:
+        """What is the matter with `ref`, in words."""
+        if self.kind == UNRELATED:
+            more = "as far as it is here; after a shallow clone `git fetch --unshallow` brings the rest"
+            return f"has {self.brief}, {more}"
+        return f"conflicts {self.brief}"
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -79,11 +96,18 @@ class Preexisting:
 
     Attributes:
         landed: whether it was taken all the same, because nothing else fails; only where tests are known by name.
+        reason: what the check said on the base, where the change did not land.
     """
 
     ref: str
     tests: tuple[str, ...]
     landed: bool
+    reason: str = ""
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Preexisting:
+        """As it stands in what `Findings.to_json` gave."""
+        return cls(kept["ref"], tuple(kept["tests"]), kept["landed"], kept.get("reason", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +127,7 @@ class Findings:
         tip: the commit that has all that landed; the base where nothing did.
         base: what was merged onto.
         runs: runs of the tests on merged trees.
+        tested_as: where none was needed, the change whose own tree, which passed, is that of all together.
         dropped: what the strategy `ours_first` left out of changes that landed.
         resolved: what rules by kind of file resolved.
         flaky: changes that failed together once, and passed when they were tested again.
@@ -118,6 +143,14 @@ class Findings:
     dropped: list[Conflict] = field(default_factory=list)
     resolved: list[Ruled] = field(default_factory=list)
     flaky: list[tuple[str, ...]] = field(default_factory=list)
+    tested_as: str | None = None
+
+    @property
+    def tested(self) -> str:
+        """How what was merged was tested, in words."""
+        if not self.runs and self.tested_as is not None:
+            return f"already tested as {self.tested_as}"
+        return f"{counted(self.runs, 'run')} of the checks on what was merged"
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -126,6 +159,7 @@ class Findings:
             "conflicts": [conflict.to_json() for conflict in self.conflicts],
             "culprits": [culprit.to_json() for culprit in self.culprits],
             "runs": self.runs,
+            "tested_as": self.tested_as,
             "tip": self.tip,
             "base": self.base,
             "preexisting": [{**asdict(one), "tests": list(one.tests)} for one in self.preexisting],
@@ -144,8 +178,9 @@ class Findings:
             conflicts=[Conflict.from_json(one) for one in kept["conflicts"]],
             culprits=[Culprit.from_json(one) for one in kept["culprits"]],
             runs=kept["runs"],
-            preexisting=[Preexisting(one["ref"], tuple(one["tests"]), one["landed"]) for one in kept["preexisting"]],
+            preexisting=[Preexisting.from_json(one) for one in kept["preexisting"]],
             dropped=[Conflict.from_json(one) for one in kept["dropped"]],
             resolved=[Ruled(**one) for one in kept["resolved"]],
             flaky=[tuple(names) for names in kept["flaky"]],
+            tested_as=kept.get("tested_as"),
         )

@@ -25,6 +25,7 @@ from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
+from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.applying import as_user, open_project
@@ -33,6 +34,7 @@ from bakeoff.workspace.project import find_project
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.sandbox.sandbox import granted
+from bakeoff.workspace.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
@@ -47,7 +49,7 @@ async def start(
     job = _Job(store.project, options.settled(settings), settings, conditions)
     find_commits(find_project(store.project), options.base, options.refs)
     await job.check_sandbox()
-    title = f"merge {' '.join(options.refs)}"
+    title = short_ids(f"merge {' '.join(options.refs)}")
     folder, meta = new_run(store, run_id, JOB, title, options=job.options.to_json())
     return folder, await job.run(folder, meta)
 
@@ -93,12 +95,13 @@ class _Job:
             snapshot=brought.snapshot,
             slots=min(self.lanes[LANE], self.lanes[LEAVES]),
             mount_at=True,
+            own_work=True,
             processes=spawner,
         ) as workspace:
             try:
                 findings = await self._landed(run, folder, workspace, spawner, brought)
             finally:
-                for text in workspace.warnings:
+                for text in (*workspace.lacking(), *workspace.warnings):
                     self.conditions.warn(text)
         return Ending(RunStatus.COMPLETED, None, {"findings": findings.to_json()})
 
@@ -117,7 +120,10 @@ class _Job:
         options, repository = self.options, workspace.repository
         ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy, tests="as merged")
         git = as_user(workspace.base.project, repository.git())
-        merger = Merger(git, options.rules, options.strategy or "three_way", f"bakeoff run {folder.id}")
+        root = workspace.base.project.root
+        footer, strategy = f"bakeoff run {folder.id}", options.strategy or "three_way"
+        attributes = await in_thread(lambda: workspace.base.rules)
+        merger = Merger(git, options.rules, strategy, footer, Submodules(root), attributes)
         tip = await in_thread(merger.point, brought.snapshot.commit)
         queue = MergeQueue(
             merger,

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.fan_out import fan_out
+from bakeoff.engine.folders import LONGEST
 from bakeoff.engine.record import Outcome
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
 from bakeoff.plan.merge.hunks import hunks_of
 from bakeoff.plan.merge.pairs import Pairs, Touched, conflicting_pairs, touched
-from bakeoff.plan.merge.trees import Clash, Merged, UnrelatedError, merge_many
+from bakeoff.plan.merge.trees import BEYOND, Clash, merge_many
 from bakeoff.plan.queue import policy
 from bakeoff.plan.queue.findings import BASE, Conflict, Culprit, Findings, Preexisting, Ruled
 from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial
 from bakeoff.plan.queue.verification import Verification, Verified
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
+from bakeoff.workspace.filters import stored_content
 from bakeoff.workspace.git import Git
 
 LOCKFILE_LIMIT = 64 << 20
@@ -55,7 +57,7 @@ class MergeQueue:
         Nothing of the user's moves: what lands is the commit `tip` of what is returned, in bakeoff's repository.
         Cancelled, checks that have ended stay on the run's record, and the same call goes on from there.
 
-        Passes on BakeoffError: a change has no history in common with the tip, or a check could not be run.
+        Passes on BakeoffError: a check could not be run.
         """
         batch = _Batch(self, list(changes))
         await batch.look()
@@ -75,6 +77,7 @@ class _Batch:
         self.points: list[Point] = []
         self.own: dict[int, str] = {}  # the tree of each on the base alone
         self.touched: dict[int, Touched] = {}
+        self.beyond: dict[int, str] = {}  # what no slot can hold, and why
         self.pairs: Pairs = {}
         self.out: set[int] = set()  # what is not to be merged, because it fails by itself
         self.alone: set[int] = set()
@@ -98,8 +101,8 @@ class _Batch:
     async def look(self) -> None:
         """Find out what can be merged with what, before any test runs."""
         self.points = await in_thread(self.merger.points, [change.commit for change in self.changes])
-        merged = await in_thread(self._onto_base)
-        for number, found in enumerate(merged):
+        pairs = [(self.queue.tip.commit, change.commit) for change in self.changes]
+        for number, found in enumerate(await in_thread(merge_many, self.git, pairs, self.merger.attributes)):
             if found.clean:
                 self.own[number] = found.tree
             else:
@@ -110,36 +113,33 @@ class _Batch:
         await self.compose(frozenset())
         self.conflicts = await in_thread(self._conflicts)
         for conflict in self.conflicts:
-            self.queue.say(f"{conflict.ref} conflicts with {conflict.other} in {conflict.path} ({conflict.kind})")
-
-    def _onto_base(self) -> list[Merged]:
-        """Each on the base alone.
-
-        Raises:
-            BakeoffError: some have no history in common with it.
-        """
-        base = self.queue.tip.commit
-        try:
-            return merge_many(self.git, [(base, change.commit) for change in self.changes])
-        except UnrelatedError:
-            asked = {change.name: ("merge-base", base, change.commit) for change in self.changes}
-            names = [name for name, command in asked.items() if self.git.both(*command, statuses=(0, 1))[0]]
-            raise BakeoffError(
-                f"{', '.join(names)}: no history in common with what it is to be merged onto ({base[:12]}), as far as "
-                "it is here; after a shallow clone `git fetch --unshallow` brings the rest"
-            ) from None
+            self.queue.say(f"{conflict.ref} {conflict.said} ({conflict.kind})")
 
     def _match(self) -> None:
         """The pairwise matrix of those that fit the base."""
         fit = sorted(self.own)
         changes = touched(self.git, self.queue.tip.tree, [self.own[number] for number in fit])
         self.touched = dict(zip(fit, changes, strict=True))
+        reasons = {number: self._beyond(change.paths) for number, change in self.touched.items()}
+        self.beyond = {number: why for number, why in reasons.items() if why is not None}
         commits = [self.changes[number].commit for number in fit]
-        found = conflicting_pairs(self.git, commits, changes)
+        found = conflicting_pairs(self.git, commits, changes, self.merger.attributes)
         self.pairs = {(fit[first], fit[second]): clashes for (first, second), clashes in found.items()}
+        for number in self.beyond:
+            del self.own[number]
+
+    def _beyond(self, paths: Collection[bytes]) -> str | None:
+        """Why no slot can hold a change of those paths."""
+        if max(map(len, paths), default=0) > LONGEST:
+            return BEYOND
+        base = self.queue.ground.workspace.base
+        given = next((found for path in paths if (found := base.given_below(path)) is not None), None)
+        return None if given is None else f"a file where slots have a folder for {given}"
 
     async def step(self, tip: Point, number: int) -> Step:
         """A change on top of `tip`, made once."""
+        if number in self.beyond:
+            return Step(None, (Clash(".", self.beyond[number]),))
         key = tip.commit, number
         if key not in self.steps:
             change, date = self.changes[number], self.points[number].date
@@ -161,7 +161,7 @@ class _Batch:
             done = trial.finished
             oid = None
             if done is not None and done.exit_code == 0 and done.ended_by is None and content is not None:
-                oid = await in_thread(self.merger.write, content)
+                oid = await in_thread(stored_content, ground.workspace.base, os.fsencode(path), content)
             else:
                 said = "it was not run" if done is None else tail(text_of(done), 300) or f"status {done.exit_code}"
                 self.queue.say(f"{path} could not be made anew by {command!r}: {trial.unbuilt or said}")
@@ -270,7 +270,7 @@ class _Batch:
             return
         self.out.add(number)
         if self.verification.unclear(found):
-            self.preexisting.append(Preexisting(name, found.tests, False))
+            self.preexisting.append(Preexisting(name, found.tests, False, self.verification.said_on_base(found.check)))
         else:
             self.culprits.append(Culprit(name, None, found.tests[0], found.tests, found.reason))
 
@@ -312,7 +312,11 @@ class _Batch:
             found = await self.verification.verify(name, tree, ask_base=not self.base_is_known)
             if not found.passed and self.verification.unclear(found):
                 check = self.verification.checks[found.check]
-                raise BakeoffError(f"{check!r} fails on the base too and names no tests: nothing can be verified by it")
+                said = self.verification.said_on_base(found.check)
+                raise BakeoffError(
+                    f"{check!r} fails on the base too and names no tests: nothing can be verified by it"
+                    f"{f'; there it says: {said}' if said else ''}"
+                )
             return found
 
         verdicts = await fan_out(wanted.items(), verify, bound=max(1, len(wanted)))
@@ -337,6 +341,7 @@ class _Batch:
         names = [change.name for change in self.changes]
         found = Findings(self.queue.tip.commit, tip.commit, [names[number] for number in outcome.landed])
         found.runs = self.runs
+        found.tested_as = next((names[n] for n in sorted(self.alone) if self.own[n] == tip.tree), None)
         found.preexisting = [replace(one, landed=one.ref in found.landed) for one in self.preexisting]
         found.culprits = list(self.culprits)
         for blame in outcome.blamed:

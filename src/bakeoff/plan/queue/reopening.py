@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bakeoff.plan.merge.chain import Change
 from bakeoff.plan.queue.findings import Findings
-from bakeoff.workspace.applying import diff
+from bakeoff.workspace.diff import diff
 from bakeoff.workspace.repository import Repository
 
 MOST_BYTES = 20_000
@@ -72,7 +72,7 @@ def reopenings(repository: Repository, findings: Findings, changes: Sequence[Cha
 
 def _diff(repository: Repository, base: str, commit: str) -> str:
     """What `commit` has since it and `base` went apart."""
-    fork = repository.git().line("merge-base", base, commit)
+    fork = repository.git().line("merge-base", base, commit, statuses=(0, 1)) or base
     text = diff(repository, fork, commit)
     cut = "" if len(text) <= MOST_BYTES else f"\n[... {len(text) - MOST_BYTES} bytes left out ...]"
     return text[:MOST_BYTES].decode("utf-8", "replace") + cut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,14 @@ from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.ground import Ground
+from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.subject import Subject
+from bakeoff.judge.unrunnable import PYTEST_INTERRUPTED, why_unrunnable
 from bakeoff.judge.verdict import INVALID, ValidationResult, from_json, to_json
+from bakeoff.workspace.blocking import in_thread
+
+UNRUNNABLE = "it cannot judge: "
+"""What the reason of a check begins with that cannot be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Verification:
         timeout: seconds for one check.
         prefix: what the paths of their nodes begin with.
         lanes: lanes that they hold besides.
+        known: what checks are known to say of the base.
     """
 
     run: Run
@@ -57,7 +64,10 @@ class Verification:
     timeout: float | None = None
     prefix: str = ""
     lanes: tuple[str, ...] = ()
+    known: Mapping[int, ValidationResult] = field(default_factory=dict)
     _on_base: dict[int, ValidationResult] = field(default_factory=dict)
+    _missing: dict[int, str | None] = field(default_factory=dict)
+    """What the base misses of the user's ignored files, by check."""
     _asking: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def verify(self, name: str, tree: str, *, ask_base: bool) -> Verified:
@@ -90,6 +100,14 @@ class Verification:
         """Whether the check is known to fail on the base."""
         return number in self._on_base and not self._on_base[number].result
 
+    def said_on_base(self, number: int) -> str:
+        """What the check said of the base, and first why it cannot judge at all; empty where that is not known."""
+        if number not in self._on_base:
+            return ""
+        found = self._on_base[number]
+        why = self._missing.get(number) or why_unrunnable(self.checks[number], found)
+        return found.reason if why is None else f"{UNRUNNABLE}{why}\n{found.reason}"
+
     def unclear(self, found: Verified) -> bool:
         """Whether the check that failed fails on the base too, and does not tell by which tests."""
         return self.fails_on_base(found.check) and found.tests == (self.checks[found.check],)
@@ -97,9 +115,11 @@ class Verification:
     async def _before(self, number: int) -> ValidationResult:
         async with self._asking:
             if number not in self._on_base:
-                found = await self._check("base", self.base, number)
+                found = self.known.get(number) or await self._check("base", self.base, number)
                 if not found.result and not _failing(found):  # red once and for no test by name: it may be chance
                     found = await self._check("base:again", self.base, number)
+                if not found.result and not _failing(found):
+                    self._missing[number] = await in_thread(what_to_copy, found.reason, self.ground.workspace.base)
                 self._on_base[number] = found
             return self._on_base[number]
 
@@ -127,9 +147,12 @@ class Verification:
 
 
 def _failing(verdict: ValidationResult) -> tuple[str, ...]:
-    """The names of all tests that failed; none where they are not all known."""
-    tests = (verdict.receipt or {}).get("tests")
+    """The names of all tests that failed; none where they are not all known, or kept others from being run."""
+    receipt = verdict.receipt or {}
+    tests = receipt.get("tests")
     if not isinstance(tests, dict):
+        return ()
+    if tests.get("runner") == "pytest" and receipt.get("exit_code") == PYTEST_INTERRUPTED:
         return ()
     names = tuple(tests.get("failing", ()))
     return names if len(names) == tests.get("failed") else ()

@@ -19,6 +19,7 @@ from bakeoff.plan.decompose.given import from_subplans, problems
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.run.plan import NAME, PlanError
+from bakeoff.reader.reading import UnreadError, read_here
 from bakeoff.sampling.result import Reason, SamplingResult
 from bakeoff.sampling.usage import UsageTotal
 from bakeoff.settings import PlanSettings, Settings
@@ -188,21 +189,34 @@ def judged(text: str, files: Sequence[SourceFile], limits: PlanSettings) -> tupl
 
 
 def read_answer(text: str) -> list[Proposed]:
-    """The subplans in an answer, which may have other words around its JSON object.
+    """The subplans in an answer, which may have other words around its JSON object. A reader process looks for them.
 
     Raises:
         ValueError: there are none, or they are of another form.
     """
+    try:
+        found = read_here(subplans_in, text.encode("utf-8", "surrogatepass"))
+    except UnreadError as failure:
+        raise ValueError(str(failure)) from None
+    return [Proposed(name, tuple(files), goal) for name, files, goal in found]
+
+
+def subplans_in(data: bytes) -> list[tuple[str, tuple[str, ...], str]]:
+    """The same in that process: name, files and goal of each.
+
+    Raises:
+        ValueError: there are none, or they are of another form.
+    """
+    text = data.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
     at = text.find("{")
     while at >= 0:
         try:
             value, _ = decoder.raw_decode(text, at)
-        except ValueError:
-            at = text.find("{", at + 1)
-            continue
+        except (ValueError, RecursionError):
+            value = None
         if isinstance(value, dict) and "subplans" in value:
-            return _proposed(value["subplans"])
+            return [(one.name, one.files, one.goal) for one in _proposed(value["subplans"])]
         at = text.find("{", at + 1)
     raise ValueError('there is no JSON object {"subplans": [...]} in it')
 

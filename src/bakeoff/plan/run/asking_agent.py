@@ -93,22 +93,23 @@ class SplittingAgent:
         """Ask it once, in a slot of its own.
 
         Raises:
-            AttemptFailure: it failed, or there was no slot or no room.
             OSError: whatever else the system refuses.
+
+        Passes on AttemptFailure: it failed, or there was no slot or no room.
         """
         if attempt.feedback:
             first = attempt.feedback.splitlines()[0].removeprefix("- what it proposes: ")
             self.tell(f"{self.entry.name} proposed what cannot be used: {first}")
-        reply, attempt.reply = attempt.reply, None
+        reply, attempt.reply, attempt.begun = attempt.reply, None, False
         try:
             said = await self._call(attempt) if reply is None else Said.from_json(reply)
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
-            raise AttemptFailure(str(failure), kind) from failure
+            raise self._failed(str(failure), kind, attempt) from failure
         except OSError as failure:
             if (broken := machinery(failure)) is None:
                 raise
-            raise AttemptFailure(str(failure), broken) from failure
+            raise self._failed(str(failure), broken, attempt) from failure
         if said.error is not None:
             raise said.failure(said.facts)
         return Generation(said.text, said.usage, (), said.facts)
@@ -116,6 +117,13 @@ class SplittingAgent:
     async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
         """Whether an answer that is on record is one to what is asked now."""
         return Said.from_json(reply).asked == self._asked(attempt)
+
+    @staticmethod
+    def _failed(text: str, kind: str, ticket: Ticket) -> AttemptFailure:
+        """What a failure of the machinery is; a call that was not begun does not count."""
+        failure = AttemptFailure(text, kind)
+        failure.unbegun = not ticket.begun
+        return failure
 
     def _prompt(self, ticket: Ticket) -> str:
         again = "\n\n" + AGAIN.replace("{failures}", ticket.feedback) if ticket.feedback else ""
@@ -129,12 +137,13 @@ class SplittingAgent:
         counted = None if options.max_tokens is None else int(options.max_tokens) + 1
         request = AgentRequest(
             self._prompt(ticket),
-            model=options.model or settings.model,
+            model=options.model,
             max_usd=self.reserve.get("usd", settings.max_usd),
         )
         async with self.workspace.lease() as slot:
             slot.disposable = True
-            agent, box = await boxed(self.entry, slot, options.agent_sandbox or settings.agent_sandbox)
+            level = options.agent_sandbox or settings.agent_sandbox
+            agent, box = await boxed(self.entry, slot, level, settings.agent_sockets)
             try:
                 result = await run_agent(
                     agent,
@@ -147,6 +156,7 @@ class SplittingAgent:
                     grace=settings.grace,
                     temp=str(slot.temp),
                     heard=ticket.heard,
+                    begins=ticket.begins,
                 )
                 said = Said.of(result, self._asked(ticket), counted, words=True)
                 if result.dispatched:

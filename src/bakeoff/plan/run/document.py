@@ -14,6 +14,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.plan.run.plan import MODES, NAME, ON_CONFLICT, Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.plan.schedule.errors import ScheduleError
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.workspace.files import read_named
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -111,7 +112,7 @@ class _Reader:
             self.wrong(node, f"`{key}` must be a number from 0, not {node.value!r}")
         return float(value)
 
-    def money(self, node: Node, key: str) -> float:
+    def ceiling(self, node: Node, key: str) -> float:
         value = self.amount(node, key)
         if not value:
             self.wrong(node, f"`{key}` must be more than 0")
@@ -152,6 +153,8 @@ def read_plan(text: str, source: str) -> Plan:
         raise PlanFileError(f"{source}{at}: this is no YAML: {failure.problem}") from failure
     except yaml.YAMLError as failure:
         raise PlanFileError(f"{source}: this is no YAML: {failure}") from failure
+    except RecursionError:
+        raise PlanFileError(f"{source}: it is nested too deeply") from None
     if root is None:
         raise PlanFileError(f"{source} is empty: it must have `goal` and `subplans`")
     return _whole(reader, root)
@@ -159,13 +162,14 @@ def read_plan(text: str, source: str) -> Plan:
 
 def _top(reader: _Reader) -> dict[str, Callable[[Node, str], Any]]:
     """The keys at the top of a file that say how each subplan is attempted."""
-    texts: list[str] = ["agent", "model", "base"]
+    texts: list[str] = ["agent", "model", "endpoint", "base"]
     kinds: dict[str, Callable[[Node, str], Any]] = dict.fromkeys(texts, reader.text)
     kinds |= dict.fromkeys(("checks", "may_edit", "protect"), reader.texts)
     kinds |= dict.fromkeys(("attempts", "repair", "retries"), reader.whole)
-    kinds |= dict.fromkeys(("max_tokens", "max_calls", "timeout", "check_timeout"), reader.amount)
-    kinds["max_cost"] = reader.money
+    kinds |= dict.fromkeys(("timeout", "check_timeout"), reader.amount)
+    kinds |= dict.fromkeys(("max_cost", "max_tokens", "max_calls"), reader.ceiling)
     levels = reader.choice("full", "weak", "none")
+    kinds |= dict.fromkeys(("preflight", "require_red"), reader.flag)
     return kinds | {"sandbox": levels, "agent_sandbox": levels}
 
 
@@ -330,7 +334,7 @@ def read_file(file: Path) -> Plan:
         PlanFileError: the file cannot be read.
     """
     try:
-        text = file.read_text("utf-8")
+        text = read_named(file).decode()
     except (OSError, UnicodeDecodeError) as failure:
-        raise PlanFileError(f"{file} cannot be read: {failure}") from failure
+        raise PlanFileError(f"{file} cannot be read: {getattr(failure, 'strerror', failure)}") from failure
     return read_plan(text, str(file))

@@ -52,6 +52,26 @@ class State:
         return cls(**{**kept, "status": Status(kept["status"])})
 
 
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Paths that a subplan wrote without having said so, where another wrote or may write.
+
+    Attributes:
+        paths: all of which the same holds.
+        wrote: the subplans that wrote them, in plan order.
+        may: those that had declared to, but for one that alone wrote them.
+    """
+
+    paths: tuple[str, ...]
+    wrote: tuple[str, ...]
+    may: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Overlap:
+        """What `asdict` gave."""
+        return cls(tuple(kept["paths"]), tuple(kept["wrote"]), tuple(kept["may"]))
+
+
 @dataclass(slots=True)
 class PlanFindings:
     """All of it.
@@ -62,7 +82,7 @@ class PlanFindings:
         result: the same as one commit on top of `base`; None where nothing landed.
         states: of each subplan, in plan order.
         rounds: what the merge queue found, round by round.
-        overlaps: subplans that wrote, without having said so, where another wrote or may write: who, whose, the paths.
+        overlaps: where subplans met without having said that they write there.
         unpaid: why no further call could be paid; None where all were.
     """
 
@@ -71,7 +91,7 @@ class PlanFindings:
     result: str | None = None
     states: dict[str, State] = field(default_factory=dict)
     rounds: list[Findings] = field(default_factory=list)
-    overlaps: list[tuple[str, str, list[str]]] = field(default_factory=list)
+    overlaps: list[Overlap] = field(default_factory=list)
     unpaid: str | None = None
 
     @property
@@ -92,7 +112,7 @@ class PlanFindings:
             "result": self.result,
             "states": {name: state.to_json() for name, state in self.states.items()},
             "rounds": [findings.to_json() for findings in self.rounds],
-            "overlaps": [list(one) for one in self.overlaps],
+            "overlaps": [asdict(one) for one in self.overlaps],
             "unpaid": self.unpaid,
         }
 
@@ -105,6 +125,6 @@ class PlanFindings:
             kept["result"],
             {name: State.from_json(state) for name, state in kept["states"].items()},
             [Findings.from_json(findings) for findings in kept["rounds"]],
-            [(one, other, list(paths)) for one, other, paths in kept["overlaps"]],
+            [Overlap.from_json(one) for one in kept["overlaps"] if isinstance(one, Mapping)],
             kept["unpaid"],
         )

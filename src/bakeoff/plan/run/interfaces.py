@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from bakeoff.reader.reading import UnreadError, read_here
 from bakeoff.workspace.git import Git
 
 MOST_LINES = 40
@@ -56,6 +57,19 @@ def _others(text: str) -> Iterator[str]:
             yield line.rstrip().removesuffix("{").rstrip()
 
 
+def _read(path: str, content: bytes) -> list[str]:
+    """The interface of what an agent may have written, as a reader process finds it."""
+    try:
+        return list(read_here(lines_of, content, path))
+    except UnreadError:
+        return []
+
+
+def lines_of(data: bytes, path: str) -> list[str]:
+    """The same in that process."""
+    return interface_of(path, data.decode("utf-8", "replace"))
+
+
 def interfaces(git: Git, tree: str, paths: Sequence[str]) -> dict[str, list[str]]:
     """The interfaces of files of a tree, as far as there is room for them. Blocks."""
     found: dict[str, list[str]] = {}
@@ -63,7 +77,7 @@ def interfaces(git: Git, tree: str, paths: Sequence[str]) -> dict[str, list[str]
     for path in paths:
         status, content, *_ = git.both("cat-file", "blob", f"{tree}:{path}".encode("utf-8", "surrogateescape"),
                                        statuses=(0, 128))  # fmt: skip
-        lines = interface_of(path, content.decode("utf-8", "replace")) if not status else []
+        lines = _read(path, content) if not status else []
         room -= sum(map(len, lines))
         if room < 0:
             break

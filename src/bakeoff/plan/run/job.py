@@ -26,6 +26,8 @@ from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.job import AGENT_MEMORY
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import Preflight, PreflightError
+from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import (
     Conditions,
     check_protection,
@@ -174,19 +176,30 @@ class _Job:
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Have the goal split where it is not, have all subplans made and merged, and say how it ended."""
+        try:
+            return await self._carry_out(run, folder, spawner)
+        except PreflightError as failure:
+            return Ending(RunStatus.FAILED, str(failure), {"refused": True})
+
+    async def _carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         if self.splitting is None:
             self.conditions.warn(self.work.announcement())
         # Whoever holds a slot holds its lanes already, so nobody waits there for more than a slot to be made.
         slots = min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES])
         async with sharing() as shared:
             warn = self.conditions.warn
-            workspaces = Workspaces(shared, self.project, self.settings, folder.id, slots, spawner, warn)
+            workspaces = Workspaces(
+                shared, self.project, self.settings, folder.id, slots, spawner, warn, due_of(run.history)
+            )
             async with workspaces.using(self.plan.attempt.base, snapshot_of(run.history)) as workspace:
                 await settle_snapshot(run, workspace, self.conditions, "subplans")
+                tried = None
                 if self.splitting is not None:
+                    how = (self.settings, run, workspace, spawner, warn)
+                    tried = await Preflight.of(self.plan.attempt, *how).carry_out()
                     self.work = self._work(*await self._split(self.splitting, run, workspace, spawner))
                     warn(self.work.announcement())
-                found = await self.work.carry_out(run, workspace, workspaces, spawner)
+                found = await self.work.carry_out(run, workspace, workspaces, spawner, tried=tried)
                 facts = {"plan": found.to_json(), "salvaged": list(workspace.salvaged)}
         if found.unpaid is not None:
             return Ending(RunStatus.BUDGET_SPENT, found.unpaid, facts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from bakeoff.plan.run.prompts import version_of
 from bakeoff.plan.schedule.writes import is_literal, matches, outside
 from bakeoff.sampling.attempt.attempts import Attempts
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import Tried
 from bakeoff.sampling.errors import STOPPING, machinery
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workspace.blocking import in_thread
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 PREFIX = "subplan:"
 
-_NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base")
+_NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base", "preflight", "require_red")
 """Options that the result of a subplan does not depend on, or that stand elsewhere in its version."""
 
 
@@ -56,6 +58,7 @@ class Leaves:
         snapshot: what the plan started from.
         repository: where what they make is kept.
         processes: runs agents and checks.
+        tried: what checks came to on that snapshot, by command.
     """
 
     of: PlanWork
@@ -64,6 +67,7 @@ class Leaves:
     snapshot: Snapshot
     repository: Repository
     processes: Processes
+    tried: Mapping[str, Tried] = field(default_factory=dict)
 
     @property
     def plan(self) -> Plan:
@@ -113,9 +117,9 @@ class Leaves:
             OSError: whatever else the system refuses.
         """
         stopped = f"subplan {subplan.name} could not be made"
-        snapshot = self.snapshot
+        snapshot, tried = self.snapshot, self.tried
         if start.commit != snapshot.commit:
-            snapshot = replace(snapshot, commit=start.commit, tree=start.tree, left_out=())
+            snapshot, tried = snapshot.with_work(start.commit, start.tree), {}
         work = self.of
         attempts = Attempts(
             replace(self.plan.attempt, task=prompt),
@@ -134,7 +138,7 @@ class Leaves:
             async with self.workspaces.using(snapshot=snapshot) as workspace:
                 if workspace.sparse:
                     attempts = replace(attempts, cone=await in_thread(cone_for, subplan, workspace.base.entries))
-                result = await attempts.make(self.run, workspace, self.processes, resumed=True)
+                result = await attempts.make(self.run, workspace, self.processes, resumed=True, tried=tried)
         except OSError as failure:
             if machinery(failure) is None:
                 raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from bakeoff.plan.decompose.decompose import decompose
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
-from bakeoff.plan.decompose.outline import name_of
+from bakeoff.plan.decompose.outline import names_of
 from bakeoff.plan.decompose.sources import imports_of, project_files
 from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
@@ -85,11 +85,12 @@ def _names(hierarchy: Hierarchy, given: Mapping[str, str]) -> dict[str, str]:
     """A name for each node that says where its files are; each once."""
     taken = set(given.values())
     found = dict(given)
+    plain = names_of(hierarchy)
     ordered = [*hierarchy.order, *(name for name, node in hierarchy.nodes.items() if node.children)]
     for node in ordered:
         if node in found:
             continue
-        wanted = re.sub(r"[^A-Za-z0-9._]+", "-", name_of(hierarchy.nodes[node])).strip("-._")[:70] or "files"
+        wanted = re.sub(r"[^A-Za-z0-9._]+", "-", plain[node]).strip("-._")[:70] or "files"
         name, number = wanted, 1
         while name in taken:
             number += 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
+from bakeoff.plan.queue.page import round_part
 from bakeoff.plan.run.standing import Standing
+from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup, one_line
+from bakeoff.report.look import table_head
 from bakeoff.report.words import amounts, counted, duration, known_amounts
 
 WIDTH, LEFT, ROW = 900, 220, 18
@@ -25,9 +27,9 @@ def plan_part(found: Standing, diff: str | None) -> Iterator[str]:
     if found.findings is not None:
         yield "<h2>Merge queue</h2>"
         for number, findings in enumerate(found.findings.rounds, 1):
-            yield from _round(number, findings)
+            yield from round_part(number, findings)
     if diff is not None:
-        yield f"<h2>Diff</h2><details><summary>all that landed</summary><pre>{markup(diff)}</pre></details>"
+        yield f"<h2>Diff</h2><details><summary>all that landed</summary>{diff_markup(diff)}</details>"
 
 
 def _head(found: Standing) -> Iterator[str]:
@@ -38,15 +40,14 @@ def _head(found: Standing) -> Iterator[str]:
         facts.append(("split by", f"{found.split['name']}: {known_amounts(found.split)}"))
     if findings is not None:
         facts.append(("landed", f"{len(findings.landed)} of {len(findings.wanted)}"))
-    if found.speedup is not None:
-        one, all_ = duration(found.one_by_one), duration(found.elapsed)
-        facts.append(("time", f"{all_}; one by one {one}: {found.speedup:.1f} times faster"))
+    if found.at_once is not None:
+        facts.append(("time", f"{duration(found.elapsed)}; at work at once on average: {found.at_once:.1f}"))
     yield f"<dl>{''.join(f'<dt>{markup(name)}<dd>{markup(text)}' for name, text in facts)}</dl>"
 
 
 def _hierarchy(found: Standing) -> Iterator[str]:
     yield "<h2>Subplans</h2>"
-    yield from _table(["subplan", "standing", "waits for", "time", "used", "wrote", "why"])
+    yield table_head(["subplan", "standing", "waits for", "time", "used", "wrote", "why"])
     needs = found.plan.graph().needs
     for depth, name, leaf in found.plan.tree():
         indent = f'<td class="d{min(depth, 9)}">{markup(name)}'
@@ -95,39 +96,3 @@ def _timeline(found: Standing) -> Iterator[str]:
             yield f'<rect class="{colour}" x="{x:.1f}" y="{y - 9}" width="{width:.1f}" height="10">'
             yield f"<title>{markup(name)}: {duration(end - begun)}</title></rect>"
     yield "</svg>\n"
-
-
-def _round(number: int, findings: Findings) -> Iterator[str]:
-    yield f"<h3>Round {number}</h3><p>{counted(len(findings.landed), 'subplan')} landed, "
-    yield f"{counted(findings.runs, 'run')} of the checks on what was merged"
-    yield f'<br><span class="quiet">{markup(", ".join(findings.landed))}</span></p>'
-    for conflict in (*findings.conflicts, *findings.dropped):
-        yield from _conflict(conflict)
-    for culprit in findings.culprits:
-        yield from _culprit(culprit)
-    if findings.resolved:
-        yield from _table(["subplan", "path", "merged by the rule"])
-        for ruled in findings.resolved:
-            yield f"<tr><td>{markup(ruled.ref)}<td>{markup(ruled.path)}<td>{markup(ruled.rule)}\n"
-        yield "</table>"
-
-
-def _conflict(conflict: Conflict) -> Iterator[str]:
-    yield f"<p><b>{markup(conflict.ref)}</b> conflicts with <b>{markup(conflict.other)}</b> in "
-    yield f"{markup(conflict.path)} ({markup(conflict.kind)})</p>"
-    if conflict.hunks:
-        yield from _table(["line", conflict.other, conflict.ref])
-        for hunk in conflict.hunks:
-            yield f'<tr><td class="num">{hunk.line}<td><pre>{markup(hunk.ours)}</pre>'
-            yield f"<td><pre>{markup(hunk.theirs)}</pre>\n"
-        yield "</table>"
-
-
-def _culprit(culprit: Culprit) -> Iterator[str]:
-    other = "" if culprit.other is None else f" with <b>{markup(culprit.other)}</b>"
-    yield f"<p><b>{markup(culprit.ref)}</b>{other} fails {markup(culprit.test)}</p>"
-    yield f'<p class="error">{markup(culprit.reason[-2000:])}</p>'
-
-
-def _table(heads: Iterable[str]) -> Iterator[str]:
-    yield f"<table><tr>{''.join(f'<th>{markup(head)}' for head in heads)}\n"

@@ -14,14 +14,15 @@ from bakeoff.engine.errors import BudgetSpentError
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.ground import Ground
+from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger, Point
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.reopening import Reopening, reopenings
-from bakeoff.plan.queue.verification import Verification
+from bakeoff.plan.queue.verification import UNRUNNABLE, Verification
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
-from bakeoff.plan.run.findings import PlanFindings, State
+from bakeoff.plan.run.findings import Overlap, PlanFindings, State
 from bakeoff.plan.run.interfaces import interfaces
 from bakeoff.plan.run.leaves import PREFIX, Leaves, StoppedError
 from bakeoff.plan.run.plan import Plan
@@ -50,6 +51,7 @@ class Rounds:
         ground: where the checks of the merge queue run.
         repository: where all is kept.
         told: told in words what goes on; events of the run, where it is None.
+        known: what checks are known to say of the tree that the plan starts from.
     """
 
     of: PlanWork
@@ -59,6 +61,7 @@ class Rounds:
     ground: Ground
     repository: Repository
     told: Callable[[str], None] | None = None
+    known: Mapping[int, ValidationResult] = field(default_factory=dict)
     found: PlanFindings = field(init=False)
     graph: Graph = field(init=False)
 
@@ -116,6 +119,7 @@ class Rounds:
             options.check_timeout,
             prefix=f"{self.of.prefix}round:{number}/",
             lanes=self.of.lanes,
+            known=self.known if tip.commit == self.found.base else {},
         )
         self.say(f"merging {len(changes)} of {len(self.found.wanted)} subplans")
         return await MergeQueue(
@@ -136,10 +140,12 @@ class Rounds:
                 with_ = "" if culprits[name].other is None else f"with {culprits[name].other} "
                 state.why, state.kind = f"{with_}fails {culprits[name].test}", "culprit"
             elif name in conflicts:
-                state.why = f"conflicts with {conflicts[name].other} in {conflicts[name].path}"
+                state.why = conflicts[name].said
                 state.kind = "conflict"
             elif name in unclear:
                 state.why, state.kind = "fails, and the base does too: nobody can tell whose fault it is", "unclear"
+                if (said := unclear[name].reason.partition("\n")[0]).startswith(UNRUNNABLE):
+                    state.why = f"{', '.join(unclear[name].tests)}: {said}"
             elif self.plan.config.strategy == "fail_on_conflict" and findings.conflicts:
                 state.why, state.kind = "nothing lands, because others conflict", "conflict"
             else:
@@ -167,13 +173,20 @@ class Rounds:
         return [name for name in self.graph.tasks if name in again]
 
     def _note_overlaps(self) -> None:
-        """Whoever wrote, without having said so, where another wrote or had declared to."""
-        for name, state in self.found.states.items():
-            for other in self.plan.subplans if state.outside else ():
-                wrote = set(self.found.states[other.name].wrote)
-                paths = [path for path in state.outside if path in wrote or matches(other.declared, path)]
-                if other.name != name and paths:
-                    self.found.overlaps.append((name, other.name, paths))
+        """Where subplans wrote, without having said so, what others wrote or had declared to."""
+        states = self.found.states
+        strayed = dict.fromkeys(path for state in states.values() for path in state.outside)
+        wrote: dict[str, list[str]] = {path: [] for path in strayed}
+        for name, state in states.items():
+            for path in state.wrote:
+                if path in wrote:
+                    wrote[path].append(name)
+        met: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+        for path, names in wrote.items():
+            may = tuple(one.name for one in self.plan.subplans if matches(one.declared, path))
+            if len(names) > 1 or set(may) - set(names):
+                met.setdefault((tuple(names), may), []).append(path)
+        self.found.overlaps += [Overlap(tuple(paths), *whose) for whose, paths in met.items()]
 
     def say(self, text: str) -> None:
         """Tell what goes on with the whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from bakeoff.plan.run.standing import JOB, Standing, Worked
@@ -33,17 +34,14 @@ def shown_plan(
         "conflicts": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.conflicts],
         "culprits": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.culprits],
         "dropped": [one.to_json() | {"round": at} for at, found_ in enumerate(rounds, 1) for one in found_.dropped],
-        "overlaps": [
-            {"subplan": one, "with": other, "paths": paths}
-            for one, other, paths in ([] if findings is None else findings.overlaps)
-        ],
+        "overlaps": [] if findings is None else [asdict(one) for one in findings.overlaps],
         "rounds": len(rounds),
         "runs": sum(one.runs for one in rounds),
         "changes": [change.to_json() for change in found.changes],
         "usage": {kind: round(amount, 9) for kind, amount in usage.items() if amount},
         "seconds": round(found.elapsed, 3),
-        "one_by_one": round(found.one_by_one, 3),
-        "speedup": None if found.speedup is None else round(found.speedup, 2),
+        "at_work": round(found.at_work, 3),
+        "at_once": None if found.at_once is None else round(found.at_once, 2),
         "applied": None if landed is None else landed.to_json(),
     }
 

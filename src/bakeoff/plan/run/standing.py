@@ -85,8 +85,8 @@ class Standing:
         return self.findings is not None and len(self.findings.landed) == len(self.findings.wanted)
 
     @property
-    def one_by_one(self) -> float:
-        """Seconds that subplans were at work, all added up."""
+    def at_work(self) -> float:
+        """Seconds that subplans were at work, all added up; side by side each takes longer than it would alone."""
         return sum(worked.seconds for worked in self.worked.values())
 
     @property
@@ -100,9 +100,9 @@ class Standing:
         return total
 
     @property
-    def speedup(self) -> float | None:
-        """How much faster than one by one; None where nothing took any time."""
-        return self.one_by_one / self.elapsed if self.elapsed > 0 else None
+    def at_once(self) -> float | None:
+        """How many were at work at once on average; None where nothing took any time."""
+        return self.at_work / self.elapsed if self.elapsed > 0 else None
 
     def facts(self, name: str | None = None) -> Mapping[str, Any]:
         """What names the commits of the result, or of what a subplan made; empty where there is none."""
@@ -193,7 +193,7 @@ def _read_work(history: History, found: Standing, prefix: str = "") -> None:
         if node is not None and not node[1]:
             found.worked.setdefault(node[0], Worked()).spans.append((span.at, span.ended_at))
     if found.status is RunStatus.RUNNING:
-        now = SystemClock().wall()
+        now = max(SystemClock().wall(), history.updated_at)
         for worked in found.worked.values():
             worked.now = now
         for _, name, below in _nodes(history.open, prefix):

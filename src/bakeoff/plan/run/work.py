@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
+from bakeoff.engine.events import Warned
 from bakeoff.engine.process import Processes
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
@@ -21,15 +23,18 @@ from bakeoff.plan.run.leaves import Leaves
 from bakeoff.plan.run.plan import Plan, PlanError
 from bakeoff.plan.run.result import keep_result
 from bakeoff.plan.run.rounds import Rounds
+from bakeoff.plan.schedule.writes import is_literal
 from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.preflight import Preflight, Tried, say_protected
 from bakeoff.settings import Settings
 from bakeoff.workspace.applying import as_user
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace
 
 
@@ -40,12 +45,12 @@ def agent_of(
 
     Passes on BakeoffError: it is unknown, not there, or cannot work under the budget.
     """
-    entry = find_entry(options.agent, settings)
-    model, left = options.model or settings.model, options.max_cost
-    check_request(entry, AgentRequest(options.task, model=model), project)
+    entry = find_entry(options.agent, settings, options.endpoint)
+    left = options.max_cost
+    check_request(entry, AgentRequest(options.task, model=options.model), project)
     if left is not None:
         left = max(0.0, left - spent)
-    return entry, agent_reserve(entry, model, settings.max_usd, left, options.max_tokens, calls)
+    return entry, agent_reserve(entry, options.model, settings.max_usd, left, options.max_tokens, calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ class PlanWork:
         workspaces: Workspaces,
         processes: Processes,
         say: Callable[[str], None] | None = None,
+        tried: Mapping[str, Tried] | None = None,
     ) -> PlanFindings:
         """Have all subplans made and merged; what lands stands at refs of the run, and nothing of the user's moves.
 
@@ -130,19 +136,28 @@ class PlanWork:
             workspaces: of what later subplans start from.
             processes: runs agents and checks.
             say: told in words what goes on; events of the run, where left out.
+            tried: what checks came to on the snapshot; they are run there first, where left out.
 
-        Passes on BakeoffError: a check could not be run.
+        Passes on PreflightError: a check cannot judge. BakeoffError: one could not be run.
         """
         options, repository, merge = self.plan.attempt, workspace.repository, self.settings.merge
         git = as_user(workspace.base.project, repository.git())
         rules = Rules(merge.union, merge.lockfiles, merge.structured)
+        tried = await self._preflight(run, workspace, processes, say) if tried is None else tried
         name = run.root.name
-        merger = Merger(git, rules, self.plan.config.strategy, f"bakeoff run {name}")
-        leaves = Leaves(self, run, workspaces, workspace.snapshot, repository, processes)
+        submodules = Submodules(workspace.base.project.root)
+        attributes = await in_thread(lambda: workspace.base.rules)
+        merger = Merger(git, rules, self.plan.config.strategy, f"bakeoff run {name}", submodules, attributes)
+        leaves = Leaves(self, run, workspaces, workspace.snapshot, repository, processes, tried)
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         logs, grace = run.root / "logs", self.settings.grace
         ground = Ground(workspace, processes, logs, grace, policy, self.label, self.env)
-        rounds = Rounds(self, run, leaves, merger, ground, repository, say)
+        known = {
+            number: verdict
+            for number, command in enumerate(options.checks)
+            if command in tried and (verdict := tried[command].verdict) is not None
+        }
+        rounds = Rounds(self, run, leaves, merger, ground, repository, say, known)
         if unknown := self._unknown(workspace):
             rounds.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
         waiting = [subplan.name for subplan in self.plan.subplans if subplan.after]
@@ -151,6 +166,20 @@ class PlanWork:
         found = await rounds.carry_out(workspace.snapshot.commit)
         found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
         return found
+
+    async def _preflight(
+        self, run: Run, workspace: Workspace, processes: Processes, say: Callable[[str], None] | None
+    ) -> dict[str, Tried]:
+        """See `Preflight`."""
+
+        def warn(text: str) -> None:
+            run.events.emit(Warned(run.clock.wall(), text))
+
+        options, told = self.plan.attempt, say or warn
+        named = [path for subplan in self.plan.subplans for path in subplan.declared if is_literal(path)]
+        await say_protected(options, workspace.base, named, told)
+        how: dict[str, Any] = {"prefix": self.prefix, "label": self.label, "lanes": self.lanes, "env": self.env}
+        return await Preflight.of(options, self.settings, run, workspace, processes, told, **how).carry_out()
 
     def _unknown(self, workspace: Workspace) -> list[str]:
         """Files of subplans that are not there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from bakeoff.judge.protected import glob_pattern
@@ -37,23 +36,13 @@ class Rules:
 
             return "union", union(texts)
         small = max(map(len, (texts.base, texts.ours, texts.theirs))) <= MOST_BYTES
-        rule = _rule_for(path) if self.structured and small else None
-        if rule is None:
+        form = _FORMS.get(path.rpartition("/")[2].rpartition(".")[2].lower()) if self.structured and small else None
+        if form is None:
             return None
-        name, merge = rule
-        merged = merge(texts)
-        return None if merged is None else (name, merged)
+        from bakeoff.plan.merge.rules.structured import merge_structured
+
+        merged = merge_structured(form, texts)
+        return None if merged is None else (form, merged)
 
 
-def _rule_for(path: str) -> tuple[str, Callable[[Texts], bytes | None]] | None:
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
-    if suffix in ("json", "toml", "yaml", "yml"):
-        from bakeoff.plan.merge.rules.keys import merge_keys
-
-        form = "yaml" if suffix == "yml" else suffix
-        return form, lambda texts: merge_keys(form, texts)
-    if suffix in ("py", "pyi"):
-        from bakeoff.plan.merge.rules.definitions import merge_definitions
-
-        return "python", merge_definitions
-    return None
+_FORMS = {"json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "py": "python", "pyi": "python"}
