@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+_DIGITS = 4300
+
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
@@ -13,6 +15,9 @@ def main() -> None:
         sys.stderr.write("error: bakeoff does not run on Windows; use it inside WSL 2\n")
         sys.exit(1)
     _open_standard_streams()
+    # What others wrote may hold numbers of any length, which take ever longer to read. A variable that lifts Python's
+    # own bound on that is meant for other programs.
+    sys.set_int_max_str_digits(min(sys.get_int_max_str_digits() or _DIGITS, _DIGITS))
     # Nearly all that a command makes lives as long as it: searching it for garbage at the usual pace, and once more
     # when the interpreter ends, would take a quarter of a short command's time.
     gc.set_threshold(50_000, 20, 20)

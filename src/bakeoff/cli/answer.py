@@ -24,12 +24,16 @@ def command(run: str, step: str, choice: str, despite_damage: bool, as_json: boo
 
     A live run goes on at once; for another the answer is kept and `resume` goes on with it.
     """
+    from bakeoff.cli.gates import waiting_gates
     from bakeoff.cli.opening import open_run, refuse_losses
     from bakeoff.cli.say import print_json, tell
     from bakeoff.engine.control import send
     from bakeoff.report.escape import one_line
+    from bakeoff.report.outline import called
 
     folder = open_run(run)
+    if ":" in step:  # else it can be no end of a path
+        step = called(waiting_gates(folder), step)
     live = send(folder.root, {"do": "answer", "path": step, "choice": choice}) is not None
     if not live:
         if not despite_damage:

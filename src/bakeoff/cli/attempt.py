@@ -16,6 +16,17 @@ CHECK = click.option(
     "--check", "checks", multiple=True, metavar="CMD", help="Must end with exit status 0; may be repeated."
 )
 SCORE = click.option("--score", metavar="CMD", help="Prints a number, the last one counts: the highest wins.")
+NO_PREFLIGHT = click.option(
+    "--no-preflight",
+    "preflight",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Do not run the checks on your files first: attempts are to make what a check needs.",
+)
+REQUIRE_RED = click.option(
+    "--require-red", is_flag=True, help="Refuse, before anything is paid, when a check passes on your files already."
+)
 MAY_EDIT = click.option(
     "--may-edit", multiple=True, metavar="GLOB", help="Tests or test configuration that attempts may change."
 )
@@ -49,6 +60,9 @@ SANDBOX = click.option(
     type=click.Choice(["full", "weak", "none"]),
     help="What must hold back the attempts' code: all, what this machine can do, nothing; the setting if left out.",
 )
+ENDPOINT = click.option(
+    "--endpoint", metavar="NAME", help="Set the agent up for this endpoint of your settings; its model, too."
+)
 PARALLEL = click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 WITH_TESTS = click.option("--with-tests", is_flag=True, help="With the attempt's own changes to tests.")
 
@@ -67,6 +81,7 @@ class Money(click.FloatRange):
 
 
 USD = Money(min=0, min_open=True)
+CEILING = click.FloatRange(min=0, min_open=True)
 
 BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
 
@@ -75,18 +90,21 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 @click.argument("task")
 @click.option("--agent", help="The coding agent; the one in the settings if left out.")
 @click.option("--model", help="The agent's model; its own default if left out.")
+@ENDPOINT
 @click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Independent attempts.")
 @click.option("--repair", type=click.IntRange(min=0), default=0, show_default=True, help="Repairs of each that fails.")
 @click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True,
               help="Further calls in place of one that the agent's model turned away.")  # fmt: skip
 @CHECK
 @SCORE
+@NO_PREFLIGHT
+@REQUIRE_RED
 @click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
 @MAY_EDIT
 @PROTECT
 @click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
+@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on calls of the agent.")
 @PARALLEL
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
 @CHECK_TIMEOUT
@@ -137,14 +155,15 @@ def command(
 def text_given(given: str) -> str:
     """A text, or what is in the file that it names behind @, or - for standard input."""
     from bakeoff.cli.opening import refuse
+    from bakeoff.workspace.files import read_named
 
     if given == "-":
         return sys.stdin.read()
     if given.startswith("@"):
         try:
-            return Path(given[1:]).read_text("utf-8")
+            return read_named(Path(given[1:])).decode()
         except (OSError, UnicodeDecodeError) as failure:
-            refuse(f"{given}: the file cannot be read: {failure}")
+            refuse(f"{given}: the file cannot be read: {getattr(failure, 'strerror', failure)}")
     return given
 
 

@@ -11,6 +11,7 @@ from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStart
 from bakeoff.engine.record import Record, Status
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.report.words import duration
+from bakeoff.sampling.attempt.preflight import NODE as PREFLIGHT
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,6 +47,11 @@ class AttemptLines(Lines):
 
     def _started(self, event: NodeStarted) -> None:
         found = _PATH.fullmatch(event.path)
+        if event.type == PREFLIGHT:
+            what = f"check {event.path.rpartition(':')[2]}, on your files as they are"
+            self.running[event.path] = (what, time.monotonic())
+            if not self.on_terminal:
+                self._say(f"▶ {what}")
         if event.type == BENCH:
             self.running[event.path] = ("measuring, with the machine alone", time.monotonic())
             self._say("▶ measuring, with the machine alone")

@@ -9,6 +9,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
+from bakeoff.report.outline import called
 from bakeoff.sampling.attempt.landing import Work, chosen
 from bakeoff.sampling.attempt.standing import JOB, standing, step_standing
 
@@ -88,7 +89,7 @@ def _number(where: tuple[str, ...]) -> int | None:
 def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ...]) -> Work:
     if not where:
         where = (_only(run, history),)
-    step, *attempt = where
+    step, attempt = called((*_steps(history), *_plans(history)), where[0]), where[1:]
     name = f"step {step} of run {run}"
     found = step_standing(history, status, step)
     if found is not None:

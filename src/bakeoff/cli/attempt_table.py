@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bakeoff.cli.say import table
+from bakeoff.engine.record import RunStatus
+from bakeoff.judge.broken import broken
 from bakeoff.judge.timing.speed import FASTER
+from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
@@ -13,6 +18,8 @@ HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
 REASON_LINES = 12
 """Lines of a failed check's output that are repeated."""
 
+MOST_NAMED = 20
+
 UNSEEN = "?"
 """Behind the sign of a check that is not known to have run a test."""
 
@@ -21,12 +28,16 @@ _SIGNS = {"passed": "✓", "failed": "✗", "skipped": "-"}
 
 def table_lines(found: Standing) -> list[str]:
     """The table, with a column for scores where there are any; nothing when nothing began."""
-    if not found.attempts:
-        return []
+    heads, rows = table_cells(found)
+    return table(rows, heads) if rows else []
+
+
+def table_cells(found: Standing) -> tuple[list[str], list[list[str]]]:
+    """The table's heads, and its rows in the order of the attempts."""
     scored = found.options.score is not None
     more = [name for name, is_there in (("score", scored), ("speed-up", found.options.bench is not None)) if is_there]
-    heads = [*HEADS[:3], *more, *HEADS[3:]]
-    return table([_row(found, view, scored) for view in found.attempts.values()], heads)
+    rows = [_row(found, view, scored) for view in found.attempts.values()]
+    return [*HEADS[:3], *more, *HEADS[3:]], rows
 
 
 def _row(found: Standing, view: AttemptView, scored: bool) -> list[str]:
@@ -47,7 +58,8 @@ def _row(found: Standing, view: AttemptView, scored: bool) -> list[str]:
         *speed,
         _diff(view),
         _cost(view),
-        duration(view.seconds),
+        # How long what was cut off had worked is on no record.
+        "-" if view.status == "unfinished" and not view.seconds else duration(view.seconds),
     ]
     return [one_line(cell, 80) for cell in row]
 
@@ -97,13 +109,34 @@ def notes(found: Standing) -> list[str]:
     for view in views:
         if view.speed is not None and view.speed.detail:
             lines.append(f"  attempt {view.id}: {view.speed.verdict}: {one_line(view.speed.detail, 200)}")
-        lines += _skipped(view)
         if named := view.facts.get("judges_changed"):
             said = ", ".join(one_line(str(path), 200) for path in named)
             lines.append(f"  ! attempt {view.id} changed what a check names: {said}")
         left_out = view.facts.get("refused") or ()
         lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
-    return lines
+    return lines + _skipped(found) + _unjudged(found)
+
+
+def _unjudged(found: Standing) -> list[str]:
+    """Why attempts could not be judged, those with the same reason together."""
+    whose: dict[str, list[int]] = {}
+    for view in found.attempts.values():
+        for rank, verdict in sorted(view.verdicts.items()):
+            name = f"`{one_line(found.names[rank], 200)}`"
+            if verdict.verdict in ("invalid", "error"):
+                why = why_unrunnable(found.names[rank], verdict) or verdict.reason.strip() or verdict.error or ""
+                said = f"{verdict.verdict}: {name}: {one_line(why.partition(chr(10))[0], 300)}"
+            elif (line := broken(verdict)) is not None:
+                said = f"no test could say anything: {name}: {one_line(line, 300)}"
+            else:
+                continue
+            whose.setdefault(said, []).append(view.id)
+    return [f"  {_those(numbers)}: {said}" for said, numbers in whose.items()]
+
+
+def _those(numbers: Sequence[int]) -> str:
+    more = f", {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
+    return f"attempt{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
 
 
 def _passing_anyway(found: Standing, view: AttemptView) -> list[str]:
@@ -119,14 +152,16 @@ def _base_passed(verdict: ValidationResult) -> bool:
     return isinstance(base["tests"], dict) and bool(base["tests"]["ran"]) and not base["tests"]["failed"]
 
 
-def _skipped(view: AttemptView) -> list[str]:
-    """Of checks that passed: how many tests they left out, of which nothing is known."""
-    lines = []
-    for verdict in view.verdicts.values():
-        tests = (verdict.receipt or {}).get("tests")
-        if verdict.result and isinstance(tests, dict) and tests.get("skipped"):
-            lines.append(f"  ! attempt {view.id}: {counted(tests['skipped'], 'test')} skipped, {tests['ran']} ran")
-    return lines
+def _skipped(found: Standing) -> list[str]:
+    """Of checks that passed: how many tests they left out; attempts with the same numbers together."""
+    whose: dict[str, list[int]] = {}
+    for view in found.attempts.values():
+        for verdict in view.verdicts.values():
+            tests = (verdict.receipt or {}).get("tests")
+            if verdict.result and isinstance(tests, dict) and tests.get("skipped"):
+                said = f"{counted(tests['skipped'], 'test')} skipped, {tests['ran']} ran"
+                whose.setdefault(said, []).append(view.id)
+    return [f"  ! {_those(numbers)}: {said}" for said, numbers in whose.items()]
 
 
 def _diff(view: AttemptView) -> str:
@@ -144,23 +179,34 @@ def _cost(view: AttemptView) -> str:
     if usage.get("tokens") is not None:
         parts.append(f"{usage['tokens']:,.0f} tokens")
     parts += [f"{kind} not reported" for kind in usage.get("assumed", {})]
+    if parts and view.status == "unfinished":
+        parts.append("so far")
     return " ".join(parts) or "-"
+
+
+def unmet(found: Standing, view: AttemptView) -> list[str]:
+    """What an attempt does not meet, and why."""
+    lines = []
+    for rank, name in enumerate(found.names):
+        verdict = view.verdicts.get(rank)
+        if verdict is None or verdict.result:
+            continue
+        error = "" if verdict.error in (None, verdict.verdict) else f" ({one_line(str(verdict.error), 200)})"
+        lines.append(f"  {verdict.verdict}: {one_line(name, 200)}{error}")
+        said = verdict.reason.rstrip().splitlines()
+        lines += [f"    {line}" for line in said[:1] + said[1:][-REASON_LINES:]]
+    return lines
 
 
 def explanation(found: Standing) -> list[str]:
     """What was closest and why it failed; and what kept others from being judged."""
     lines = []
-    view = None if found.closest is None else found.attempts.get(found.closest)
-    if view is not None:
-        lines.append(f"  closest: attempt {view.id}, {view.met} of {len(found.names)} met")
-        for rank, name in enumerate(found.names):
-            verdict = view.verdicts.get(rank)
-            if verdict is None or verdict.result:
-                continue
-            error = "" if verdict.error in (None, verdict.verdict) else f" ({one_line(str(verdict.error), 200)})"
-            lines.append(f"  {verdict.verdict}: {one_line(name, 200)}{error}")
-            said = verdict.reason.rstrip().splitlines()
-            lines += [f"    {line}" for line in said[:1] + said[1:][-REASON_LINES:]]
+    if found.closest is not None:
+        view = found.attempts[found.closest]
+        lines = [f"  closest: attempt {view.id}, {view.met} of {len(found.names)} met", *unmet(found, view)]
+    elif found.status is RunStatus.COMPLETED and found.winner is None:
+        judged = [view for view in found.attempts.values() if view.status == "failed"]
+        lines = [f"  none came close; of attempt {judged[0].id}:", *unmet(found, judged[0])] if judged else []
     for other in found.attempts.values():
         if other.error is not None:
             lines.append(f"  attempt {other.id}: {other.kind or 'error'}: {one_line(other.error, 300)}")

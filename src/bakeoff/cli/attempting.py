@@ -140,14 +140,14 @@ def _print_ending(
         for line in explanation(found):
             out(line)
         way = how_to_go_on(folder.id, ending.status, JOB)
-        if way is not None:
+        if way is not None and not ending.facts.get("refused"):
             out(f"  go on with: {way}")
 
 
 def _print_winner(
     store: RunStore, run: str, found: Standing, winner: AttemptView, landing: Landing, out: Callable[[str], None]
 ) -> None:
-    from bakeoff.sampling.attempt.landing import Work, diff_of, stat_of
+    from bakeoff.sampling.attempt.landing import Work, shown_diff, stat_of
 
     work = Work.of(run, found, winner)
     changed = winner.facts.get("tests_changed")
@@ -160,7 +160,7 @@ def _print_winner(
         out(f"  {line}")
     if len(files) > SHORT:
         out(f"  and {len(files) - SHORT} more files")
-    text = diff_of(store.project, work, landing.with_tests).decode("utf-8", "replace")
+    text = shown_diff(store.project, work, landing.with_tests)
     if landing.diff or text.count("\n") <= SHORT:
         out(text.rstrip("\n"))
     else:

@@ -42,21 +42,16 @@ class Fan:
         waiting: gates in it that wait, each with the item it is in.
         open: items that are being worked on, with the number of their leaves under way.
         stopped: items that did not get through although they have no record that says so.
-        seconds: what the work in it took, added up; waiting for a person is no work.
         reused: items that an earlier session had done.
-        opened: when it began, and `last` when its newest item ended; monotonic seconds.
     """
 
     total: int
     bound: int
-    opened: float
-    last: float
     ended: dict[Status, int] = field(default_factory=dict)
     early: bool = False
     waiting: dict[str, str] = field(default_factory=dict)
     open: dict[str, int] = field(default_factory=dict)
     stopped: dict[str, Status] = field(default_factory=dict)
-    seconds: float = 0.0
     reused: int = 0
 
     @property
@@ -91,10 +86,6 @@ class Fan:
     def _undone(self) -> int:
         """Items under way, waiting or stopped."""
         return len(self.open.keys() | self.stopped.keys())
-
-    def saved(self, now: float) -> float:
-        """Seconds won against running the items one by one; never less than nothing."""
-        return max(0.0, self.seconds - (now - self.opened))
 
 
 @dataclass(slots=True)
@@ -218,14 +209,11 @@ class Board:
         leaf = record.type not in HOLDERS
         if leaf and not event.reused and record.status is not Status.SKIPPED:
             self._rest(fan, record.path, item)
-            if record.type != "gate":
-                fan.seconds += record.ended_at - record.started_at
         stops = record.status in (Status.FAILED, Status.PAUSED) and not record.absorbed
         if record.path != item:
             if stops:
                 fan.stopped[item] = record.status
             return
-        fan.last = time.monotonic()
         fan.early = record.type in EARLY
         if not fan.early:
             fan.open.pop(item, None)
@@ -256,8 +244,7 @@ class Board:
     def _opened(self, event: FanOpened) -> None:
         if self.fan_of(event.path) is not None or self.is_parallel(event.path):
             return
-        now = time.monotonic()
-        self._fans[f"{event.path}:"] = fan = Fan(event.total, event.bound, now, now)
+        self._fans[f"{event.path}:"] = fan = Fan(event.total, event.bound)
         self._inside = tuple(self._fans)
         self._line(event.path, "fan-out").fan = fan
 

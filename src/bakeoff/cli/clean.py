@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -52,7 +54,10 @@ class Choice:
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only runs that stand so.")
 @click.option("--all", "everything", is_flag=True, help="Also runs that can still be resumed.")
 @click.option(
-    "--discard", multiple=True, metavar="SLOT", help="Remove this dead slot alone, also where its work cannot be saved."
+    "--discard",
+    multiple=True,
+    metavar="SLOT",
+    help="Remove this dead slot alone, and save nothing of what is in it.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -152,20 +157,31 @@ def _sort(chosen: Choice, run: Overview) -> None:
     if run.folder.root.is_symlink():
         chosen.stay.append((run.folder.id, "it is a symbolic link, not a run's folder; remove the link yourself"))
     elif run.folder.alive():
-        chosen.stay.append((run.folder.id, f"it is being run by {run.folder.owner() or 'another process'}"))
+        owner = run.folder.owner() or "another process"
+        chosen.stay.append(
+            (run.folder.id, f"it is being run by {owner}; stop it with `bakeoff cancel {run.folder.id}`")
+        )
+    elif run.folder.id == _half_applied(run.folder.root.parents[2]):
+        chosen.stay.append((run.folder.id, f"applying it was cut off: `bakeoff apply {run.folder.id}` finishes that"))
     else:
         chosen.go.append((run, _bytes(run.folder)))
 
 
+@cache
+def _half_applied(project: Path) -> str | None:
+    from bakeoff.workspace.finishing import half_applied
+
+    return half_applied(project)
+
+
 def _bytes(folder: RunFolder) -> int:
     """Bytes on disk, as far as they can be seen."""
-    total = 0
-    for path in folder.root.rglob("*"):
-        try:
-            total += path.lstat().st_size
-        except OSError:  # it went away, or may not be looked at
-            continue
-    return total
+    from bakeoff.engine.folders import walk
+
+    try:
+        return sum(status.st_size for inner in walk(folder.root) for _, status in inner.entries)
+    except OSError:  # it went away, or may not be looked at
+        return 0
 
 
 def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
@@ -247,7 +263,10 @@ def _report(
         )
     for name, reason in chosen.stay:
         say(f"kept {name}: {reason}")
-    tell(f"{'would free' if dry_run else 'freed'} {size(total)} of {counted(len(removed), 'run')}")
+    if removed or not chosen.stay:
+        tell(f"{'would free' if dry_run else 'freed'} {size(total)} of {counted(len(removed), 'run')}")
+    else:
+        tell(f"{'nothing would be' if dry_run else 'nothing was'} removed: {counted(len(chosen.stay), 'run')} kept")
 
 
 def _slots_shown(slots: Cleaning) -> dict[str, object]:
@@ -278,4 +297,4 @@ def _tell_slots(slots: Cleaning, dry_run: bool) -> None:
             f"bakeoff clean --discard {name}"
         )
     for name, reason in slots.lost.items():
-        say(f"slot {name} is gone with its work, which could not be saved: {reason}")
+        say(f"slot {name} is gone with all that was in it: {reason}")

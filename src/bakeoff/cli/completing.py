@@ -10,14 +10,24 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from bakeoff.engine.history import History
 
-MOST = 200
-"""Words offered at once."""
+MOST, NAMED = 200, 5
+"""Words offered at once, and runs that are named where one is missing."""
 
 
 class RunId(click.ParamType):  # type: ignore[type-arg]
     """The id of a run of this project."""
 
     name = "run"
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
+        """Which runs there are, the newest first."""
+        from bakeoff.cli.opening import store
+
+        found = [folder.id for folder in store().latest(NAMED + 1)]
+        if not found:
+            return "There are no runs here yet."
+        more = ", and older ones: see `bakeoff runs`" if len(found) > NAMED else ""
+        return f"The runs here, the newest first: {', '.join(found[:NAMED])}{more}."
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The runs whose ids begin so, newest first."""

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bakeoff.settings import Settings
 
 
+MODEL_SECONDS = 60.0
+"""Seconds that a model has to answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at.
@@ -31,8 +35,9 @@ class Check:
 
 
 @click.command("doctor")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Ask this model for one token; it is paid for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool) -> None:
+def command(models: tuple[str, ...], as_json: bool) -> None:
     """Tell what this machine and login can do, before anything is spent.
 
     Exit status: 0 bakeoff can run here; 1 something it needs is missing. Missing agents are no failure.
@@ -51,6 +56,7 @@ def command(as_json: bool) -> None:
     except BakeoffError as failure:
         settings, own = Settings(), Check("settings", False, None, str(failure))
     checks = [*_versions(), *_machine(here), *_workspaces(), *_sandbox(), own, *_step_types(settings)]
+    checks += [*_endpoints(settings), *_models(models, settings)]
     agents = _agents(settings, here)
     if as_json:
         found = {"ok": all(check.ok for check in checks)}
@@ -194,12 +200,63 @@ def _sandbox() -> list[Check]:
         ("process space", found.namespaces, "mounts, processes, network and a root of its own"),
         ("landlock", found.landlock, "file rules" + (", signals, abstract sockets" if found.scopes else "")),
         ("seccomp", found.seccomp, "a filter of system calls"),
+        ("layers", found.layer and f"{found.layer}: optimize copies the tree each time", "over a slot's tree"),
     )
     if sys.platform == "darwin":
         parts = (("sandbox-exec", found.seatbelt, "files and network; not tested"),)
     return [Check("sandbox", True, words, advice)] + [
         Check(f"sandbox: {name}", True, None if problem else text, problem) for name, problem, text in parts
     ]
+
+
+def _endpoints(settings: Settings) -> list[Check]:
+    """Whether somebody listens at each, and its key is there; nothing is asked."""
+    import anyio
+
+    from bakeoff.agent.registry import endpoint_of
+    from bakeoff.model.registry import missing
+
+    found = []
+    for name in settings.endpoints:
+        endpoint = endpoint_of(name, settings)
+        refused = anyio.run(endpoint.refuses)
+        advice = "; ".join(filter(None, [refused, missing(name, settings)])) or None
+        found.append(Check(f"endpoint {name}", True, f"{endpoint.url}, model {endpoint.model}", advice))
+    return found
+
+
+def _models(names: tuple[str, ...], settings: Settings) -> list[Check]:
+    """Whether models answer: each is asked for one token, once."""
+    import anyio
+
+    from bakeoff.engine.errors import BakeoffError, the_failure
+    from bakeoff.engine.retry import ONCE
+    from bakeoff.model.protocol import Message, Reply, Request
+    from bakeoff.model.registry import model_for
+
+    request = Request((Message("user", "Say OK."),), max_tokens=1)
+
+    async def ask(name: str) -> Reply:
+        with anyio.fail_after(MODEL_SECONDS):
+            async with model_for(name, settings, retry=ONCE) as model:
+                return await model.generate(request)
+
+    found = []
+    for name in names:
+        try:
+            reply = anyio.run(ask, name)
+        except TimeoutError:
+            found.append(Check(f"model {name}", False, None, f"no answer within {MODEL_SECONDS:g} s"))
+        except Exception as raised:
+            failure = the_failure(raised)
+            if not isinstance(failure, BakeoffError):
+                raise
+            found.append(Check(f"model {name}", False, None, str(failure)))
+        else:
+            used = reply.usage.tokens
+            words = f"answers in {reply.seconds:.2g} s" + ("" if used is None else f", {used} tokens")
+            found.append(Check(f"model {name}", True, words))
+    return found
 
 
 def _agents(settings: Settings, here: Path) -> list[AgentCheck]:
@@ -210,9 +267,10 @@ def _agents(settings: Settings, here: Path) -> list[AgentCheck]:
     from bakeoff.agent.doctor import check_agents
     from bakeoff.engine.mask import Masker
     from bakeoff.engine.spawner import Spawner
+    from bakeoff.engine.sweep import process_token
 
     async def ask() -> list[AgentCheck]:
-        spawner = Spawner(token=f"doctor-{os.getpid()}", base_env=dict(os.environ), masker=Masker(), adopt=True)
+        spawner = Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker(), adopt=True)
         async with spawner:
             return await check_agents(settings, spawner, cwd=str(here))
 

@@ -20,6 +20,7 @@ from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
 from bakeoff.report.words import duration, how_to_go_on
+from bakeoff.workspace.files import read_named
 
 if TYPE_CHECKING:
     from bakeoff.workflow.job import Conditions
@@ -54,7 +55,7 @@ def parse_inputs(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def _inputs_of_file(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_named(path))
     except OSError as failure:
         raise BakeoffError(f"-i @{path}: the file cannot be read: {failure.strerror}") from failure
     except (ValueError, RecursionError) as failure:

@@ -34,6 +34,22 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"{self.prefix}{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called.
+
+        Raises:
+            UsageError: there is none of that name; the message names one that is near.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as failure:
+            from bakeoff.settings.checks import close_to
+
+            hint = close_to(args[0], tuple(self.table))
+            raise click.UsageError(failure.message.removesuffix(".") + hint, ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list for `--help`, without importing any of them."""
         with formatter.section("Commands"):

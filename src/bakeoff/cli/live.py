@@ -143,7 +143,7 @@ class LiveDisplay:
         sign, colour = MARKS["halted" if line.halted else line.status.value]
         text.append(f"{'  ' * (line.depth + 1)}{sign} ", colour).append(one_line(line.name, 60), "bold")
         if line.fan is not None:
-            self._fan(text, line.fan, line.fan.last if line.seconds is not None else now)
+            self._fan(text, line.fan)
         elif line.type:
             text.append(f" {line.type}", "bright_black")
         seconds = line.seconds if line.seconds is not None else now - line.began
@@ -155,8 +155,8 @@ class LiveDisplay:
             text.append(f"  {one_line(self.mask(line.error), 120)}", "red")
         text.append("\n")
 
-    def _fan(self, text: Text, fan: Fan, now: float) -> None:
+    def _fan(self, text: Text, fan: Fan) -> None:
         share = BAR / max(1, fan.total)
         done, failed = round(fan.done * share), round((fan.done + fan.failed) * share)
         text.append("  ").append("━" * done, "green").append("━" * (failed - done), "red")
-        text.append("─" * (BAR - failed), "bright_black").append(f"  {progress(fan, now)}")
+        text.append("─" * (BAR - failed), "bright_black").append(f"  {progress(fan)}")

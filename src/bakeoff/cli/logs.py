@@ -14,6 +14,7 @@ from bakeoff.cli.completing import RUN, STEP
 from bakeoff.cli.log_files import Growing, Piece, pieces_of
 from bakeoff.cli.say import covered
 from bakeoff.report.escape import one_line, visible
+from bakeoff.report.outline import is_inside
 
 if TYPE_CHECKING:
     from bakeoff.cli.follow import Follower
@@ -32,7 +33,7 @@ EVERY = 0.1
 def command(run: str | None, step: str | None, follow: bool, raw: bool, as_json: bool) -> None:
     """Print what the steps of RUN printed, or STEP and what is inside it; errors and retries are named.
 
-    Without RUN it is the latest run.
+    STEP is a path as `tests:one:7`, or its end as `show` prints it, `one:7`. Without RUN it is the latest run.
     """
     from bakeoff.cli.opening import misused, open_run
 
@@ -54,14 +55,7 @@ def _wanted(step: str | None) -> Callable[[str], bool]:
     """Whether a node is the step asked for, or inside it."""
     if step is None:
         return lambda path: True
-    inside = (f"{step}:", f"{step}/")
-
-    def wanted(path: str) -> bool:
-        # A step of a loop is known by its bare id too: `loop:step:2`.
-        parts = path.rpartition("/")[2].split(":")
-        return path == step or path.startswith(inside) or (len(parts) >= 3 and parts[-2] == step)
-
-    return wanted
+    return lambda path: is_inside(path, step)
 
 
 def _print_all(folder: RunFolder, step: str | None, wanted: Callable[[str], bool], show: _Show) -> None:
@@ -71,12 +65,11 @@ def _print_all(folder: RunFolder, step: str | None, wanted: Callable[[str], bool
         BakeoffError: no node is or was called so.
     """
     from bakeoff.engine.errors import BakeoffError
+    from bakeoff.report.words import no_step
 
     history = folder.history()
     if step is not None and not any(map(wanted, (*history.records, *history.starts))):
-        raise BakeoffError(
-            f"run {folder.id} has no step {step!r} that has begun; `bakeoff show {folder.id}` lists them"
-        )
+        raise BakeoffError(no_step(folder.id, step))
     for path, record in history.records.items():
         if path not in history.open and wanted(path):
             for piece in pieces_of(folder, record, history.retries.get(path, [])):

@@ -10,7 +10,7 @@ from bakeoff.cli.merging import name_of
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.standing import Ran
-from bakeoff.report.words import counted, duration
+from bakeoff.report.words import counted, duration, short_ids
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -37,7 +37,7 @@ class MergeLines(Lines):
             case Warned():
                 self._say(f"! {event.text}")
             case QueueSaid():
-                self._say(f"· {event.text}")
+                self._say(f"· {short_ids(event.text)}")
             case NodeStarted():
                 if (ran := Ran.at(event.path)) is not None:
                     self.running[event.path] = (name_of(ran, self.refs), time.monotonic())

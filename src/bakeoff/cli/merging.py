@@ -17,8 +17,9 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.queue.standing import JOB, Ran, Standing, standing
+from bakeoff.plan.queue.verification import UNRUNNABLE
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import counted, how_to_go_on
+from bakeoff.report.words import how_to_go_on, short_ids
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Work
 
@@ -135,24 +136,25 @@ def result_lines(found: Standing) -> Iterator[str]:
         yield from _progress(found)
         return
     yield from table(
-        [[one_line(cell, 80) for cell in row] for row in _rows(found, findings)], ["ref", "standing", "why"]
+        [[one_line(short_ids(cell), 80) for cell in row] for row in _rows(found, findings)], ["ref", "standing", "why"]
     )
     for conflict in findings.conflicts:
-        yield from conflict_lines(conflict, f"{conflict.ref} conflicts with {conflict.other}")
+        yield from conflict_lines(conflict, f"{conflict.ref} {conflict.said}")
     for conflict in findings.dropped:
-        yield from conflict_lines(conflict, f"{conflict.ref} landed without what it has against {conflict.other}")
+        yield from conflict_lines(conflict, dropped_title(conflict))
     for culprit in findings.culprits:
         yield from culprit_lines(culprit)
+    yield from unclear_lines(findings)
     for ruled in findings.resolved:
-        yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
+        yield f"  {one_line(short_ids(ruled.ref))}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
     for names in findings.flaky:
-        yield f"  failed once and passed when tested again: {one_line(', '.join(names), 300)}"
+        yield f"  failed once and passed when tested again: {one_line(short_ids(', '.join(names)), 300)}"
 
 
 def _rows(found: Standing, findings: Findings) -> Iterator[list[str]]:
     conflicts: dict[str, list[str]] = {}
     for conflict in findings.conflicts:
-        conflicts.setdefault(conflict.ref, []).append(f"{conflict.other} in {conflict.path}")
+        conflicts.setdefault(conflict.ref, []).append(conflict.brief)
     culprits = {culprit.ref: culprit for culprit in findings.culprits}
     before = {one.ref: one for one in findings.preexisting}
     for ref in found.options.refs:
@@ -162,9 +164,11 @@ def _rows(found: Standing, findings: Findings) -> Iterator[list[str]]:
         elif ref in culprits:
             yield [ref, "culprit", _breaks(culprits[ref])]
         elif ref in conflicts:
-            yield [ref, "conflict", f"with {'; '.join(conflicts[ref])}"]
+            yield [ref, "conflict", "; ".join(conflicts[ref])]
         elif ref in before:
-            yield [ref, "unclear", f"fails on the base too: {', '.join(before[ref].tests)}"]
+            tests, (why, *_) = ", ".join(before[ref].tests), [*before[ref].reason.splitlines(), ""]
+            unrunnable = why.startswith(UNRUNNABLE)
+            yield [ref, "unclear", f"{tests}: {why}" if unrunnable else f"fails on the base too: {tests}"]
         else:
             yield [ref, "-", ""]
 
@@ -176,21 +180,42 @@ def _breaks(culprit: Culprit) -> str:
     return f"with {culprit.other}{sure}: fails {culprit.test}"
 
 
+def dropped_title(conflict: Conflict) -> str:
+    """What is said of a conflict in which one side was left out."""
+    return f"{conflict.ref} landed without what it has against {conflict.other} in {conflict.path}"
+
+
 def conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
-    """Where it is, and what each has there."""
-    yield f"  {one_line(title, 200)} in {one_line(conflict.path, 200)} ({conflict.kind})"
+    """What is the matter, and what each has there."""
+    yield f"  {one_line(short_ids(title), 400)} ({conflict.kind})"
     for hunk in conflict.hunks[:MOST_HUNKS]:
         yield f"    line {hunk.line}"
         for name, text in ((conflict.other, hunk.ours), (conflict.ref, hunk.theirs)):
-            yield f"      {one_line(name, 80)}: {one_line(text, 200) if text else '(nothing)'}"
+            yield f"      {one_line(short_ids(name), 80)}: {one_line(text, 200) if text else '(nothing)'}"
     if len(conflict.hunks) > MOST_HUNKS:
         yield f"    and {len(conflict.hunks) - MOST_HUNKS} more places"
 
 
 def culprit_lines(culprit: Culprit) -> Iterator[str]:
     """What it breaks, and what the check said."""
-    yield f"  {one_line(culprit.ref, 80)} {one_line(_breaks(culprit), 300)}"
-    said = culprit.reason.rstrip().splitlines()
+    yield f"  {one_line(short_ids(culprit.ref), 80)} {one_line(short_ids(_breaks(culprit)), 300)}"
+    yield from _reason_lines(culprit.reason)
+
+
+def unclear_lines(findings: Findings) -> Iterator[str]:
+    """What a check said of the base that fails there too, for all that did not land because of it."""
+    refs: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for one in findings.preexisting:
+        if not one.landed:
+            refs.setdefault((one.tests, one.reason), []).append(one.ref)
+    for (tests, reason), names in refs.items():
+        what = f"fails on the base too and names no tests, so that nobody is blamed and {', '.join(names)} did not land"
+        yield f"  {one_line(', '.join(tests), 200)} {one_line(short_ids(what), 300)}"
+        yield from _reason_lines(reason)
+
+
+def _reason_lines(reason: str) -> Iterator[str]:
+    said = reason.rstrip().splitlines()
     yield from (f"    {one_line(line, 300)}" for line in said[:1] + said[1:][-REASON_LINES:])
 
 
@@ -204,7 +229,7 @@ def name_of(ran: Ran, refs: tuple[str, ...] = ()) -> str:
     """What a check ran on, for people."""
     if ran.what == "own":
         name = refs[ran.number - 1] if ran.number <= len(refs) else f"result {ran.number}"
-        what = f"{one_line(name, 80)} alone" + (" once more" if ran.again else "")
+        what = f"{one_line(short_ids(name), 80)} alone" + (" once more" if ran.again else "")
     else:
         what = "the base" if ran.what == "base" else f"test run {ran.number} of the merge"
     return f"{what}, check {ran.check + 1}"
@@ -219,7 +244,7 @@ def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing) -
             yield f"  go on with: {way}"
         return
     of = f"{len(findings.landed)} of {len(found.options.refs)}"
-    yield f"run {run}: {of} landed, {counted(findings.runs, 'run')} of the checks on what was merged"
+    yield f"run {run}: {of} landed, {short_ids(findings.tested)}"
     if findings.landed and not (landing.apply or landing.branch):
         yield f"  see it with: bakeoff diff {run}"
         yield f"  take it with: bakeoff apply {run}"

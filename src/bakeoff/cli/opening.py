@@ -40,12 +40,13 @@ def store() -> RunStore:
 def sweep_dead_runs() -> None:
     """End what runs of this project whose coordinator and supervisor both died have left behind; says so, if any.
 
+    So ends what any command of bakeoff that died has left behind of programs it ran itself, such as content filters.
     Other projects' runs are left alone: their folders may not be what they seem from here (containers).
     """
     runs = store().runs
     if not runs.is_dir():
         return
-    from bakeoff.engine.sweep import sweep
+    from bakeoff.engine.sweep import names_process, sweep
 
     def is_dead(token: str) -> bool:
         folder = RunFolder(Path(token))
@@ -54,7 +55,8 @@ def sweep_dead_runs() -> None:
     killed = sweep(is_dead)
     for token in sorted({survivor.token for survivor in killed}):
         count = sum(survivor.token == token for survivor in killed)
-        say(f"ended {count} process(es) that run {Path(token).name} had left behind")
+        whose = "a command that was killed" if names_process(token) else f"run {Path(token).name}"
+        say(f"ended {count} process(es) that {whose} had left behind")
 
 
 def open_run(run_id: str | None) -> RunFolder:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
+from bakeoff.cli.attempt import BENCH_OUTPUT, CEILING, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
 
 
 @click.command("optimize")
@@ -35,6 +35,9 @@ from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECOND
 @click.option("--samples", type=click.IntRange(min=1), default=4, show_default=True,
               help="First versions that each model writes.")  # fmt: skip
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="A coding agent to ask; may be repeated.")
+@click.option("--endpoint", metavar="NAME",
+              help="Set agents up for this endpoint of your settings; with no --agent and --model ask its "
+              "model.")  # fmt: skip
 @click.option("--agent-samples", type=click.IntRange(min=1), default=1, show_default=True,
               help="How often each agent is asked at first.")  # fmt: skip
 @click.option("--repairs", type=click.IntRange(min=0), default=1, show_default=True,
@@ -42,8 +45,8 @@ from bakeoff.cli.attempt import BENCH_OUTPUT, CHECK_TIMEOUT, MIN_SPEEDUP, SECOND
 @click.option("--refinements", type=click.IntRange(min=0), default=3, show_default=True,
               help="How often the fastest versions so far go back to become faster still.")  # fmt: skip
 @click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on requests and agent calls.")
+@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on requests and agent calls.")
 @click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
               help="Candidates whose behaviour is judged at once; the processors you may use if left out.")  # fmt: skip
 @MIN_SPEEDUP
@@ -112,6 +115,8 @@ def command(
         misused("--dry-run goes with --all")
     if every is None and click.get_current_context().get_parameter_source("top") is not ParameterSource.DEFAULT:
         misused("--top goes with --all")
+    if options["endpoint"] is not None and not options["agents"] and not options["models"]:
+        options["models"] = (options["endpoint"],)
     store = attempt_store(branch)
     named = _from_root(target if every is None else every, store.project)
     judging = tuple(_test_from_root(path, store.project) for path in tests)
@@ -120,7 +125,7 @@ def command(
     if dry_run:
         from bakeoff.cli.optimizing import show_ranking
 
-        show_ranking(store, asked, conditions, as_json=as_json)
+        show_ranking(store, asked, conditions, as_json=as_json, quiet=quiet)
     landing = Landing(and_apply, branch, patch, markdown)
     landing.check()
     carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)

@@ -10,11 +10,15 @@ from bakeoff.cli.lines import Lines, heard_of
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
 from bakeoff.optimize.options import NOTHING
+from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+PROFILED_EVERY = 10.0
+"""Seconds between two lines that say how far the tests under a profiler are."""
 
 _CANDIDATE = re.compile(r"((?:function:\d+/)?)candidate:(\d+)(/behaviour)?")
 
@@ -45,6 +49,7 @@ class OptimizeLines(Lines):
         self.running: dict[str, float] = {}
         self.heard: dict[str, NodeHeard] = {}
         self.functions: dict[str, str] = {}
+        self.profiled, self.profiled_at = "", self.began
 
     def __call__(self, event: Event) -> None:
         """Say what there is to say of an event."""
@@ -58,12 +63,22 @@ class OptimizeLines(Lines):
                     self.running[event.path] = time.monotonic()
                 if event.type == "race":
                     self._say("▶ measuring, with the machine alone")
+            case ProfiledTests():
+                self._profiled(event)
             case NodeHeard():
                 self.heard[event.path] = event
             case NodeEnded():
                 self.running.pop(event.record.path, None)
                 self.heard.pop(event.record.path, None)
                 self._ended(event.record, event.reused)
+
+    def _profiled(self, event: ProfiledTests) -> None:
+        """On a terminal that is drawn; elsewhere it is said now and then."""
+        self.profiled = f"{counted(event.ended, 'test')} have ended, now {event.test}"
+        now = time.monotonic()
+        if not self.on_terminal and now - self.profiled_at >= PROFILED_EVERY:
+            self.profiled_at = now
+            self._say(f"· the tests under a profiler: {self.profiled}")
 
     def _ended(self, record: Record, reused: bool) -> None:
         took = "kept from before" if reused else duration(record.ended_at - record.started_at)
@@ -77,6 +92,7 @@ class OptimizeLines(Lines):
             by = {"checks": "checks are met", "nothing": "nothing judges behaviour"}.get(output["judged_by"], "")
             self._say(f"· the original takes {output['seconds']:.3g} s{f', {by}' if by else ''} ({took})")
         elif record.type == "ranking":
+            self.profiled = ""
             self.functions = {
                 f"function:{number}/": str(one["target"]) for number, one in enumerate(output["functions"], 1)
             }
@@ -131,6 +147,8 @@ class OptimizeLines(Lines):
                 text.append(f"  ▶ {_work(path)}  ", "cyan").append(f"{duration(now - since)}{heard}\n", "bright_black")
             else:
                 self.stands[match[1] + match[2]] = f"is judged, {duration(now - since)}"
+        if self.profiled:
+            text.append(f"  {one_line(self.mask(self.profiled), 110)}\n", "bright_black")
         left = max(1, room - len(text.plain.splitlines()))
         for number in list(self.names)[-left:]:
             name = one_line(self.mask(self.names[number]), 50)

@@ -40,7 +40,7 @@ from bakeoff.optimize.summary import (
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import counted, has_no_winner, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
-from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land
+from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land, shown_diff
 
 TESTS = 5
 """That are named."""
@@ -107,9 +107,12 @@ def carry_out(
     sys.exit(exit_status(found, ending))
 
 
-def show_ranking(store: RunStore, options: OptimizeOptions, conditions: Conditions, *, as_json: bool) -> NoReturn:
+def show_ranking(
+    store: RunStore, options: OptimizeOptions, conditions: Conditions, *, as_json: bool, quiet: bool
+) -> NoReturn:
     """Print which functions a run for all would take, in which order, and leave."""
-    ranked = run_session(lambda: dry_run(store, options, conditions), None)
+    display = None if quiet else OptimizeLines(conditions.events)
+    ranked = run_session(lambda: dry_run(store, options, conditions), display)
     if as_json:
         shown = [one.to_json() | {"taken": number <= options.top} for number, one in enumerate(ranked, 1)]
         print_json({"target": options.target, "functions": shown}, indent=2)
@@ -185,7 +188,7 @@ def winners_diff(project: Path, run: str, found: Standing) -> str | None:
     if found.winner is None or found.result is None:
         return None
     try:
-        return diff_of(project, work_of(run, found), False).decode("utf-8", "replace")
+        return shown_diff(project, work_of(run, found), False)
     except BakeoffError:
         return None
 

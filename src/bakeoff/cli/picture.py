@@ -9,12 +9,13 @@ import click
 
 from bakeoff.cli.gates import open_gates
 from bakeoff.cli.say import mark, tell
+from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line
-from bakeoff.report.outline import Node, outline, tally
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on, moment
+from bakeoff.report.outline import Node, is_called, outline, tally, walk
+from bakeoff.report.words import amounts, counted, duration, how_to_go_on, moment, no_step
 
 MOST_CHILDREN = 12
 """Items or passes that are listed each; of more, those that ended well are only counted."""
@@ -42,6 +43,21 @@ def print_run(folder: RunFolder, everything: bool) -> None:
         for line in tree(outline(history, status), everything):
             tell(line)
     for line in _foot(folder, history, status):
+        tell(line)
+
+
+def print_step(folder: RunFolder, step: str, everything: bool) -> None:
+    """The nodes that `step` names, with what is inside them. Passes on JournalError: as for `print_run`.
+
+    Raises:
+        BakeoffError: there is none.
+    """
+    history = folder.history()
+    status, _ = folder.standing(history)
+    found = [node for _, node in walk(outline(history, status)) if is_called(node.path, step)]
+    if not found:
+        raise BakeoffError(no_step(folder.id, step))
+    for line in tree(found, everything):
         tell(line)
 
 
@@ -109,7 +125,8 @@ def _foot(folder: RunFolder, history: History, status: RunStatus) -> Iterator[st
     if history.damaged:
         numbers = ", ".join(map(str, history.damaged[:10])) + (", ..." if len(history.damaged) > 10 else "")
         yield f"  journal entries that cannot be read and count as not done: {numbers}"
-    if (way := how_to_go_on(folder.id, status, history.meta.get("job"))) is not None:
+    way = how_to_go_on(folder.id, status, history.meta.get("job"))
+    if way is not None and not history.ending.get("refused"):
         yield f"  go on with: {way}"
 
 

@@ -71,7 +71,7 @@ class PlainDisplay:
             now = time.monotonic()
             if now >= self._next and fan.left + fan.running + fan.paused:
                 if self._next:
-                    self._say(f"  {record.path.partition(':')[0]}: {progress(fan, now)}")
+                    self._say(f"  {record.path.partition(':')[0]}: {progress(fan)}")
                 self._next = now + BETWEEN
 
     def _line(self, record: Record) -> str:
@@ -107,7 +107,7 @@ def last_words(record: Record) -> list[str]:
     return [line[:300] for line in text.rstrip().splitlines()[-TAIL:]] if isinstance(text, str) else []
 
 
-def progress(fan: Fan, now: float) -> str:
+def progress(fan: Fan) -> str:
     """How far a fan-out is, in words."""
     parts = [f"{fan.done:,} of {fan.total:,} done"]
     if fan.running:
@@ -118,6 +118,4 @@ def progress(fan: Fan, now: float) -> str:
         parts.append(f"{fan.paused:,} waiting")
     if fan.left:
         parts.append(f"{fan.left:,} left")
-    if (saved := fan.saved(now)) >= 1:
-        parts.append(f"{duration(saved)} saved")
     return ", ".join(parts)

@@ -19,6 +19,7 @@ from bakeoff.engine.errors import the_failure
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Processes
 from bakeoff.engine.spawner import Spawner
+from bakeoff.engine.sweep import process_token
 from bakeoff.engine.temporary import temporary_folder
 from bakeoff.plan.run.asking import Proposal, Question
 from bakeoff.plan.run.making import plan_of_hierarchy
@@ -43,7 +44,7 @@ def who_splits(
     given = {name: value for name, value in limits.items() if value is not None}
     if by != MODEL:
         return Split(by, find_entry(plan.attempt.agent, settings).name, paths, untracked, given), plan
-    name = plan.attempt.model or settings.model
+    name = plan.attempt.model or plan.attempt.endpoint or settings.asked_model
     if name is None:
         raise PlanError("--by model needs to know which: say --model NAME, or set `model` in the settings")
     return Split(by, name, paths, untracked, given), replace(plan, attempt=replace(plan.attempt, model=None))
@@ -84,7 +85,7 @@ async def _ask(splitting: Splitting, question: Question, root: Path, settings: S
 async def _opened(root: Path, settings: Settings, base: str | None) -> AsyncIterator[tuple[Workspace, Processes]]:
     """A workspace of its own, and what runs processes in it."""
     async with (
-        Spawner(token=f"plan-{os.getpid()}", base_env=dict(os.environ), masker=Masker()) as spawner,
+        Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker()) as spawner,
         open_workspace(root, settings, "plan", base=base, slots=1, mount_at=True, processes=spawner) as workspace,
     ):
         yield workspace, spawner

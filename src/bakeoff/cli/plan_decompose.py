@@ -168,11 +168,12 @@ def _read(file: Path) -> Hierarchy:
 
     from bakeoff.engine.errors import BakeoffError
     from bakeoff.plan.decompose.document import from_json
+    from bakeoff.workspace.files import read_named
 
     try:
-        return from_json(json.loads(file.read_text("utf-8")), str(file))
+        return from_json(json.loads(read_named(file)), str(file))
     except (OSError, ValueError) as failure:
-        raise BakeoffError(f"{file} cannot be read: {failure}") from failure
+        raise BakeoffError(f"{file} cannot be read: {getattr(failure, 'strerror', failure)}") from failure
 
 
 def _document(made: Hierarchy, found: ProjectFiles, kept: float | None) -> dict[str, Any]:

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, CHECK, CHECK_TIMEOUT, MAY_EDIT, PROTECT, SANDBOX, USD
+from bakeoff.cli.attempt import (
+    BRANCH,
+    CEILING,
+    CHECK,
+    CHECK_TIMEOUT,
+    ENDPOINT,
+    MAY_EDIT,
+    NO_PREFLIGHT,
+    PROTECT,
+    REQUIRE_RED,
+    SANDBOX,
+    USD,
+)
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.plan import Plan
@@ -20,7 +32,10 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--agent", help="The coding agent; the one in the settings if left out.")
 @click.option("--model", help="The agent's model, its own default if left out; with --by model, the one that splits.")
+@ENDPOINT
 @CHECK
+@NO_PREFLIGHT
+@REQUIRE_RED
 @click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Of each subplan at once.")
 @click.option("--repair", type=click.IntRange(min=0), default=1, show_default=True, help="Repairs of each that fails.")
 @click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True,
@@ -50,8 +65,8 @@ if TYPE_CHECKING:
 @click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
               help="Of the files of one subplan.")  # fmt: skip
 @click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
+@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on calls of the agent.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
 @CHECK_TIMEOUT
 @SANDBOX

@@ -7,17 +7,20 @@ from typing import Any
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, CHECK, USD
+from bakeoff.cli.attempt import BRANCH, CEILING, CHECK, ENDPOINT, NO_PREFLIGHT, REQUIRE_RED, USD
 
 
 @click.command("run")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--agent", help="The coding agent, instead of the one in the file.")
 @click.option("--model", help="The agent's model, instead of the one in the file.")
+@ENDPOINT
 @CHECK
+@NO_PREFLIGHT
+@REQUIRE_RED
 @click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=click.FloatRange(min=0), metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=click.FloatRange(min=0), metavar="N", help="Ceiling on calls of the agent.")
+@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
+@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on calls of the agent.")
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Subplans at once, instead of what the file says.")
 @click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
 @BRANCH
@@ -27,6 +30,8 @@ from bakeoff.cli.attempt import BRANCH, CHECK, USD
 def command(
     file: Path,
     checks: tuple[str, ...],
+    preflight: bool,
+    require_red: bool,
     max_parallel: int | None,
     and_apply: bool,
     branch: str | None,
@@ -55,6 +60,8 @@ def command(
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if checks:
         given["checks"] = checks
+    given |= {"preflight": False} if not preflight else {}
+    given |= {"require_red": True} if require_red else {}
     plan = read_file(file)
     plan = replace(plan, attempt=replace(plan.attempt, **given))
     if max_parallel is not None:

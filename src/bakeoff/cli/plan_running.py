@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from bakeoff.cli.lines import run_session
-from bakeoff.cli.merging import conflict_lines, culprit_lines
+from bakeoff.cli.merging import conflict_lines, culprit_lines, dropped_title, unclear_lines
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
 from bakeoff.engine.errors import BakeoffError
@@ -16,10 +17,9 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
-from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.findings import Overlap
 from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing
-from bakeoff.plan.schedule.writes import matches
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
 from bakeoff.sampling.attempt.job import Conditions
@@ -130,35 +130,50 @@ def result_lines(found: Standing) -> Iterator[str]:
     for number, findings in enumerate(found.findings.rounds, 1):
         later = f"round {number}: " if len(found.findings.rounds) > 1 else ""
         for conflict in findings.conflicts:
-            yield from conflict_lines(conflict, f"{later}{conflict.ref} conflicts with {conflict.other}")
+            yield from conflict_lines(conflict, f"{later}{conflict.ref} {conflict.said}")
         for culprit in findings.culprits:
             yield from culprit_lines(culprit)
+        yield from unclear_lines(findings)
         for ruled in findings.resolved:
             yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
         for dropped in findings.dropped:
-            yield from conflict_lines(dropped, f"{dropped.ref} landed without what it has against {dropped.other}")
+            yield from conflict_lines(dropped, dropped_title(dropped))
+    strays = {name: state.outside for name, state in found.states.items() if state.outside}
+    yield from _stray_lines(strays, found.findings.overlaps)
     for name, state in found.states.items():
-        if state.outside:
-            yield f"  {name} wrote outside of what it may: {one_line(', '.join(state.outside), 300)}"
         if state.tests_changed:
             yield f"  {name} changed tests, which is left out: {one_line(', '.join(state.tests_changed), 300)}"
         for said in state.left_out:
             yield f"  left out of what {name} made: {one_line(said, 300)}"
-    yield from _overlap_lines(found.plan, found.findings.overlaps)
 
 
-def _overlap_lines(plan: Plan, overlaps: Sequence[tuple[str, str, list[str]]]) -> Iterator[str]:
-    declared = {subplan.name: subplan.declared for subplan in plan.subplans}
-    told: set[tuple[str, str, str]] = set()
-    for name, other, paths in overlaps:
-        theirs = [path for path in paths if matches(declared[other], path)]
-        if theirs:
-            yield f"  {name} wrote what {other} may write: {one_line(', '.join(theirs), 300)}"
-        # Two that both wrote outside of what they may are told of once.
-        both = [path for path in paths if path not in theirs and (other, name, path) not in told]
-        told.update((name, other, path) for path in both)
-        if both:
-            yield f"  {name} wrote what {other} wrote, too: {one_line(', '.join(both), 300)}"
+MOST_STRAYS = 3
+"""Subplans, and paths, that are named of those that strayed."""
+
+
+def _stray_lines(strays: Mapping[str, Sequence[str]], overlaps: Sequence[Overlap]) -> Iterator[str]:
+    """One line on who wrote outside of what it may, and one on where others wrote or may write, too."""
+    if strays:
+        files = counted(len({path for paths in strays.values() for path in paths}), "file")
+        named = _some(f"{name} ({_some(paths, len(paths))})" for name, paths in list(strays.items())[:MOST_STRAYS])
+        rest = len(strays) - MOST_STRAYS
+        more = f", and {counted(rest, 'other')}: `show --json` lists all" if rest > 0 else ""
+        yield f"  {counted(len(strays), 'subplan')} wrote {files} outside of what they may: {named}{more}"
+    if overlaps:
+        count = sum(len(one.paths) for one in overlaps)
+        named = _some((_met(one) for one in overlaps), len(overlaps))
+        yield f"  {counted(count, 'file')} of these others wrote or may write, too: {named}"
+
+
+def _met(one: Overlap) -> str:
+    may = f"; {_some(one.may, len(one.may))} may" if one.may else ""
+    return f"{_some(one.paths, len(one.paths))} (by {_some(one.wrote, len(one.wrote))}{may})"
+
+
+def _some(texts: Iterable[str], count: int = 0) -> str:
+    """The first of them, on one line."""
+    shown = ", ".join(one_line(text, 200) for text in itertools.islice(texts, MOST_STRAYS))
+    return f"{shown} and {count - MOST_STRAYS:,} more" if count > MOST_STRAYS else shown
 
 
 def _rows(found: Standing) -> Iterator[list[str]]:
@@ -187,16 +202,18 @@ def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing, h
     paid = {kind: amount for kind, amount in history.usage.items() if kind in ("usd", "tokens", "calls")}
     if total := amounts(paid, history.unreported):
         yield f"used: {total}"
-    if found.speedup is not None and len(found.worked) > 1:
-        one, all_ = duration(found.one_by_one), duration(found.elapsed)
-        yield f"work took {all_}; one by one it would have been {one}: {found.speedup:.1f} times faster"
+    if found.at_once is not None and len(found.worked) > 1:
+        yield f"work took {duration(found.elapsed)}; {found.at_once:.1f} subplans were at work at once on average"
     if findings is not None:
         runs = sum(one.runs for one in findings.rounds)
-        of = f"{len(findings.landed)} of {len(findings.wanted)}"
-        yield f"run {run}: {of} landed, {counted(runs, 'run')} of the checks on what was merged"
+        tested = findings.rounds[-1].tested if findings.rounds else ""
+        if runs or not tested:
+            tested = f"{counted(runs, 'run')} of the checks on what was merged"
+        yield f"run {run}: {len(findings.landed)} of {len(findings.wanted)} landed, {tested}"
     if ending.status is not RunStatus.COMPLETED:
         yield f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}"
-        if (way := how_to_go_on(run, ending.status, JOB)) is not None:
+        way = how_to_go_on(run, ending.status, JOB)
+        if way is not None and not ending.facts.get("refused"):
             yield f"  go on with: {way}"
     if findings is not None and findings.landed and not (landing.apply or landing.branch):
         yield f"  see it with: bakeoff diff {run}"

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool) -> None:
     """Write RUN, or the latest run, as one HTML file: timeline, table of steps, logs and errors.
 
-    It needs nothing but a browser. Of an optimisation it has the candidates, the winner's diff, the speed-ups and the
+    It needs nothing but a browser. Of attempts and merges it has the verdicts, why others failed, and the diff, before
+    all else; of an optimisation it has the candidates, the winner's diff, the speed-ups and the
     line profiles, too; of a plan the hierarchy, who worked when, and the merge queue.
     """
     from bakeoff.cli.opening import misused, open_run
@@ -69,7 +70,7 @@ def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     if job != "optimize":
         if as_markdown:
             raise BakeoffError(f"run {folder.id} is no optimisation: only these have a report in Markdown")
-        return report_page(folder)
+        return _attempts(folder) if job == "attempt" else _merge(folder) if job == "merge" else report_page(folder)
     from bakeoff.cli.optimizing import winners_diff
     from bakeoff.optimize.markdown import markdown
     from bakeoff.optimize.page import optimisation
@@ -81,20 +82,56 @@ def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     return markdown(folder.id, found, diff) if as_markdown else report_page(folder, optimisation(found, diff))
 
 
+def _attempts(folder: RunFolder) -> Iterator[str]:
+    """The report of attempts."""
+    from bakeoff.cli.attempt_page import attempts_part
+    from bakeoff.report.page import report_page
+    from bakeoff.sampling.attempt.landing import Work, shown_diff
+    from bakeoff.sampling.attempt.standing import standing
+
+    history = folder.history()
+    found = standing(history, folder.standing(history)[0])
+    number = found.winner if found.winner is not None else found.closest
+    diff = None
+    if number is not None:
+        work = Work.of(folder.id, found, found.attempts[number])
+        diff = shown_diff(Path(str(history.meta["project"])), work, False)
+    return report_page(folder, attempts_part(found, diff))
+
+
+def _merge(folder: RunFolder) -> Iterator[str]:
+    """The report of a merge."""
+    from bakeoff.cli.merging import work_of
+    from bakeoff.plan.queue.page import merge_part
+    from bakeoff.plan.queue.standing import standing
+    from bakeoff.report.page import report_page
+    from bakeoff.sampling.attempt.landing import shown_diff
+
+    history = folder.history()
+    found = standing(history, folder.standing(history)[0])
+    if found.findings is None:
+        return report_page(folder)
+    diff = None
+    if found.facts():
+        work = work_of(folder.id, found)
+        diff = shown_diff(Path(str(history.meta["project"])), work, False)
+    return report_page(folder, merge_part(found.findings, len(found.options.refs), diff))
+
+
 def _plan(folder: RunFolder) -> Iterator[str]:
     """The report of a plan."""
     from bakeoff.cli.plan_running import work_of
     from bakeoff.plan.run.page import plan_part
     from bakeoff.plan.run.standing import standing
     from bakeoff.report.page import report_page
-    from bakeoff.sampling.attempt.landing import diff_of
+    from bakeoff.sampling.attempt.landing import shown_diff
 
     history = folder.history()
     found = standing(history, folder.standing(history)[0])
     project = Path(str(history.meta["project"]))
     diff = None
     if found.facts():
-        diff = diff_of(project, work_of(folder.id, found), False).decode("utf-8", "replace")
+        diff = shown_diff(project, work_of(folder.id, found), False)
     return report_page(folder, plan_part(found, diff))
 
 

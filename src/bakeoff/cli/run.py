@@ -14,6 +14,7 @@ import click
 )
 @click.option("--run-id", help="The run's id; made up if left out.")
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+@click.option("--endpoint", metavar="NAME", help="Set agents up for this endpoint of your settings, and ask its model.")
 @click.option("--strict", is_flag=True, help="Refuse files that validation warns about.")
 @click.option("--allow-unquoted", is_flag=True, help="Let text from agents into shell commands as it is.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
@@ -24,6 +25,7 @@ def command(
     pairs: tuple[str, ...],
     run_id: str | None,
     max_parallel: int | None,
+    endpoint: str | None,
     strict: bool,
     allow_unquoted: bool,
     dry_run: bool,
@@ -40,7 +42,9 @@ def command(
     from bakeoff.workflow.job import Conditions, start
 
     here = Path.cwd()
-    conditions = Conditions(max_parallel=max_parallel, strict=strict, allow_unquoted=allow_unquoted, adopt=True)
+    conditions = Conditions(
+        max_parallel=max_parallel, endpoint=endpoint, strict=strict, allow_unquoted=allow_unquoted, adopt=True
+    )
     path = require_workflow(str(workflow), None, here)
     inputs = parse_inputs(pairs)
     store = RunStore(here)

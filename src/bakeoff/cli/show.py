@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.completing import RUN
+from bakeoff.cli.completing import RUN, STEP
 
 if TYPE_CHECKING:
     from bakeoff.engine.history import History
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("run", required=False, type=RUN)
+@click.argument("step", required=False, type=STEP)
 @click.option("--all", "everything", is_flag=True, help="List every item and pass, not only those that need a look.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(run: str | None, everything: bool, as_json: bool) -> None:
-    """Show RUN, or the latest run: its status and what each of its steps gave."""
+def command(run: str | None, step: str | None, everything: bool, as_json: bool) -> None:
+    """Show RUN, or the latest run: its status and what each of its steps gave; or STEP and what is inside it.
+
+    STEP is a path as `tests:one:7`, or its end as it is printed here, `one:7`.
+    """
     from bakeoff.cli.opening import open_run
     from bakeoff.cli.say import print_json
 
@@ -27,11 +31,35 @@ def command(run: str | None, everything: bool, as_json: bool) -> None:
         from bakeoff.report.state import run_state
 
         history = folder.history()
-        print_json({**run_state(folder, history), **_attempts(folder, history)})
+        state = run_state(folder, history)
+        if step is not None:
+            state["steps"] = _inside(folder, state["steps"], step)
+        print_json({**state, **_attempts(folder, history)})
+        return
+    if step is not None:
+        from bakeoff.cli.picture import print_step
+
+        print_step(folder, step, everything)
         return
     from bakeoff.cli.picture import print_run
 
     print_run(folder, everything)
+
+
+def _inside(folder: RunFolder, steps: dict[str, Any], step: str) -> dict[str, Any]:
+    """Those that `step` names, and what is inside them.
+
+    Raises:
+        BakeoffError: there is none.
+    """
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.report.outline import is_inside
+    from bakeoff.report.words import no_step
+
+    found = {path: shown for path, shown in steps.items() if is_inside(path, step)}
+    if not found:
+        raise BakeoffError(no_step(folder.id, step))
+    return found
 
 
 def _attempts(folder: RunFolder, history: History) -> dict[str, Any]:

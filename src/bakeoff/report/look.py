@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 
 from bakeoff.report.escape import markup
 
@@ -53,6 +54,7 @@ th,td{{padding:3px 10px 3px 0;border-bottom:1px solid var(--line);vertical-align
 tr:target{{background:var(--card);outline:2px solid var(--running)}}
 pre{{margin:4px 0;padding:8px;max-height:320px;overflow:auto;background:var(--card);border-radius:4px;
 font:12px/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}}
+pre .added{{color:var(--completed)}}pre .deleted{{color:var(--failed)}}
 summary{{cursor:pointer;color:var(--quiet)}}
 input,select{{font:inherit;color:inherit;background:var(--card);border:1px solid var(--line);
 border-radius:4px;padding:3px 8px}}
@@ -80,6 +82,11 @@ def page_head(title: str) -> str:
         f'<meta name="viewport" content="width=device-width"><title>{markup(title)}</title>'
         f"<style>{STYLE}</style></head><body>\n"
     )
+
+
+def table_head(heads: Iterable[str]) -> str:
+    """The beginning of a table, with its heads."""
+    return f"<table><tr>{''.join(f'<th>{markup(head)}' for head in heads)}\n"
 
 
 PAGE_END = f"<script>{SCRIPT}</script></body></html>\n"

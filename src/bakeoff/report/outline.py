@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bakeoff.engine.history import History
@@ -78,6 +78,35 @@ def name_of(path: str) -> str:
     """What a node is called among its siblings: its id, with the number of the item, pass, attempt or check."""
     parts = path.rpartition("/")[2].split(":")
     return ":".join(parts[-2:] if _is_numbered(parts) else parts[:2])
+
+
+def is_called(path: str, step: str) -> bool:
+    """Whether a person means the node at `path` by `step`.
+
+    That is its path; the end of that, as `one:7` of `tests:one:7`, which is what it is called among its siblings; or
+    the bare id of a step in a loop.
+    """
+    if path == step or (":" in step and path.endswith((f":{step}", f"/{step}"))):
+        return True
+    parts = path.rpartition("/")[2].split(":")
+    return len(parts) >= 3 and parts[-2] == step
+
+
+def is_inside(path: str, step: str) -> bool:
+    """Whether the node at `path` is what a person means by `step`, or inside of it."""
+    at: str | None = path
+    while at is not None:
+        if is_called(at, step):
+            return True
+        at = parent_of(at)
+    return path.startswith((f"{step}:", f"{step}/"))
+
+
+def called(paths: Iterable[str], step: str) -> str:
+    """The one of `paths` that a person means by `step`; `step` itself where that is one, or not one alone is."""
+    known = list(paths)
+    found = [path for path in known if is_called(path, step)]
+    return found[0] if len(found) == 1 and step not in known else step
 
 
 def outline(history: History, status: RunStatus) -> list[Node]:

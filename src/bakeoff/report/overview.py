@@ -12,7 +12,7 @@ from bakeoff.engine.errors import JournalError
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import Entry, intact, open_to_read
 from bakeoff.engine.record import RunStatus
-from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.engine.store import RunFolder, RunStore, by_age
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ def overview(folder: RunFolder) -> Overview:
 def overviews(store: RunStore) -> list[Overview]:
     """Every run of a project, newest first."""
     found = [overview(folder) for folder in store.all()]
-    return sorted(found, key=lambda run: (-run.created_at, run.folder.id))
+    found.sort(key=lambda run: run.folder.id)
+    return sorted(found, key=lambda run: by_age(run.created_at), reverse=True)
 
 
 def _brief(folder: RunFolder) -> History:

@@ -37,7 +37,8 @@ def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
     yield from _head(folder, history, status, error, nodes)
     yield from about
     yield "<h2>Timeline</h2>"
-    yield from timeline(history, status, {node.path: number for number, node in enumerate(nodes)}, time.time())
+    now = max(time.time(), history.updated_at)
+    yield from timeline(history, status, {node.path: number for number, node in enumerate(nodes)}, now)
     yield '<p class="quiet">A row is a place, a bar is one try of a step. Hover for its name, click for its row.</p>'
     yield from _errors(nodes)
     yield from _filter(nodes)
@@ -67,10 +68,8 @@ def _facts(history: History, status: RunStatus, nodes: list[Node]) -> Iterator[t
     meta = history.meta
     yield "created", moment(meta.get("created_at"))
     yield "last change", moment(history.updated_at)
-    work = sum(span.ended_at - span.at for span in history.spans if span.ended_at is not None)
     if history.active_seconds:
-        saved = max(0.0, work - history.active_seconds)
-        yield "active", f"{duration(history.active_seconds)}; one by one it would have been {duration(saved)} more"
+        yield "active", duration(history.active_seconds)
     yield "steps", ", ".join(f"{count:,} {name}" for name, count in tally(nodes).items()) or "none"
     for name, value in history.inputs.items():
         yield f"input {name}", _value(value)

@@ -49,13 +49,13 @@ def facts() -> dict[str, Any]:
         "groups": list_of(object_of({"name": TEXT, "goal": TEXT, "parent": or_null(TEXT)})),
         "circles": list_of(list_of(TEXT)),
         **{name: _of_a_round(findings()[name]) for name in ("conflicts", "culprits", "dropped")},
-        "overlaps": list_of(object_of({"subplan": TEXT, "with": TEXT, "paths": list_of(TEXT)})),
+        "overlaps": list_of(object_of({"paths": list_of(TEXT), "wrote": list_of(TEXT), "may": list_of(TEXT)})),
         "rounds": WHOLE,
         "runs": WHOLE,
         "changes": list_of(change),
         "seconds": NUMBER,
-        "one_by_one": NUMBER,
-        "speedup": or_null(NUMBER),
+        "at_work": NUMBER,
+        "at_once": or_null(NUMBER),
     }
 
 

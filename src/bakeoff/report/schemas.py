@@ -326,6 +326,7 @@ def _landed() -> dict[str, Any]:
             "before": _or_null(_TEXT),
             "merged": _FLAG,
             "changed": _list(_TEXT),
+            "submodules": _map(_or_null(_TEXT)),
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Collection, Mapping
@@ -92,3 +93,16 @@ def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str 
     if status is RunStatus.BUDGET_SPENT:
         return f"bakeoff resume {run_id} --edit FILE, with a higher budget in the file"
     return f"bakeoff resume {run_id}"
+
+
+_OBJECT = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-zA-Z])")
+
+
+def short_ids(text: str) -> str:
+    """A text with the whole ids of git's objects in it cut to 12 digits, as people read them."""
+    return _OBJECT.sub(lambda found: found[0][:12], text)
+
+
+def no_step(run: str, step: str) -> str:
+    """That a run has no such step."""
+    return f"run {run} has no step {step!r} that has begun; `bakeoff show {run} --all` lists them"
