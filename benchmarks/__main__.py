@@ -1,4 +1,7 @@
-"""Measure everything, or the rows named: `python -m benchmarks [ROW ...] [--quick] [--check]`."""
+"""Measure everything, or the rows named: `python -m benchmarks [ROW ...] [--quick] [--check]`.
+
+`python -m benchmarks world PATH...` tries all jobs on clones of real projects.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import history
+from benchmarks import history, world
 from benchmarks.measure import REPOSITORY, Bench, Measure
 
 ROWS = (
@@ -26,6 +29,7 @@ ROWS = (
     "sampling",
     "slots",
     "sandbox",
+    "hostile",
     "stubs",
     "codex",
     "codec",
@@ -42,6 +46,8 @@ ROWS = (
 
 def main() -> int:
     """Measure, print, keep; exit status 1 when a row failed, or with `--check` when a ratio got worse."""
+    if sys.argv[1:2] == ["world"]:  # needs clones, so it is no row like the others
+        return world.main(sys.argv[2:])
     options = _options()
     compileall.compile_dir(REPOSITORY / "src", quiet=1)  # as installing does; else a measurement may include it
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

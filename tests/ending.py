@@ -13,7 +13,7 @@ def ended(pid: int) -> bool:
         return True
 
 
-def wait_until_ended(pid: int, seconds: float = 20.0) -> None:
+def wait_until_ended(pid: int, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not ended(pid):
         assert time.monotonic() < end, f"process {pid} is alive after {seconds} s"

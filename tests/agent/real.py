@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.install_clis import MAYBE
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
@@ -91,17 +92,28 @@ def _environ(process: Path) -> bytes:
         return b""
 
 
-def set_up(name: str, place: Path, required: bool) -> Real:
-    """A CLI from `.tools`, or `claude` from the machine.
+PROPRIETARY = ("claude", "copilot")
+"""CLIs whose licences are for whoever uses them to accept: they are tested where they are installed."""
+
+
+def installed(name: str, required: bool) -> str:
+    """The PATH on which a CLI is, `.tools` first.
 
     It fails where the tests of real CLIs were asked for and it is missing; elsewhere it skips.
     """
     path = f"{TOOLS / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    if name == "claude":
-        if shutil.which(name, path=path) is None:
-            pytest.skip("claude is proprietary and tested only where it is installed")
-    elif not (TOOLS / ".ready").exists():
+    if shutil.which(name, path=path) is None:
+        if name in PROPRIETARY:
+            pytest.skip(f"{name} is proprietary and tested only where it is installed")
+        if name in MAYBE and (TOOLS / ".ready").exists():
+            pytest.skip(f"{name} could not be installed here")
         (pytest.fail if required else pytest.skip)("the CLIs are not installed: run `make agents-cli`")
+    return path
+
+
+def set_up(name: str, place: Path, required: bool) -> Real:
+    """A CLI with an empty home, and a git repository."""
+    path = installed(name, required)
     home, repo = place / "home", place / "repo"
     (home / ".gemini").mkdir(parents=True)
     (home / ".gemini" / "settings.json").write_text(GEMINI_SETTINGS)

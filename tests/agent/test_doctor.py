@@ -50,12 +50,19 @@ async def test_moved_home_is_honoured(spawner, tmp_path, program):
     assert found["codex"].login == f"file {tmp_path}/auth.json"
 
 
-@pytest.mark.parametrize("body", ["exec /bin/sleep 60", "exit 1"])
-async def test_no_version_is_said_in_bounded_time(spawner, tmp_path, program, body):
+@pytest.mark.parametrize(
+    ("body", "timeout", "said"),
+    [
+        ("exec /bin/sleep 60", 0.5, "did not tell its version within 0.5 s"),
+        ("echo node is too old >&2; exit 3", 60, "ended with status 3 when asked for its version: node is too old"),
+        ("exit 1", 60, "ended with status 1 when asked for its version"),
+    ],
+)
+async def test_why_there_is_no_version_is_said_in_bounded_time(spawner, tmp_path, program, body, timeout, said):
     program("codex", body)
-    found = await look(spawner, tmp_path, timeout=0.5)
+    found = await look(spawner, tmp_path, timeout=timeout)
     assert found["codex"].version is None
-    assert "did not tell its version within 0.5 s" in found["codex"].advice
+    assert said in found["codex"].advice
 
 
 async def test_program_that_cannot_start(spawner, tmp_path):

@@ -1,17 +1,25 @@
 from __future__ import annotations
 
+import contextlib
 import json
+from functools import partial
 from itertools import pairwise
 
+import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.agent import events
+from bakeoff.agent import events, listening
 from bakeoff.agent.events import EventStream, Reading
-from bakeoff.agent.failures import KINDS, kind_of, one_line, pause_of
+from bakeoff.agent.failures import KINDS, error_lines, kind_of, one_line, pause_of
+from bakeoff.agent.listening import Listener
 from bakeoff.agent.readers import READERS, family
 from bakeoff.agent.readers.aider import read_text
+from bakeoff.engine.process import SpawnError
+from bakeoff.reader.reading import holding
+from reader.wild import forever
 
 CLAUDE = [
     {"type": "system", "subtype": "init", "session_id": "s-1"},
@@ -369,3 +377,119 @@ def test_pauses_that_are_asked_for(text, seconds):
 def test_one_line():
     assert one_line("a\n  b\tc") == "a b c"
     assert one_line("x" * 900) == "x" * 397 + "..."
+
+
+EVENTS = {
+    "gemini": {"type": "message", "role": "assistant", "content": "x", "delta": True},
+    "opencode": {"type": "text", "part": {"text": "x"}},
+    "claude": {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}},
+    "codex": {"type": "error", "message": "x" * 1000},
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_without_end_are_read_in_time_and_bounds(name, monkeypatch):
+    monkeypatch.setattr(events, "TEXT_LIMIT", 10_000)
+    reading = read(name, lines(EVENTS[name]) * 30_000)
+    assert reading.heard == 30_000
+    assert len(reading.text) <= 10_100
+    assert reading.more == []
+
+
+def test_stray_text_between_events_is_cut_now_and_then():
+    reading = read("claude", b'stray words {"type":"x"} ' * 200_000)
+    assert (reading.heard, len(reading.stray)) == (200_000, events.STRAY_LIMIT)
+    assert reading.stray.endswith("stray words \n")
+
+
+def test_counts_beyond_all_reason_are_no_counts():
+    usage = {"input_tokens": 10**4000, "cache_read_input_tokens": 10**15, "output_tokens": 10**15}
+    reading = read("claude", lines({**CLAUDE[4], "usage": usage, "num_turns": 10**16, "total_cost_usd": 1e300}))
+    assert (reading.turns, reading.usd) == (None, None)
+    assert set(reading.usage.values()) <= {10**15}
+    steps = [step("tool-calls", 1e8, input=10**15, output=10**15) for _ in range(9)]
+    assert max(read("opencode", lines(*steps)).usage.values()) == 10**15
+
+
+@pytest.mark.parametrize(
+    "piece", ["auth ", "permission denied ", "wait 1s", "Error: [", "authauth", "1", " ", "[x]\\n\\n", "rate"]
+)
+def test_kinds_and_pauses_are_found_in_time_whatever_was_said(piece):
+    text = piece * (2_000_000 // len(piece))
+    assert kind_of(text) in (*KINDS, None)
+    assert len(error_lines(text)) <= len(text)
+    assert (pause_of(f"retry after {text}") or 0.0) <= 30 * 86_400
+    assert len(one_line(text)) <= 400
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Tokens: 1 sent, ", "Tokens: ..., sent, ..., received", "Tokens: " + "9" * 999, "Cost: $. message, $... session"],
+)
+def test_aider_may_print_anything(line):
+    reading = Reading()
+    read_text(line * 500, reading)
+    assert reading.usd is None
+
+
+async def heard_of(name, *pieces, tail="", behind=None):
+    told = []
+    listener = Listener(name, told.append)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.listen)
+        for piece in pieces:
+            listener.take(piece)
+            await anyio.lowlevel.checkpoint()
+        listener.end(tail)
+    return listener.reading, told
+
+
+@pytest.mark.anyio
+async def test_a_reader_process_reads_what_comes(monkeypatch):
+    monkeypatch.setattr(listening, "PIECE", 100)
+    raw = lines(*CLAUDE)
+    reading, told = await heard_of("claude", raw[:77], raw[77:])
+    assert reading == read("claude", raw)
+    assert told[-1] == {"events": 5, "tokens": 19}
+    reading, told = await heard_of("aider", tail="Tokens: 1.2k sent, 30 received.")
+    assert (reading.usage, told) == ({"input_tokens": 1200, "output_tokens": 30}, [])
+    reading, _ = await heard_of("text", tail="\udc80")
+    assert reading == Reading()
+
+
+@pytest.mark.anyio
+async def test_where_no_reader_can_be_had_it_is_tried_again(monkeypatch):
+    monkeypatch.setattr(listening, "PAUSE", 0.0)
+    short = [SpawnError("no reader process: full", 11, True)] * 3
+
+    @contextlib.asynccontextmanager
+    async def scarce():
+        if short:
+            raise short.pop()
+        async with holding() as ask:
+            yield ask
+
+    monkeypatch.setattr(listening, "holding", scarce)
+    reading, _ = await heard_of("claude", lines(*CLAUDE))
+    assert reading.succeeded is True
+    short += [SpawnError("no reader process: full", 11, True)] * 60
+    reading, _ = await heard_of("claude", lines(*CLAUDE))
+    assert (reading.succeeded, reading.error) == (False, "what it printed cannot be read: no reader process: full")
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_read_is_the_error_of_that_agent(monkeypatch):
+    monkeypatch.setattr(listening, "BEHIND", 100)
+    reading, _ = await heard_of("claude", b"x" * 90, b"x" * 90, b"x" * 90)
+    assert (reading.succeeded, reading.kind) == (False, "output")
+    assert "more than 0 MiB at once" in reading.error
+    monkeypatch.setattr(listening, "feed", forever)
+    monkeypatch.setattr(listening, "holding", impatient)
+    reading, _ = await heard_of("claude", b"x", b"x")
+    assert "not done within 0.01 s" in reading.error
+
+
+@contextlib.asynccontextmanager
+async def impatient():
+    async with holding() as ask:
+        yield partial(ask, seconds=0.01)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import pytest
 
-from agent.real import MODELS, Real, set_up
-from bakeoff.agent.cost import tells_cost
+from agent.real import Real, set_up
 from scripted_model import Cut, Garbage, Say, ScriptedModel, Shell, Stall, Status, by_turn, in_order
 
 pytestmark = [pytest.mark.agents, pytest.mark.anyio]
 
-WRITES = by_turn(Shell("printf 'x = 1\\n' > calc.py"), Say("I wrote calc.py"))
 NAMES = ("codex", "gemini", "qwen", "claude")
 
 
@@ -32,23 +29,13 @@ def required(request) -> bool:
 
 @pytest.fixture(params=NAMES)
 def real(request, tmp_path, required) -> Real:
+    """Each of them; or those that a test names, as some take seconds of CPU to say the same as the others."""
     return set_up(request.param, tmp_path, required)
 
 
-async def test_shell_turn_writes_a_file(real, tmp_path):
-    with ScriptedModel(WRITES) as model:
-        async with real.spawner() as processes:
-            result = await real.ask(processes, model.url, "create -- calc.py\nof 'one' line", log=str(tmp_path / "log"))
-    assert result.error is None
-    assert (result.ok, result.exit_code, result.text, result.evidence) == (True, 0, "I wrote calc.py", "final-event")
-    assert (real.repo / "calc.py").read_text() == "x = 1\n"
-    assert (result.usage["input_tokens"], result.usage["output_tokens"]) == (22, 14)
-    assert result.session_id
-    assert (result.usd is not None) == tells_cost(real.entry, MODELS.get(real.name, "scripted"))
-    assert [len(seen.tool_results) for seen in model.seen] == [0, 1]
-    assert model.seen[0].says("create -- calc.py\nof 'one' line")
-    assert Path(f"{tmp_path}/log.out").read_text().count("\n") > 1
-    assert real.processes_left() == []
+def only(*names: str) -> pytest.MarkDecorator:
+    """For the CLIs of these names alone."""
+    return pytest.mark.parametrize("real", names, indirect=True)
 
 
 async def test_session_goes_on(real):
@@ -63,6 +50,7 @@ async def test_session_goes_on(real):
     assert model.seen[1].says("the word is heron")
 
 
+@only("codex", "gemini", "claude")
 async def test_one_429_is_waited_out_by_the_cli(real):
     if real.name == "gemini":
         (real.home / ".gemini/settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
@@ -77,31 +65,39 @@ async def test_one_429_is_waited_out_by_the_cli(real):
         assert (real.repo / "calc.py").read_text() == "hi"
 
 
+LONG = "This model's maximum context length is 4096 tokens. However, your messages resulted in 9000 tokens."
+LIMITED, OVERLOADED = (Status(429, retry_after=0.1), "rate-limit"), (Status(529), "overload")
+REFUSED, TOO_LONG = (Status(401, message="invalid api key"), "auth"), (Status(400, message=LONG), "context-length")
+CUT, GARBAGE = (Cut(), "cut-stream"), (Garbage(), "cut-stream")
+
+
 @pytest.mark.parametrize(
-    ("reply", "kind"),
+    ("real", "failure"),
     [
-        (Status(429, retry_after=0.1), "rate-limit"),
-        (Status(529), "overload"),
-        (Status(401, message="invalid api key"), "auth"),
-        (Cut(), "cut-stream"),
-        (Garbage(), "cut-stream"),
+        *((name, failure) for name in ("codex", "claude") for failure in (LIMITED, OVERLOADED, REFUSED, CUT, GARBAGE)),
+        *(("gemini", failure) for failure in (LIMITED, CUT)),
+        *(("qwen", failure) for failure in (OVERLOADED, REFUSED, GARBAGE)),
+        *((name, TOO_LONG) for name in NAMES),
     ],
-    ids=["429", "529", "401", "cut", "garbage"],
+    indirect=["real"],
+    ids=lambda value: value if isinstance(value, str) else value[1],
 )
-async def test_failure_is_named(real, reply, kind):
+async def test_failure_is_named(real, failure):
+    reply, kind = failure
     # qwen tries again for minutes, silently, and has no setting to stop it.
-    patient = real.name == "qwen" and kind in ("rate-limit", "overload")
+    patient = real.name == "qwen" and kind == "overload"
     with ScriptedModel(reply) as model:
         async with real.spawner() as processes:
             result = await real.ask(processes, model.url, "create calc.py", timeout=4 if patient else 90, grace=1)
     expected = ("timeout", "none") if patient else (kind, "final-event")
     assert (result.ok, result.kind, result.evidence) == (False, *expected)
-    assert result.usage is None
+    assert result.usage is None or model.asides  # qwen tries to shorten what is too long
     assert result.usd is None
     assert result.error.startswith(real.name)
     assert model.seen or patient  # on a busy machine it may not even have begun
 
 
+@only("codex", "gemini", "claude")
 @pytest.mark.parametrize("headers_first", [False, True])
 async def test_stalled_model_is_cancelled(real, headers_first):
     with ScriptedModel(Stall(headers_first=headers_first)) as model:
@@ -112,9 +108,10 @@ async def test_stalled_model_is_cancelled(real, headers_first):
                 assert real.processes_left()
                 group.cancel_scope.cancel()
             assert real.processes_left() == []
-            assert model.seen[0].left.wait(10)
+            assert model.seen[0].left.wait(60)
 
 
+@only("codex", "claude")
 async def test_stalled_model_times_out(real):
     with ScriptedModel(Stall()) as model:
         async with real.spawner() as processes:

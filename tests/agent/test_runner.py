@@ -10,11 +10,12 @@ import anyio.to_thread
 import pytest
 
 from bakeoff.agent import runner
-from bakeoff.agent.registry import find_entry
-from bakeoff.agent.runner import AgentRequest, run_agent
+from bakeoff.agent.registry import agent_names, find_entry
+from bakeoff.agent.runner import AgentRequest, check_request, run_agent
 from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Status, Stored
 from bakeoff.settings import AgentSettings, Settings
+from ending import ended
 
 pytestmark = pytest.mark.anyio
 
@@ -140,6 +141,59 @@ async def test_mini_is_judged_by_its_trajectory(fake_cli, spawner, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "events", "called"),
+    [
+        ("claude", [{**GOOD, "num_turns": 0, "usage": {"input_tokens": 0, "output_tokens": 0}}], False),
+        ("claude", [{**GOOD, "num_turns": 1, "usage": {"input_tokens": 0, "output_tokens": 0}}], True),
+        ("claude", [{key: value for key, value in GOOD.items() if key not in ("num_turns", "usage")}], True),
+        ("qwen", [{**GOOD, "num_turns": 0, "usage": {"input_tokens": 0, "output_tokens": 0}}], False),
+        ("gemini", [{"type": "message", "role": "assistant", "content": "hm"},
+                    {"type": "result", "status": "success", "stats": {"input_tokens": 0, "output_tokens": 0}}], False),
+    ],
+)  # fmt: skip
+async def test_a_cli_that_called_no_model_has_failed(fake_cli, spawner, tmp_path, name, events, called):
+    async with spawner:
+        result = await ask(fake_cli(name, printing(*events)), spawner, tmp_path)
+    assert result.ok is called
+    assert called or "called no model" in result.error
+
+
+async def test_a_session_that_an_event_names_is_no_option(fake_cli, spawner, tmp_path):
+    async with spawner:
+        entry = fake_cli("claude", "touch called; " + printing({**GOOD, "session_id": "--dangerous"}))
+        told = await ask(entry, spawner, tmp_path)
+        tmp_path.joinpath("called").unlink()
+        refused = await ask(entry, spawner, tmp_path, session="--dangerous")
+    assert (told.ok, told.session_id) == (True, None)
+    assert "no session id" in refused.error
+    assert not tmp_path.joinpath("called").exists()
+
+
+@pytest.mark.parametrize("name", agent_names(Settings()))
+def test_every_entry_can_be_asked_before_anything_is_spent(fake_cli, tmp_path, name):
+    check_request(fake_cli(name, "true"), AgentRequest("hello"), tmp_path)
+
+
+async def test_what_a_cli_leaves_for_itself_is_removed(fake_cli, spawner, tmp_path):
+    (tmp_path / ".aider.input.history").write_text("the user's\n")
+    body = "mkdir .aider.tags.cache.v4; touch .aider.tags.cache.v4/x .aider.chat.history.md work .env; echo ok"
+    async with spawner:
+        result = await ask(fake_cli("aider", f'{body}; echo "$BROWSER" > browser'), spawner, tmp_path)
+    assert result.ok
+    assert {path.name for path in tmp_path.glob(".*")} == {".aider.input.history", ".env"}
+    assert (tmp_path / "work").exists()
+    assert (tmp_path / "browser").read_text() == "true\n"
+
+
+async def test_kinds_of_failure_are_not_read_out_of_what_tools_print(fake_cli, spawner, tmp_path):
+    noise = 'echo \'  "timeout": 30,\'; echo "line 429 of the file"; echo "see 503.py" >&2; echo gone >&2; exit 1'
+    async with spawner:
+        for name in ("claude", "mini", "aider"):
+            result = await ask(fake_cli(name, noise), spawner, tmp_path)
+            assert (result.ok, result.kind) == (False, "agent"), name
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [("claude", "-- /speckit-git-commit now"), ("codex", "-- $speckit-git-commit now"), ("opencode", None)],
 )
@@ -197,12 +251,12 @@ async def test_process_that_cannot_start_is_a_result(fake_cli, tmp_path, transie
     assert (result.ok, result.kind, result.dispatched) == (False, kind, False)
 
 
-async def test_an_answer_too_long_to_be_read_is_named(fake_cli, spawner, tmp_path, monkeypatch):
-    monkeypatch.setattr("bakeoff.agent.events.LINE_LIMIT", 1000)
-    said = {"type": "item.completed", "item": {"type": "agent_message", "text": "x" * 2000}}
+async def test_an_answer_too_long_to_be_read_is_named(fake_cli, spawner, tmp_path):
+    begin = '{"type": "item.completed", "item": {"type": "agent_message", "text": "'
+    said = f"printf '{begin}'; head -c 17000000 /dev/zero | tr '\\0' x; printf '\"}}}}\\n'; "
     done = {"type": "turn.completed", "usage": {}}
     async with spawner:
-        result = await ask(fake_cli("codex", printing(said, done)), spawner, tmp_path)
+        result = await ask(fake_cli("codex", said + printing(done)), spawner, tmp_path, log=str(tmp_path / "log"))
     assert (result.ok, result.kind) == (False, "output")
     assert "more in one line than" in result.error
 
@@ -212,10 +266,10 @@ async def test_timeout_keeps_what_was_said(fake_cli, spawner, tmp_path):
     said = {"type": "assistant", "session_id": "s-9", "message": {"content": [{"type": "text", "text": "partly"}]}}
     entry = fake_cli("claude", printing(said, retry, then="exec sleep 60"))
     async with spawner:
-        result = await ask(entry, spawner, tmp_path, timeout=0.5, grace=0.5)
+        result = await ask(entry, spawner, tmp_path, timeout=2, grace=0.5)
     assert (result.ok, result.kind, result.ended_by, result.text) == (False, "timeout", "timeout", "partly")
     assert result.session_id == "s-9"
-    assert "was ended after 0.5 s, its timeout" in result.error
+    assert "was ended after 2 s, its timeout" in result.error
     assert "API error 429" in result.error
     assert result.outcome().output["timed_out"] is True
 
@@ -237,7 +291,7 @@ async def test_cancelled_it_leaves_no_process(fake_cli, spawner, tmp_path):
             pid = await anyio.to_thread.run_sync((tmp_path / "pid").read_text)
             assert Path("/proc", pid.strip()).exists()
             group.cancel_scope.cancel()
-        assert not Path("/proc", pid.strip()).exists()
+        assert ended(int(pid))
 
 
 async def test_secrets_in_what_it_says_are_masked(fake_cli, spawner, tmp_path):

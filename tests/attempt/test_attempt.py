@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -102,6 +103,17 @@ def test_repair_resumes_the_session_and_falls_back_without_it(lab):
     assert lines.count("Somebody has tried already") == 1
 
 
+def test_a_repair_of_nothing_says_so_in_the_session(lab):
+    script = f'echo "$2|$1" >> {lab.place}/asked\n'
+    lab.agent(script + f'[ -z "$2" ] || {FIX}', more='events = "codex"', say=SPEAKS)
+    said = lab.attempt("--repair", "1")
+    assert said.status == 0, said
+    asked = (lab.place / "asked").read_text()
+    assert "\ns-1|Your work so far left nothing" in asked
+    assert "changed nothing" in asked
+    assert asked.count("make add add") == 1
+
+
 def test_the_highest_score_wins_among_those_that_pass(lab):
     lab.agent(f"{FIX}; for i in $(seq $BAKEOFF_ATTEMPT); do echo '# more' >> calc.py; done; "
               "[ $BAKEOFF_ATTEMPT != 3 ] || echo 'x = 1' > bad")  # fmt: skip
@@ -121,6 +133,23 @@ def test_a_score_that_is_none_is_no_pass(lab):
     said = lab("attempt", "x", "--agent", "fake", "--run-id", "s", "--check", "true", "--score", "exit 4")
     assert said.status == 3
     assert "exit status 4" in said.out
+
+
+def test_a_score_beyond_all_numbers_is_none_and_does_not_win(lab):
+    lab.agent(f"{FIX}; [ $BAKEOFF_ATTEMPT != 1 ] || touch huge")
+    score = "if [ -e huge ]; then printf '%0400d' 9 | tr 0 9; else echo 7; fi"
+    said = lab.attempt("--attempts", "2", "--score", score, "--json")
+    assert said.status == 0, said
+    assert said.json["winner"] == 2
+    assert [view["score"] for view in said.json["attempts"]] == [None, 7.0]
+
+
+def test_a_hang_that_is_mended_wins_though_the_base_hangs_for_ever(lab):
+    (lab.root / "calc.py").write_text("import time\n\n\ndef add(a, b):\n    while True:\n        time.sleep(1)\n")
+    lab.agent("printf 'def add(a, b):\\n    return a + b\\n' > calc.py")
+    said = lab.attempt("--json", check=f"{sys.executable} -m pytest -q")
+    assert said.status == 0, said
+    assert said.json["winner"] == 1
 
 
 def test_no_change_and_a_failure_are_errors_and_named(lab):
@@ -147,6 +176,13 @@ def test_task_from_a_file_and_from_standard_input(lab, monkeypatch):
     assert lab("attempt", "-", "--agent", "fake", "--check", FIXED).status == 0
     assert (lab.place / "asked").read_text() == "the task\nof two lines\n\nfrom stdin\n"
     assert lab("attempt", "@nowhere", "--agent", "fake", "--check", "true").status == 1
+    os.mkfifo(lab.place / "pipe")
+    for file in (lab.place / "pipe", "/dev/zero"):
+        said = lab("attempt", f"@{file}", "--agent", "fake", "--check", "true")
+        assert (said.status, "the file cannot be read: it is no regular file" in said.err) == (1, True), said
+        said = lab("compare", str(file), "--check", "true")
+        assert (said.status, "nor a patch file (it is no regular file)" in said.err) == (1, True), said
+        assert lab("resume", "r", "-i", f"@{file}").status == 1
 
 
 def test_refusals_leave_nothing_behind(lab):
@@ -163,6 +199,8 @@ def test_refusals_leave_nothing_behind(lab):
         assert (said.status, said.out) == (1, ""), said
         assert word in said.err
     assert lab("attempt", "x", "--apply", "--branch", "b", "--check", "true").status == 2
+    for ceiling in ("--max-calls", "--max-tokens", "--max-cost"):
+        assert lab("attempt", "x", "--check", "true", ceiling, "0").status == 2
     assert not list((lab.root / ".bakeoff" / "runs").glob("*")) if (lab.root / ".bakeoff").exists() else True
 
 
@@ -196,11 +234,20 @@ def test_pytest_is_read_by_its_report(lab):
     assert (lab.root / "tests/test_calc.py").read_text() == TEST
 
 
+@pytest.mark.parametrize("ignored", ["true", "printf '!__pycache__/\\n!*.pyc\\n' > .gitignore"])
+def test_bytecode_of_an_attempt_is_never_there_when_it_is_judged(lab, ignored):
+    lab.agent(f"{FIX}; {ignored}; mkdir -p tests/__pycache__; touch tests/__pycache__/test_calc.cpython-311.pyc m.pyc")
+    said = lab.attempt("--json", check=f"{FIXED} && ! ls *.pyc */__pycache__/*.pyc")
+    assert said.status == 0, said
+    (attempt,) = said.json["attempts"]
+    assert attempt["receipt"]["diff"]["files"] == (1 if ignored == "true" else 2)
+
+
 def test_equal_trees_are_judged_once(lab):
     lab.agent("echo '# same' >> calc.py")
     said = lab.attempt("--attempts", "3", "--sandbox=none", check=f"echo x >> {lab.place}/judged; false")
     assert said.status == 3
-    assert (lab.place / "judged").read_text() == "x\n"
+    assert (lab.place / "judged").read_text() == "x\n" * 2, "once for all three, and once before them"
     assert said.out.count("failed") >= 3
 
 
@@ -267,3 +314,46 @@ def test_what_an_agent_cannot_be_asked_is_refused_before_a_run_exists(lab):
     assert "fake takes no model" in said.err
     assert not lab.run.root.exists()
     assert lab.calls == []
+
+
+@pytest.mark.parametrize("home", ["/dev/null/home", "/proc/home"])
+def test_a_home_that_cannot_be_written_is_said_before_there_is_a_run(lab, monkeypatch, home):
+    lab.agent(FIX)
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", home)
+    said = lab.attempt()
+    assert said.status == 1
+    assert f"{home}/.cache/bakeoff cannot be made" in said.err
+    assert "XDG_DATA_HOME" in said.err
+    assert lab.calls == []
+    assert not list((lab.root / ".bakeoff" / "runs").glob("*"))
+
+
+def test_too_few_open_files_are_said_before_there_is_a_run(lab, monkeypatch):
+    lab.agent(FIX)
+    monkeypatch.setattr("bakeoff.engine.machine.LEAST_FILES", 1 << 40)
+    said = lab.attempt()
+    assert said.status == 1
+    assert "files may be open at once" in said.err
+    assert "ulimit -n" in said.err
+    assert not list((lab.root / ".bakeoff" / "runs").glob("*"))
+
+
+def test_the_report_says_the_verdict_first(lab):
+    lab.agent(f"if [ $BAKEOFF_ATTEMPT = 2 ]; then {FIX}; else echo '# <script>' >> calc.py; fi")
+    assert lab.attempt("--attempts", "2", check="python -m pytest -q").status == 0
+    page = lab("report", "r", "-o", "-").out
+    parts = ["<b>attempt 2</b> of 2 passed", "<h2>Diff</h2>", "<h2>Attempts</h2>", "<h2>Why the others", "<h2>Timeline"]
+    assert sorted(parts, key=page.index) == parts
+    assert '<span class="added">+    return a + b</span>' in page
+    assert "FAILED tests/test_calc.py::test_add" in page
+    assert "<script>" not in page.partition("<h2>Timeline")[0].partition("<body>")[2]
+
+
+def test_the_report_of_a_run_that_nothing_passed_shows_the_closest(lab):
+    lab.agent("echo '# <script>' >> calc.py; touch two")
+    assert lab.attempt("--check", "test -e two").status == 3
+    page = lab("report", "r", "-o", "-").out
+    assert "attempt 1 came closest" in page
+    assert '<span class="added">+# &lt;script&gt;</span>' in page

@@ -52,6 +52,22 @@ def test_each_is_judged_as_it_would_land_on_the_base(lab):
     assert [view["kind"] for view in said.json["attempts"]] == ["conflict", "conflict"]
 
 
+def test_a_branch_is_checked_with_the_filters_that_its_own_attributes_name(lab):
+    lab.git("config", "filter.x.clean", "sed s/^/stored-/")
+    lab.git("config", "filter.x.smudge", "sed s/^stored-//")
+    lab.git("checkout", "-qb", "filtered")
+    lab.write(".gitattributes", "secret filter=x\n")
+    lab.write("secret", "1\n")
+    lab.commit("filtered")
+    lab.git("checkout", "-q", "main")
+    assert lab("compare", "filtered", "--check", "grep -q ^1 secret", "--run-id", "r", "--json").status == 0
+    applied = lab("apply", "r")
+    assert applied.status != 0
+    assert "other content filters run for secret" in applied.err
+    assert lab("apply", "r", "--branch", "b").status == 0
+    assert lab.git("show", "b:secret") == "stored-1"
+
+
 def test_nothing_passes(lab):
     _branches(lab)
     said = lab("compare", "bad", "--check", FIXED)

@@ -86,7 +86,7 @@ def test_a_test_run_cannot_be_configured_away(lab, trick):
 )
 def test_a_runner_that_ran_no_test_is_invalid(lab, code, check):
     lab.agent(f"printf '%s\\n' '{code}' > calc.py")
-    said = lab.attempt("--json", check=check)
+    said = lab.attempt("--json", "--no-preflight", check=check)
     assert said.status == 3, said
     (view,) = said.json["attempts"]
     assert view["checks"][0]["verdict"] == "invalid", view
@@ -170,7 +170,7 @@ def test_a_check_that_hangs_fails_and_leaves_nothing(lab):
 
 def test_an_agent_that_hangs_is_ended_and_its_work_kept(lab):
     lab.agent("echo half > half.txt; sleep 60")
-    said = lab.attempt("--timeout", "1", "--json")
+    said = lab.attempt("--timeout", "3", "--json")
     assert said.status == 3, said
     (view,) = said.json["attempts"]
     assert (view["status"], view["kind"]) == ("error", "timeout")

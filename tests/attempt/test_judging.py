@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import pytest
 
+from bakeoff.judge import failing, junit, runners
 from bakeoff.judge.ground import tail
 from bakeoff.judge.protected import Protection
 from bakeoff.judge.runners import Tests as Run
-from bakeoff.judge.runners import names_pytest, read_junit, read_output
+from bakeoff.judge.runners import names_pytest, read_output
+from bakeoff.judge.score import last_number
+from bakeoff.reader.reading import read_here
 
 GO_NONE = "?   \texample.org/m\t[no test files]\n"
 GO_FILTERED = "testing: warning: no tests to run\nPASS\nok  \texample.org/m\t0.002s [no tests to run]\n"
@@ -164,16 +170,28 @@ def test_commands_that_run_pytest(command):
 
 
 def test_reports_that_cannot_be_read():
-    for content in (None, b"<testsuite", b'<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', b""):
-        assert read_junit(content, "junit") is None
-    found = read_junit(
-        b'<testsuites><testsuite><testcase name="a"/><testcase name="b" classname="c"><failure/></testcase>'
-        b'<testcase name="d"><skipped/></testcase><testcase name="e"><error/></testcase></testsuite></testsuites>',
-        "junit",
+    deep = b"<testsuite>" + b"<a>" * 200 + b"</a>" * 200 + b"</testsuite>"
+    for content, why in (
+        (b"<testsuite", "no XML"),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "document type"),
+        (b"", "no XML"),
+        (deep, "too deeply"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            junit.read(content)
+
+
+def test_what_a_report_says():
+    found = Run.of(
+        junit.read(
+            b'<testsuites><testsuite><testcase name="a"/><testcase name="b" classname="c"><failure/></testcase>'
+            b'<testcase name="d"><skipped/></testcase><testcase name="e"><error/></testcase>'
+            b'<testcase name="f"><system-out><failure/></system-out><testcase/></testcase></testsuite></testsuites>'
+        ),
+        runner="junit",
     )
-    assert found is not None
-    assert (found.ran, found.failed, found.skipped, found.failing) == (3, 2, 1, ("c.b", "e"))
-    assert (found.names, found.left_out) == ({"a", "c.b"}, {"d"})
+    assert (found.ran, found.failed, found.skipped, found.failing) == (4, 2, 1, ("c.b", "e"))
+    assert (found.names, found.left_out) == ({"a", "c.b", "f"}, {"d"})
 
 
 @pytest.mark.parametrize(
@@ -195,19 +213,69 @@ def test_skipped_tests_are_no_tests_that_ran(command, output, ran, skipped):
     assert (found.ran, found.skipped) == (ran, skipped)
 
 
-def junit(*names: str, left_out: tuple[str, ...] = ()) -> Run:
+def patterns() -> list[str]:
+    """All that is sought in what others printed."""
+    found = [failing._GO, failing._CARGO, failing._NEXTEST, failing._JEST, runners._GO_SOME, runners._ANSI]
+    texts = [pattern.pattern for pattern in found]
+    for runner in runners._RUNNERS:
+        texts += [pattern for pattern in (runner.ran, runner.failing, runner.none, runner.skipped) if pattern]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def longest_repeat(parsed) -> int:
+    """The bound of the repetition that has the largest one, in a parsed expression."""
+    most = 0
+    for operator, argument in parsed:
+        if str(operator) in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            most = max(most, int(argument[1]))
+        parts = argument if isinstance(argument, (list, tuple)) else [argument]
+        for part in (inner for each in parts for inner in (each if isinstance(each, list) else [each])):
+            if isinstance(part, type(parsed)):
+                most = max(most, longest_repeat(part))
+    return most
+
+
+@pytest.mark.parametrize("pattern", patterns())
+def test_what_is_sought_in_what_was_printed_repeats_within_bounds(pattern):
+    assert longest_repeat(re._parser.parse(pattern)) <= 500
+
+
+def test_whatever_is_printed_is_read_within_seconds():
+    hostile = ["1" * 3_000_000, "\n" * 3_000_000, " " * 3_000_000, "1 passed " * 100_000, "\x1b[" * 500_000]
+    hostile += ["Tests: " * 200_000, "Tests: 1 skipped, " * 50_000, "FAIL [" * 200_000, "--- FAIL: x " * 100_000]
+    hostile += ["ok\t" * 300_000, "● " * 500_000, "test a ... FAIL" * 100_000, "\nFAIL x (" * 100_000]
+    hostile += ["test result: ok. 1 passed; " * 50_000, "FAILED (skipped=" * 50_000, "\n 1) " * 200_000, "é\udc80" * 9]
+    for text in hostile:
+        for command in ("make test", "./vitest", "go test ./...", "npx jest", "cargo test"):
+            data = text[:400_000].encode("utf-8", "surrogatepass")
+            read_here(runners.printed, data, command)  # it has a bound of time
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("a 1 b -2.5e1\n", -25.0), ("9" * 400_000, "a number beyond"), ("x" * 99, "no number"),
+        ("7 " + "x" * 99_999, "no number in its last"), ("0." + "1" * 99_999, "a number beyond"), ("1e999", "a number"),
+    ],
+)  # fmt: skip
+def test_the_last_number_is_the_score(text, score):
+    found = last_number(text)
+    assert found.startswith(score) if isinstance(score, str) else found == score
+
+
+def report(*names: str, left_out: tuple[str, ...] = ()) -> Run:
     return Run("pytest", len(names), source="junit", names=frozenset(names), left_out=frozenset(left_out))
 
 
 def test_which_tests_were_left_out():
-    base = junit("t.a[1]", "t.a[2]", "t.b")
-    assert junit("t.a[1]", "t.a[2]", "t.b", "t.c").fewer_than(base) is None
-    assert junit("t.a[3]", "t.b").fewer_than(base) is None, "cases of a test may be made of the code"
-    assert "1 of the tests" in (junit("t.a[1]", "t.b", left_out=("t.a[2]",)).fewer_than(base) or "")
-    assert (junit("t.a[1]").fewer_than(base) or "").endswith(": t.b")
-    assert junit("t.a", left_out=("t.b",)).fewer_than(junit("t.a", left_out=("t.b",))) is None
-    many = junit(*(f"t.{number}" for number in range(9)))
-    assert (junit().fewer_than(many) or "").endswith("t.3, t.4, ...")
+    base = report("t.a[1]", "t.a[2]", "t.b")
+    assert report("t.a[1]", "t.a[2]", "t.b", "t.c").fewer_than(base) is None
+    assert report("t.a[3]", "t.b").fewer_than(base) is None, "cases of a test may be made of the code"
+    assert "1 of the tests" in (report("t.a[1]", "t.b", left_out=("t.a[2]",)).fewer_than(base) or "")
+    assert (report("t.a[1]").fewer_than(base) or "").endswith(": t.b")
+    assert report("t.a", left_out=("t.b",)).fewer_than(report("t.a", left_out=("t.b",))) is None
+    many = report(*(f"t.{number}" for number in range(9)))
+    assert (report().fewer_than(many) or "").endswith("t.3, t.4, ...")
 
 
 def test_where_there_are_no_names_numbers_are_compared():
@@ -216,7 +284,7 @@ def test_where_there_are_no_names_numbers_are_compared():
     assert Run("unittest", 4).fewer_than(base) == "4 tests ran; 5 run on the snapshot"
     assert Run("jest", 4).fewer_than(base) is None
     assert Run("go test", None).fewer_than(Run("go test", None)) is None
-    assert junit("a").fewer_than(Run("pytest", 0)) is None
+    assert report("a").fewer_than(Run("pytest", 0)) is None
 
 
 def test_what_make_reads_is_protected_where_a_check_runs_it():
@@ -224,7 +292,6 @@ def test_what_make_reads_is_protected_where_a_check_runs_it():
     assert protection.covers("web/Makefile")
     assert not Protection(checks=("sh ./makeshift",)).covers("Makefile")
     assert not Protection(("Makefile",), checks=("make",)).covers("Makefile")
-    assert protection.identity != Protection().identity
 
 
 def test_files_that_a_check_names():
@@ -233,15 +300,30 @@ def test_files_that_a_check_names():
     assert protection.named(paths) == ["ci/run.sh", "a b.py", "app.py"]
 
 
+def test_a_test_that_a_check_names_is_protected_wherever_it_stands():
+    protection = Protection(
+        checks=("ava src/test-limit.js ./src/checks.test/tests.ts app.js src/latest.js run-tests.sh",)
+    )
+    paths = ["src/test-limit.js", "src/checks.test/tests.ts", "app.js", "src/latest.js", "run-tests.sh"]
+    assert [path for path in paths if protection.covers(path)] == paths[:2]
+    assert not Protection().covers("src/test-limit.js")
+    assert not Protection(may_edit=("src/",), checks=protection.checks).covers("src/test-limit.js")
+
+
 @pytest.mark.parametrize(
     ("path", "covered"),
     [
         ("tests/a.py", True), ("pkg/tests/data/x.json", True), ("test_a.py", True), ("src/a_test.py", True),
         ("src/conftest.py", True), ("pytest.ini", True), ("tox.ini", True), ("setup.cfg", True), ("tests", True),
         ("web/a.test.ts", True), ("m/a_test.go", True), ("web/__tests__/a.js", True), ("spec/a.rb", True),
-        ("jest.config.mjs", True), ("sitecustomize.py", True),
+        ("jest.config.mjs", True), ("sitecustomize.py", True), ("a/__pycache__/test_m.cpython-311.pyc", True),
+        ("m.pyc", True), ("test_m/__init__.py", True), ("conftest/__init__.py", True), ("test_m.abi3.so", True),
+        ("a/.mypy_cache/3.11/x.json", True), (".worktreeinclude", True), (".specify/integration.json", True),
+        ("m.so", False), ("test_m/data.py", False), ("a/.worktreeinclude", False),
         ("evil-1.0.dist-info/entry_points.txt", True), ("lib/pluggy.py", True), ("a.py", False), ("testing.py", False),
         ("contest.py", False), ("attests/a.py", False), ("setup.py", False), ("latest.txt", False),
+        ("test.js", True), ("test.mts", True), ("test.py", True), ("lib/a-test.cjs", True), ("lib/a_test.ts", True),
+        ("commands/test.js", False), ("test.md", False), ("ava.config.js", True),
     ],
 )  # fmt: skip
 def test_which_paths_are_tests_or_configure_them(path, covered):
@@ -279,6 +361,48 @@ def test_of_project_files_only_what_configures_tests_counts():
     assert touched("package.json", "{}", "[]")
 
 
+@pytest.mark.parametrize(
+    ("path", "hostile"),
+    [
+        ("pyproject.toml", "a = " + "[" * 20_000 + "]" * 20_000),
+        ("pyproject.toml", "a = " + "1" * 5000),
+        ("package.json", "[" * 200_000 + "]" * 200_000),
+        ("package.json", '{"a":' * 200_000),
+        ("package.json", '{"scripts": 1' + "0" * 5000 + "}"),
+        ("package.json", " " * (5 << 20)),
+    ],
+)
+def test_a_project_file_that_cannot_be_read_counts_as_changed(path, hostile):
+    assert touched(path, "", hostile)
+    assert not touched(path, hostile, hostile)
+
+
 def test_the_end_of_a_long_text_begins_with_a_line():
     assert tail("short") == "short"
     assert tail("first\nsecond\nthird", 12) == "[...]\nthird"
+
+
+def test_a_products_own_folders_and_modules_are_no_test_machinery():
+    has = ["src/_pytest/a.py", "src/pluggy/__init__.py", "pkg/testing/__init__.py", "pkg/testing/tests/test_x.py"]
+    has += [
+        "lib/unittest.py",
+        "testing/test_core.py",
+        "testing/data/x.json",
+        "unittest/a_test.cc",
+        "unittest/b_test.cc",
+    ]
+    has += ["unittest/fixtures.cc", "go/testing/fake.go", "go/testing/fake_test.go"]
+    protection = Protection(protect=("pkg/testing/fixed.py",)).within(os.fsencode(path) for path in has)
+    free = ["src/_pytest/a.py", "src/_pytest/new/b.py", "src/pluggy/new.py", "pkg/testing/b.py", "lib/unittest.py"]
+    free += ["go/testing/fake.go"]
+    held = ["_pytest/__init__.py", "src/pytest.py", "pkg/unittest/x.py", "testing/data/x.json", "unittest/fixtures.cc"]
+    held += [
+        "pkg/testing/tests/test_x.py",
+        "pkg/testing/fixed.py",
+        "src/_pytest/pluggy/x.py",
+        "src/_pytest/conftest.py",
+    ]
+    held += ["unittest.py", "pytest", "go/testing/fake_test.go"]
+    assert [path for path in free if protection.covers(path)] == []
+    assert [path for path in held if not protection.covers(path)] == []
+    assert all(Protection().covers(path) for path in [*free, *held] if path != "pkg/testing/fixed.py")

@@ -24,13 +24,13 @@ def kill_supervisor(lab: Lab, process: subprocess.Popen[str]) -> None:
     os.kill(supervisor, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("where", ["agent", "check"])
+@pytest.mark.parametrize("where", ["preflight", "agent", "check"])
 def test_a_supervisor_that_is_killed_is_no_verdict(lab: Lab, where: str) -> None:
     wait = f"[ -e {lab.place}/go ] || {{ touch {lab.place}/begun; sleep 600; }}"
     lab.agent(f"{FIX}; {wait}" if where == "agent" else FIX)
     lab.settings()
     check = FIXED if where == "agent" else f"{wait}; {FIXED}"
-    open_ = ["--sandbox=none", "--agent-sandbox=none"]
+    open_ = ["--sandbox=none", "--agent-sandbox=none", *(["--no-preflight"] if where == "check" else [])]
     process = lab.spawn("attempt", "fix", "--agent", "fake", "--run-id", "r", "--check", check, *open_)
     until(lambda: (lab.place / "begun").exists())
     kill_supervisor(lab, process)
@@ -163,9 +163,12 @@ def test_who_may_edit_tests_may_leave_some_out_before_everybody(lab: Lab) -> Non
     lab.commit()
     lab.agent(f"printf '{SKIPS}' > calc.py")
     lab.settings()
-    said = lab.attempt("--may-edit", "tests/other/**", check="python -m pytest -q")
+    said = lab.attempt(
+        "--may-edit", "tests/other/**", "--attempts", "2", "--score", "wc -c < calc.py", check="python -m pytest -q"
+    )
     assert said.status == 0
-    assert "! attempt 1: 1 test skipped, 1 ran" in said.out
+    assert said.out.count("skipped") == 1
+    assert "! attempts 1, 2: 1 test skipped, 1 ran" in said.out
 
 
 def test_a_check_that_the_snapshot_passes_is_named(lab: Lab) -> None:

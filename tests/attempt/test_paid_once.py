@@ -93,7 +93,7 @@ def check_end(lab: Lab, *, calls: int = 1, usd: float | None = None, before: str
 def test_killed_after_the_end_of_its_agent(lab: Lab, zygote: Zygote, where: str, when: str) -> None:
     hire(lab, f"{FIX}; ln -s calc.py link; echo x > new.txt")
     before = lab.digest()
-    killed(lab, zygote, *attempt("--max-cost", "0.4"), **{"in": where, "when": when})
+    killed(lab, zygote, *attempt("--max-cost", "0.4", "--no-preflight"), **{"in": where, "when": when})
     said = lab("show", "r")
     assert "$0.3" in said.out
     # What is reserved for a call does not fit in what is left: nothing is to be paid.

@@ -72,7 +72,7 @@ def ended(lab: Lab) -> dict[str, int]:
     return {number: lab.calls.count(number) for number in numbers}
 
 
-def until(true: Any, seconds: float = 20.0) -> None:
+def until(true: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "not in time"
@@ -142,7 +142,8 @@ def test_unfinished_work_is_salvaged_after_a_kill(lab):
     process.communicate()
     until(lambda: lab.left() == [])
     assert lab.slots()
-    assert "unfinished" in lab("show", "r").out
+    (row,) = [line for line in lab("show", "r").out.splitlines() if "unfinished" in line]
+    assert row.split()[-1] == "-"  # nobody knows for how long it had worked
     assert lab("runs").status == 0
     (lab.place / "go").touch()
     said = lab("resume", "r", "--json")
@@ -175,7 +176,7 @@ def test_stopped_in_order(lab, how):
         assert lab("cancel", "r").status == 0
     else:
         process.send_signal(getattr(signal, how))
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == {"SIGINT": 130, "SIGTERM": 143, "cancel": 1}[how], err
     assert "bakeoff resume r" in out + err
     assert lab.left() == []
@@ -191,7 +192,7 @@ def test_a_resumed_run_starts_from_the_same_snapshot(lab):
     process = lab.spawn(*ARGS[:6], "--check", FIXED)
     until((lab.place / "working").exists)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     lab.write("calc.py", "# changed meanwhile\n" + ADD)
     (lab.place / "go").touch()
     assert lab("resume", "r").status == 0
@@ -226,4 +227,4 @@ def test_a_live_run_is_not_taken_up_twice(lab):
     assert "is being run by" in refused.err
     assert lab("clean", "r").status == 1
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)

@@ -307,7 +307,9 @@ def test_tests_that_would_test_the_checkout_are_invalid(strict: Lab, monkeypatch
     )
     lab.agent("echo VALUE = 3 > src/package/__init__.py")
     lab.settings('[slots]\nkind = "repository"\n')
-    said = lab.attempt("--json", "--sandbox=none", "--score", ".venv/bin/python -c 'print(1)'", check="true")
+    said = lab.attempt(
+        "--json", "--no-preflight", "--sandbox=none", "--score", ".venv/bin/python -c 'print(1)'", check="true"
+    )
     assert said.status == 3, said
     for check in said.json["attempts"][0]["checks"][:1]:
         assert check["verdict"] == "invalid", check
@@ -318,7 +320,7 @@ def test_tests_that_would_test_the_checkout_are_invalid(strict: Lab, monkeypatch
 def test_a_sandbox_that_cannot_be_built_is_an_error(strict: Lab) -> None:
     lab = strict
     lab.agent(FIX)
-    said = lab.attempt("--json", check="echo bakeoff sandbox: no >&2; exit 125")
+    said = lab.attempt("--json", "--no-preflight", check="echo bakeoff sandbox: no >&2; exit 125")
     assert said.json["attempts"][0]["checks"][0]["error"] == "sandbox", said
     said = lab(
         "attempt",
@@ -330,6 +332,7 @@ def test_a_sandbox_that_cannot_be_built_is_an_error(strict: Lab) -> None:
         "--score",
         "echo bakeoff sandbox: no >&2; exit 125",
         "--json",
+        "--no-preflight",
     )
     assert said.json["attempts"][0]["checks"][1]["error"] == "sandbox", said
 

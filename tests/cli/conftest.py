@@ -69,7 +69,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def until(true: Callable[[], bool], timeout: float = 20.0) -> None:
+def until(true: Callable[[], bool], timeout: float = 60.0) -> None:
     end = time.monotonic() + timeout
     while not true():
         assert time.monotonic() < end, "not in time"

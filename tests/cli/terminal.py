@@ -42,7 +42,7 @@ class Terminal:
         """Everything shown so far, without colours and cursor movements."""
         return _CONTROL.sub("", self.raw)
 
-    def wait_for(self, text: str, count: int = 1, timeout: float = 20.0) -> None:
+    def wait_for(self, text: str, count: int = 1, timeout: float = 60.0) -> None:
         """Read until `text` has been shown `count` times."""
         end = time.monotonic() + timeout
         while self.text.count(text) < count:

@@ -16,6 +16,7 @@ import pytest
 from bakeoff.engine.store import RunStore
 from cli.conftest import ARGV, FAILING, MIXED, QUICK, Command, Project, environment, until
 from cli.test_cli_reading import checked
+from ending import ended
 
 HELD = """
 steps:
@@ -128,7 +129,7 @@ def test_cleaning_and_listing_end_what_a_dead_run_left(project: Project) -> None
         left = subprocess.Popen(["sleep", "600"], env=environment(BAKEOFF_RUN=str(gone)))
         result = project(*command)
         assert "ended 1 process(es) that run gone had left behind" in result.err, command
-        assert left.wait(10) == -signal.SIGKILL
+        assert left.wait(60) == -signal.SIGKILL
 
 
 def test_a_report_is_written_into_a_pipe_and_through_a_link(project: Project) -> None:
@@ -137,7 +138,7 @@ def test_a_report_is_written_into_a_pipe_and_through_a_link(project: Project) ->
     os.mkfifo(project.folder / "pipe")
     reader = subprocess.Popen(["cat", "pipe"], cwd=project.folder, stdout=subprocess.PIPE, text=True)
     assert project("report", "q", "-o", "pipe").status == 0
-    assert reader.communicate(timeout=20)[0].startswith("<!doctype html>")
+    assert reader.communicate(timeout=60)[0].startswith("<!doctype html>")
     assert (project.folder / "pipe").is_fifo()
     (project.folder / "link").symlink_to("there.html")
     assert project("report", "q", "-o", "link").status == 0
@@ -180,8 +181,7 @@ def test_cancel_ends_a_live_run_and_its_processes(project: Project, held) -> Non
     result = project("cancel", "held", "--json")
     assert checked("cancel", result.out) == {"run_id": "held", "status": "cancelled"}
     assert result.status == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert ended(pid)
     out, err = held.communicate()
     assert held.returncode == 1
     assert out == b""
@@ -225,12 +225,12 @@ def test_watch_and_logs_follow_a_live_run(project: Project, held) -> None:
     assert [logs.stdout.readline() for _ in "12"] == [b"==> first <==\n", b"began\n"]
     let_go(project)
     assert "✓ after (shell)" in watch.stderr.read().decode()
-    assert watch.wait(20) == 0
+    assert watch.wait(60) == 0
     assert watch.stdout is not None
     assert watch.stdout.read().decode().startswith("run held completed")
     assert json.loads(lines.stdout.readlines()[-1])["status"] == "completed"
     assert logs.stdout.read().decode() == "\n==> held <==\nlet go\n\n==> after <==\nafter\n"
-    assert held.wait(20) == 0
+    assert held.wait(60) == 0
     for process in (watch, lines, logs):
         process.communicate()
 
@@ -252,7 +252,7 @@ def test_logs_follow_output_as_it_grows(project: Project) -> None:
     let_go(project, "end")
     assert "".join(json.loads(line)["text"] for line in logs.stdout.readlines()) == "end"
     logs.communicate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
 
 
 def test_a_live_gate_is_answered_from_elsewhere(project: Project) -> None:
@@ -269,7 +269,7 @@ def test_a_live_gate_is_answered_from_elsewhere(project: Project) -> None:
         assert "no gate waits at 'nope'" in project("answer", "g", "nope", "approve").err
         assert project("answer", "g", "ask", "approve").out == "gate ask: approve; the run goes on\n"
         let_go(project)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
         assert b"run g completed" in out
     finally:
         process.kill()
@@ -316,7 +316,7 @@ def test_answer_says_what_the_log_lost(project: Project, command: Command, monke
 
 def test_interrupted_runs_pause_with_the_signals_status(project: Project, held) -> None:
     held.send_signal(signal.SIGTERM)
-    out, _ = held.communicate(timeout=20)
+    out, _ = held.communicate(timeout=60)
     assert held.returncode == 143
     assert out.decode().startswith("run held paused")
     assert "interrupted by SIGTERM" in out.decode()
@@ -355,7 +355,7 @@ def test_clean_keeps_what_can_be_resumed(project: Project) -> None:
     young = project("clean", "--older-than", "1h")
     assert young.out == "freed 0 B of 0 runs\n"
     failed = project("clean", "--status", "failed")
-    assert "freed 0 B" in failed.out
+    assert failed.out == "nothing was removed: 1 run kept\n"
     assert "kept f: it is failed and can be resumed" in failed.err
     named = project("clean", "a")
     assert named.out.startswith("removed a (completed, ")
@@ -377,7 +377,7 @@ def test_clean_never_takes_a_live_run(project: Project, held) -> None:
     assert "kept held" in named.err
     assert held.poll() is None
     let_go(project)
-    assert held.wait(20) == 0
+    assert held.wait(60) == 0
 
 
 def test_clean_names_what_it_cannot_remove(project: Project, command: Command, monkeypatch) -> None:
@@ -459,7 +459,7 @@ def test_an_unreadable_journal_is_said_everywhere(project: Project) -> None:
         assert (result.status, result.out) == (1, "")
         assert "x" in result.err
         assert "Traceback" not in result.err
-    assert project("clean", "--status", "unreadable").out.startswith("freed 0 B")
+    assert project("clean", "--status", "unreadable").out == "nothing was removed: 1 run kept\n"
     assert "removed x (unreadable" in project("clean", "--all", "-y").out
 
 

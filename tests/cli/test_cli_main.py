@@ -13,6 +13,7 @@ import pytest
 
 from bakeoff.cli import main
 from bakeoff.cli.command_line import COMMANDS, cli
+from bakeoff.engine.store import RunStore
 from cli.conftest import ARGV, Command, environment
 
 
@@ -62,10 +63,22 @@ def test_commands_that_look_need_neither_pydantic_nor_rich(tmp_path) -> None:
 
 
 def test_a_command_line_that_is_not_understood(command: Command) -> None:
-    for args in (("nope",), ("run",), ("show", "a", "b"), ("run", "x.yml", "--max-parallel", "0")):
+    for args in (("nope",), ("run",), ("show", "a", "b", "c"), ("run", "x.yml", "--max-parallel", "0")):
         result = command(*args)
         assert (result.status, result.out) == (2, "")
         assert "Usage: " in result.err
+    assert "No such command 'rnu' (did you mean run?)" in command("rnu").err
+
+
+def test_a_run_that_is_not_named_is_asked_for(command: Command, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "There are no runs here yet" in command("resume").err
+    for number in range(7):
+        RunStore(tmp_path).create(f"r{number}").journal.touch()
+    for name in ("resume", "apply", "diff", "cancel"):
+        said = command(name).err
+        assert "Missing argument 'RUN'. The runs here, the newest first: " in said
+        assert "and older ones: see `bakeoff runs`" in said
 
 
 def test_what_the_machine_refuses_is_no_fault_of_ours(command: Command, monkeypatch, tmp_path) -> None:
@@ -152,3 +165,14 @@ def test_standard_error_that_is_closed_does_not_end_a_run(tmp_path) -> None:
     os.close(write)
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("variable", "digits"), [("0", 4300), ("1000", 1000), (None, 4300)])
+def test_numbers_of_any_length_are_never_read(variable: str | None, digits: int) -> None:
+    code = (
+        "import sys\nsys.argv = ['bakeoff', '--version']\nfrom bakeoff.cli import main\n"
+        "try: main()\nexcept SystemExit: print(sys.get_int_max_str_digits())"
+    )
+    set_to = {} if variable is None else {"PYTHONINTMAXSTRDIGITS": variable}
+    done = subprocess.run([sys.executable, "-c", code], env=environment() | set_to, capture_output=True, text=True)
+    assert done.stdout.endswith(f"\n{digits}\n"), done.stderr

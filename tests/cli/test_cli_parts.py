@@ -16,6 +16,7 @@ import pytest
 from bakeoff.cli.completing import STEP
 from bakeoff.cli.follow import Follower
 from bakeoff.cli.log_files import log_file
+from bakeoff.cli.say import table
 from bakeoff.engine.control import control_server
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder
@@ -127,7 +128,7 @@ def test_processes_that_a_dead_run_left_are_ended_and_counted(project: Project) 
     )
     result = project("run", "q.yml")
     assert "ended 1 process(es) that run gone had left behind" in result.err
-    assert left.wait(10) == -signal.SIGKILL
+    assert left.wait(60) == -signal.SIGKILL
 
 
 @pytest.mark.anyio
@@ -154,7 +155,7 @@ def test_gates_of_a_live_run_complete(project: Project) -> None:
     env = {"_BAKEOFF_COMPLETE": "bash_complete", "COMP_WORDS": "bakeoff answer h ", "COMP_CWORD": "3"}
     assert project(**env).out == "plain,ask\n"
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
 
 
@@ -162,17 +163,14 @@ def test_steps_complete_without_a_run() -> None:
     assert STEP.shell_complete(SimpleNamespace(params={}), None, "") == []  # type: ignore[arg-type]
 
 
-def test_sizes_skip_what_goes_away(project: Project, command: Command, monkeypatch) -> None:
+def test_sizes_of_what_is_gone_are_none(project: Project) -> None:
     from bakeoff.cli.clean import _bytes
 
-    (project.folder / "a").write_text("xyz")
-
-    class Fleeting:
-        def lstat(self):
-            raise FileNotFoundError
-
-    root = SimpleNamespace(rglob=lambda pattern: [Fleeting(), project.folder / "a"])
-    assert _bytes(SimpleNamespace(root=root)) == 3  # type: ignore[arg-type]
+    (project.folder / "run/inner").mkdir(parents=True)
+    before = _bytes(SimpleNamespace(root=project.folder / "run"))  # type: ignore[arg-type]
+    (project.folder / "run/inner/a").write_text("xyz")
+    assert _bytes(SimpleNamespace(root=project.folder / "run")) == before + 3  # type: ignore[arg-type]
+    assert _bytes(SimpleNamespace(root=project.folder / "none")) == 0  # type: ignore[arg-type]
 
 
 def test_a_run_under_way_is_counted_by_its_display_and_its_journal(project: Project) -> None:
@@ -187,3 +185,16 @@ def test_a_run_under_way_is_counted_by_its_display_and_its_journal(project: Proj
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+def test_a_table_that_is_wider_than_a_narrow_terminal_is_stacked() -> None:
+    rows, heads = [["1 *", "passed", "-"], ["2", "failed: " + "x" * 30, "9 s"]], ["attempt", "verdict", "time"]
+    wide = [
+        "attempt  verdict                                 time",
+        "1 *      passed                                  -",
+    ]
+    assert table(rows, heads, columns=60)[:2] == table(rows, heads)[:2] == wide
+    assert table(rows, heads, columns=40) == [
+        "attempt 1 *", "  verdict: passed", "attempt 2", f"  verdict: failed: {'x' * 30}", "  time: 9 s",
+    ]  # fmt: skip
+    assert table(rows[:1], heads, columns=40) == ["attempt  verdict  time", "1 *      passed   -"]

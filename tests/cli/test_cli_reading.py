@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from bakeoff.report.schemas import NAMES, output_schema
-from cli.conftest import Command, Project
+from cli.conftest import HEAD, Command, Project
 
 
 def checked(name: str, text: str) -> dict:
@@ -131,6 +133,13 @@ def test_logs_of_one_step(here: Project, command: Command) -> None:
     assert out.count("==> fan:it:") == 15
     assert "hello" not in out
     assert command("logs", "gated", "fan:it:1").out == "==> fan:it:1 <==\nitem 1\n"
+    for step in ("it:1", "fan:it:1"):  # as `show` prints it, and as heads of `logs` do
+        assert command("logs", "gated", step).out == "==> fan:it:1 <==\nitem 1\n"
+        assert re.fullmatch(r" *✓ it:1 shell \S+ m?s\n", command("show", "gated", step).out)
+        assert list(checked("show", command("show", "gated", step, "--json").out)["steps"]) == ["fan:it:1"]
+    assert command("show", "gated", "fan", "--all").out.count("✓ it:") == 15
+    assert "no step 'nope'" in command("show", "gated", "nope").err
+    assert "no step 'nope'" in command("show", "gated", "nope", "--json").err
     missing = command("logs", "gated", "nope")
     assert (missing.status, missing.out) == (1, "")
     assert "no step 'nope'" in missing.err
@@ -301,6 +310,15 @@ def test_doctor_finds_step_types_that_cannot_be_loaded(project: Project, code: s
     assert "take `step_types` out" in result.out
 
 
+def test_doctor_asks_a_model_for_one_token(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]  # nobody listens there when this block is left
+    result = project("doctor", "--model", f"http://127.0.0.1:{port}/v1#m", "--model", "nope", PATH="/nonexistent")
+    assert result.status == 1
+    assert "connection refused" in result.out
+    assert "no model is called 'nope'" in result.out
+
+
 def test_doctor_names_the_step_types_of_the_settings(project: Project) -> None:
     (project.folder / "bakeoff.toml").write_text('step_types = "steps.py"\n')
     (project.folder / "steps.py").write_text(
@@ -317,3 +335,21 @@ def test_doctor_finds_wrong_settings(project: Project) -> None:
     assert result.status == 1
     assert "✗ settings: not found" in result.out
     assert "max_parallel" in result.out
+
+
+def test_what_spec_kit_says_of_a_workflow_counts(project: Project) -> None:
+    home = project.folder / "home"
+    folder = project.folder / ".specify" / "workflows" / "sk"
+    folder.mkdir(parents=True)
+    home.mkdir()
+    (folder / "workflow.yml").write_text(HEAD.replace("ID", "sk") + "steps: [{id: a, type: shell, run: touch ran}]\n")
+    (home / "w.yml").write_text(HEAD.replace("ID", "w") + "steps: [{id: a, type: shell, run: touch ran}]\n")
+    registry = folder.parent / "workflow-registry.json"
+    for enabled in ("true", "false"):
+        registry.write_text(f'{{"schema_version": "1.0", "workflows": {{"sk": {{"enabled": {enabled}}}}}}}')
+        result = project("run", "sk", SPECKIT_WORKFLOW_RUN_ID=f" {enabled} ")
+        assert (result.status == 0, (project.folder / "ran").exists()) == (enabled == "true", enabled == "true"), result
+        (project.folder / "ran").unlink(missing_ok=True)
+    assert (project.folder / ".bakeoff" / "runs" / "true").is_dir()
+    assert project("run", "~/w.yml", HOME=str(home)).status == 0
+    assert (project.folder / "ran").exists()

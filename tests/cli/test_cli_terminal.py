@@ -194,5 +194,5 @@ def test_a_terminal_that_goes_away_pauses_the_run(project: Project, terminal) ->
     screen.wait_for("your choice: ")
     fd, screen.fd = screen.fd, os.open("/dev/null", os.O_RDONLY)
     os.close(fd)
-    assert screen.process.wait(20) in (0, 128 + signal.SIGHUP)
+    assert screen.process.wait(60) in (0, 128 + signal.SIGHUP)
     assert "paused" in project("show", "g").out

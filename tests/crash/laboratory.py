@@ -40,7 +40,7 @@ class Zygote:
         return int(json.loads(self.process.stdout.readline()))
 
     def close(self) -> None:
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=60)
 
 
 @dataclass
@@ -116,7 +116,7 @@ def alive(folder: RunFolder) -> list[int]:
     return found
 
 
-def wait_until_gone(folder: RunFolder, seconds: float = 2.0) -> None:
+def wait_until_gone(folder: RunFolder, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while left := alive(folder):
         assert time.monotonic() < end, f"processes {left} are alive {seconds} s after the kill"

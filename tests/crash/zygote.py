@@ -95,7 +95,10 @@ class Dying:
 
 
 def _arm_calls(crash: dict[str, Any]) -> None:
-    """Kill the process around the start of its program, or its change of a file, number `call`; note them all."""
+    """Kill the process and all that it started around the start of a program, or a change of a file, number `call`.
+
+    All of them are noted.
+    """
     import subprocess
 
     done = 0
@@ -110,17 +113,19 @@ def _arm_calls(crash: dict[str, Any]) -> None:
             with open(crash["noted"], "a", encoding="utf-8") as file:
                 file.write(f"{name} {args[1] if name == '__init__' else args[0]!r}\n")
             if mine and crash["when"] == "before":
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.killpg(0, signal.SIGKILL)
             try:
                 return original(*args, **more)
             finally:
                 if mine and crash["when"] == "after":
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.killpg(0, signal.SIGKILL)
 
         setattr(owner, name, call)
 
+    os.setpgid(0, 0)
+
     counted(subprocess.Popen, "__init__")
-    for name in ("replace", "unlink", "mkdir", "fchmod"):
+    for name in ("replace", "unlink", "mkdir", "fchmod", "link", "rmdir"):
         counted(os, name)
 
 

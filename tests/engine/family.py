@@ -32,13 +32,13 @@ class Fifo:
         self.fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         self.text = ""
 
-    def wait_for(self, lines: int, seconds: float = 20.0) -> None:
+    def wait_for(self, lines: int, seconds: float = 60.0) -> None:
         """Wait until the family has announced so many members."""
         end = time.monotonic() + seconds
         while self.text.count("\n") < lines:
             assert self._read(end), f"only {self.text!r} came"
 
-    def wait_until_gone(self, seconds: float = 20.0) -> None:
+    def wait_until_gone(self, seconds: float = 60.0) -> None:
         """Wait until no process holds the FIFO."""
         end = time.monotonic() + seconds
         while self._read(end):

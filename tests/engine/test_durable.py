@@ -19,6 +19,7 @@ from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Event, Warned
 from bakeoff.engine.store import RunStore
 from bakeoff.engine.sync import run_sync
+from ending import ended
 
 pytestmark = pytest.mark.anyio
 
@@ -197,7 +198,7 @@ async def test_retry_and_timeout() -> None:
 
 
 async def test_plain_functions_run_in_threads_side_by_side() -> None:
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=60)
 
     def meet(_: int) -> int:
         barrier.wait()
@@ -226,8 +227,7 @@ async def test_an_isolated_function_is_killed_by_its_timeout(tmp_path: Path) -> 
     note = tmp_path / "pid"
     with pytest.raises(bakeoff.FanOutError, match="timed out"):
         await bakeoff.fan_out(_stall, [str(note)], isolate=True, timeout=3)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(note.read_text()), 0)
+    assert ended(int(note.read_text()))
 
 
 async def test_a_thread_that_cannot_be_stopped_is_reported() -> None:
@@ -236,7 +236,7 @@ async def test_a_thread_that_cannot_be_stopped_is_reported() -> None:
     events.subscribe(heard.append)
 
     def wait(_: int) -> None:
-        let_go.wait(30)
+        let_go.wait(60)
 
     with pytest.raises(bakeoff.FanOutError, match="timed out"):
         await bakeoff.durable(lambda run: run.fan_out(wait, [0], timeout=0.02), events=events)

@@ -487,8 +487,8 @@ def test_what_is_left_when_keeper_and_coordinator_die_at_once_is_found_by_the_ru
         os.kill(keeper, signal.SIGSTOP)
         coordinator.kill()
         os.kill(keeper, signal.SIGKILL)
-        coordinator.wait(20)  # its pipes stay open in what is left
-    end = time.monotonic() + 5
+        coordinator.wait(60)  # its pipes stay open in what is left
+    end = time.monotonic() + 60
     while _command(worker):  # a zombie has none
         assert time.monotonic() < end, "the worker lives on"
         time.sleep(0.005)
@@ -592,4 +592,4 @@ def test_both_ends_are_sockets_that_no_child_of_the_coordinator_inherits() -> No
         assert not link.get_inheritable()
         assert not leash.get_inheritable()
         leash.shutdown(socket.SHUT_WR)
-        process.wait(20)
+        process.wait(60)

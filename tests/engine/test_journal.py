@@ -13,9 +13,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bakeoff.engine import ballast
 from bakeoff.engine import journal as module
 from bakeoff.engine.errors import JournalError
-from bakeoff.engine.journal import Entry, MemoryJournal, SqliteJournal, read_entries
+from bakeoff.engine.journal import Batch, Entry, MemoryJournal, SqliteJournal, read_entries
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +65,7 @@ async def test_what_comes_during_a_commit_is_one_group(tmp_path: Path, monkeypat
     def slow(batch: module.Batch) -> JournalError | None:
         sizes.append(len(batch.rows))
         inside.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return commit(batch)
 
     monkeypatch.setattr(journal, "_commit", slow)
@@ -72,7 +73,7 @@ async def test_what_comes_during_a_commit_is_one_group(tmp_path: Path, monkeypat
     assert await anyio.to_thread.run_sync(inside.wait, 10)
     rest = [journal.append("end", f"n{number}", "x") for number in range(500)]
     go_on.set()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await first.committed()
         await rest[-1].committed()
     assert sizes == [1, 500]
@@ -204,3 +205,28 @@ def test_reading_a_live_journal_leaves_it_alone(tmp_path: Path) -> None:
     assert list(read_entries(path)) == []
     writer.execute("COMMIT")
     writer.close()
+
+
+async def test_the_last_entries_have_room_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal.db"
+    journal = SqliteJournal(path)
+    held = path.with_name("journal.db.room")
+    assert held.stat().st_size == held.stat().st_blocks * 512 == module.BALLAST
+    insert = journal._insert
+
+    def full(batch: Batch) -> None:
+        """As where only the ballast is left."""
+        journal._db.execute(f"PRAGMA max_page_count={1 if held.exists() else 1000}")
+        insert(batch)
+
+    monkeypatch.setattr(journal, "_insert", full)
+    await journal.append("run", "", "x" * 5000).committed()
+    assert not held.exists()
+    held.mkdir()  # as where there is nothing to give up
+    with pytest.raises(JournalError, match="full"):
+        await journal.append("run", "", "x" * 5000).committed()
+    journal.close()
+    assert len(told(path)) == 1
+    ballast.take(tmp_path / "no" / "where", 5)
+    ballast.take(held, 5)
+    assert ballast.drop(held) is ballast.drop(tmp_path / "none") is False

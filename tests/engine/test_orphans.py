@@ -90,7 +90,7 @@ def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed:
     coordinator, token = start(tmp_path, fifo, "plain")
     time.sleep(random.Random(seed).uniform(0.05, 0.35))
     end(coordinator)
-    deadline = time.monotonic() + 2.0
+    deadline = time.monotonic() + 60
     while survivors(lambda candidate: candidate == token):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -159,7 +159,7 @@ def test_a_killed_supervisor_leaves_nothing_where_its_orphans_are_adopted(tmp_pa
     fifo.wait_for(6)
     os.kill(supervisor_of(coordinator, token), signal.SIGKILL)
     fifo.wait_until_gone(2.0)
-    out, _ = coordinator.communicate(timeout=20)
+    out, _ = coordinator.communicate(timeout=60)
     lines = out.splitlines()
     assert lines[0] == lines[1]
     assert lines[0].startswith("True the supervisor of processes died (killed by signal 9)")

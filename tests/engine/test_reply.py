@@ -27,6 +27,15 @@ USAGE = {"calls": 1, "usd": 0.3, "input_tokens": 10}
 RESERVED = {"calls": 1.0, "usd": 0.5}
 
 
+class StoppedClock(SystemClock):
+    """Monotonic time goes on only where it is told to."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
 class Caller:
     """A leaf that pays, says so, and is cut off as often as it is told to."""
 
@@ -40,6 +49,7 @@ class Caller:
         self.warned: list[str] = []
         self.masker = Masker()
         self.attempts: list[int] = []
+        self.clock = StoppedClock()
 
     async def session(self, path: str = "a", key: str = "k", edit: bool = False) -> Record | None:
         found: list[Record] = []
@@ -47,12 +57,14 @@ class Caller:
         async def job(run: Run) -> Ending:
             async def rest(facts: Mapping[str, Any], attempt: int) -> Outcome:
                 self.attempts.append(attempt)
+                self.clock.now += 2.0
                 if self.cut:
                     await cut_off()
                 return Outcome(**{"output": {"made": facts["made"]}, "usage": USAGE, **self.outcome})
 
             async def work(attempt: int) -> Outcome:
                 self.paid += 1
+                self.clock.now += 30.0
                 facts = {"made": f"secret-{self.paid}"}
                 if not self.silent:
                     await run.reply(path, key, USAGE, facts)
@@ -84,7 +96,12 @@ class Caller:
         events = Events()
         events.subscribe(lambda event: self.warned.append(event.text) if isinstance(event, Warned) else None)
         terms = Terms(
-            Lanes({"leaves": 1}), {"usd": self.ceiling}, events=events, masker=self.masker, catch_signals=False
+            Lanes({"leaves": 1}),
+            {"usd": self.ceiling},
+            events=events,
+            masker=self.masker,
+            clock=self.clock,
+            catch_signals=False,
         )
         begun = self.folder.journal.exists()
         await run_session(self.folder, job, terms, meta=None if begun else META, prepare=prepare)
@@ -102,6 +119,16 @@ def caller(tmp_path: Path) -> Caller:
 
 
 ONCE, TWICE = (0.3, 0.3, 10, 1), (0.6, 0.6, 20, 2)
+
+
+async def test_its_time_counts_the_paid_call(caller: Caller) -> None:
+    await caller.session()
+    caller.clock.now += 1000.0  # between the sessions
+    caller.cut = False
+    record = await caller.session()
+    assert record is not None
+    assert record.ended_at - record.started_at == pytest.approx(32.0)
+    assert caller.folder.history().records["a"].ended_at - record.started_at == pytest.approx(32.0, abs=1e-3)
 
 
 async def test_it_is_gone_on_from_and_counts_once(caller: Caller) -> None:
@@ -224,18 +251,13 @@ async def test_what_nobody_reported_counts_as_assumed_and_is_not_shown(caller: C
 
 
 async def test_signs_of_life_are_told_once_a_second() -> None:
-    class Ticking(SystemClock):
-        now = 0.0
-
-        def monotonic(self) -> float:
-            return self.now
-
     told: list[Any] = []
-    run = Run(clock=Ticking())
+    clock = StoppedClock()
+    run = Run(clock=clock)
     heard = run.hearing("a")
     heard({})  # nobody listens
     run.events.subscribe(told.append)
     for moment in (1.0, 1.5, 1.9, 2.0, 7.0):
-        Ticking.now = moment
+        clock.now = moment
         heard({"tokens": moment})
     assert [(event.path, event.facts["tokens"]) for event in told] == [("a", 1.0), ("a", 2.0), ("a", 7.0)]

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from bakeoff.engine import control
+from bakeoff.engine import control, session
+from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.control import control_server, send
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
 from bakeoff.engine.events import Events, RunChanged, Warned
@@ -22,8 +24,9 @@ from bakeoff.engine.journal import create
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import Outcome, RunStatus, Status
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import SAME_SIGNAL, Ending, Terms, run_session
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.report.outline import outline
 
 pytestmark = pytest.mark.anyio
 
@@ -82,6 +85,51 @@ async def test_a_session_from_its_lock_to_its_ending(folder: RunFolder) -> None:
     assert [event.status for event in heard if isinstance(event, RunChanged)] == ["running", "completed"]
 
 
+class SetClock(SystemClock):
+    """A clock whose wall time is set; each look at one of its times takes a second."""
+
+    def __init__(self, wall: float, monotonic: float = 0.0) -> None:
+        self.times = {"wall": wall, "monotonic": monotonic}
+
+    def wall(self) -> float:
+        return self._passed("wall")
+
+    def monotonic(self) -> float:
+        return self._passed("monotonic")
+
+    def _passed(self, which: str) -> float:
+        for name in self.times:
+            self.times[name] += 1.0
+        return self.times[which]
+
+
+async def test_a_run_goes_on_in_time_also_where_the_clock_is_set_back(folder: RunFolder) -> None:
+    async def job(run: Run) -> Ending:
+        async def work(_: int) -> Outcome:
+            return Outcome()
+
+        for path in ("c", "b", "a"):
+            if run.find(path) is None:
+                await run.leaf(path, "t", work)
+                if path == "b":
+                    clock.times["wall"] -= 900  # in the midst of a session, too
+                if path == "c":
+                    return Ending(RunStatus.PAUSED)
+        return Ending(RunStatus.COMPLETED)
+
+    clock = SetClock(10_000.0)
+    await run_session(folder, job, terms(clock=clock), meta={**META, "created_at": 10_000.0})
+    clock = SetClock(500.0, 70_000.0)
+    await run_session(folder, job, terms(clock=clock))
+    history = folder.history()
+    records = [history.records[path] for path in ("c", "b", "a")]
+    assert [node.path for node in outline(history, history.status)] == ["c", "b", "a"]
+    for before, after in pairwise(records):
+        assert after.started_at >= before.ended_at > before.started_at
+    assert 10_000 < history.updated_at < 10_100
+    assert 0 < history.active_seconds < 100
+
+
 async def test_a_second_session_is_refused(folder: RunFolder) -> None:
     async def job(run: Run) -> Ending:
         with pytest.raises(RunBusyError, match=str(os.getpid())):
@@ -105,7 +153,7 @@ async def test_the_budget_of_time_counts_every_session(folder: RunFolder) -> Non
         await anyio.sleep(60)
         raise AssertionError
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         for meta in (META, None):
             ending = await run_session(folder, job, terms(seconds=0.1), meta=meta)
             assert ending.status is RunStatus.BUDGET_SPENT
@@ -139,7 +187,7 @@ async def test_cancelled_from_elsewhere(folder: RunFolder) -> None:
         await anyio.sleep(60)
         raise AssertionError
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         ending = await run_session(folder, job, terms(), meta=META)
     assert ending.status is RunStatus.CANCELLED
     assert "bakeoff cancel" in str(ending.error)
@@ -162,14 +210,15 @@ async def test_a_signal_pauses(folder: RunFolder, number: signal.Signals) -> Non
         await anyio.sleep(60)
         raise AssertionError
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         ending = await run_session(folder, job, terms(catch_signals=True), meta=META)
     assert (ending.status, ending.signal) == (RunStatus.PAUSED, number)
     assert number.name in str(ending.error)
     assert folder.history().status is RunStatus.PAUSED
 
 
-async def test_a_second_interrupt_kills_at_once(folder: RunFolder) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_second_signal_kills_at_once(folder: RunFolder, number: signal.Signals) -> None:
     kills = Kills()
 
     async def job(run: Run) -> Ending:
@@ -179,15 +228,34 @@ async def test_a_second_interrupt_kills_at_once(folder: RunFolder) -> None:
         finally:
             with anyio.CancelScope(shield=True):  # a process in its grace time
                 assert kills.count == 0
-                os.kill(os.getpid(), signal.SIGINT)
+                await anyio.sleep(SAME_SIGNAL)
+                os.kill(os.getpid(), number)
                 while not kills.count:  # noqa: ASYNC110 - the signal's handler makes it so
                     await anyio.sleep(0.005)
         raise AssertionError
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         ending = await run_session(folder, job, terms(catch_signals=True, processes=kills), meta=META)
     assert ending.status is RunStatus.PAUSED
     assert kills.count == 1
+
+
+async def test_a_signal_that_comes_twice_at_once_keeps_the_grace_time(folder: RunFolder, monkeypatch) -> None:
+    """As `timeout` sends it: to its command, then to that one's group."""
+    kills = Kills()
+    monkeypatch.setattr(session, "SAME_SIGNAL", 60.0)
+
+    async def job(run: Run) -> Ending:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.02)
+        await anyio.sleep(60)
+        raise AssertionError
+
+    with anyio.fail_after(20):
+        ending = await run_session(folder, job, terms(catch_signals=True, processes=kills), meta=META)
+    assert (ending.status, kills.count) == (RunStatus.PAUSED, 0)
 
 
 async def test_answers_through_the_channel(folder: RunFolder) -> None:
@@ -214,7 +282,7 @@ async def test_answers_through_the_channel(folder: RunFolder) -> None:
         assert not run.answer_event("g").is_set()
         return await done(run)
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await run_session(folder, job, terms(), meta=META)
     assert folder.history().answers == {}
 
@@ -305,6 +373,44 @@ def test_a_run_that_does_not_answer(tmp_path: Path) -> None:
         server.listen(1)
         with pytest.raises(BakeoffError, match="does not answer"):
             send(tmp_path, {"do": "x"}, timeout=0.1)
+
+
+async def test_more_callers_at_once_than_there_is_room_for_are_all_answered(tmp_path: Path) -> None:
+    """As where a run was stopped for a while: the system refuses whom it has no room for."""
+    answers: list[Any] = []
+    begun: list[int] = []
+
+    async def ask(number: int) -> None:
+        begun.append(number)
+        answers.append(await anyio.to_thread.run_sync(send, tmp_path, {"do": number}, limiter=many))
+
+    def refused() -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.setblocking(False)
+            try:
+                client.connect(str(tmp_path / "control"))
+            except BlockingIOError:
+                return True
+        return False
+
+    many = anyio.CapacityLimiter(20)
+    with socket.socket(socket.AF_UNIX) as server, anyio.fail_after(60):
+        server.bind(str(tmp_path / "control"))
+        server.listen(1)
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(ask, number)
+            while len(begun) < 20 or not refused():  # noqa: ASYNC110 - the others' connections fill it
+                await anyio.sleep(0.005)
+            server.settimeout(60)
+            served = 0
+            while served < 20:
+                connection, _ = await anyio.to_thread.run_sync(server.accept)
+                with connection:
+                    if line := await anyio.to_thread.run_sync(connection.makefile("rb").readline):
+                        connection.sendall(line)
+                        served += 1
+    assert sorted(answer["do"] for answer in answers) == list(range(20))
 
 
 async def test_a_connection_that_ends_without_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ async def test_a_cancelled_request_leaves_room_for_those_behind_it() -> None:
     async with anyio.create_task_group() as group:
         with anyio.move_on_after(0.02):
             await lanes.acquire(("a", "b"))
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             lanes.release(await lanes.acquire(("b",)))
         group.cancel_scope.cancel()
     lanes.release(held)

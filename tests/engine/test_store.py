@@ -7,17 +7,22 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from bakeoff.engine import ownership
 from bakeoff.engine import store as store_module
 from bakeoff.engine.control import is_answered
 from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import LONGEST_PATH, create
+from bakeoff.engine.ownership import OwnerError
 from bakeoff.engine.record import RunStatus
-from bakeoff.engine.store import RunFolder, RunStore, find_project
+from bakeoff.engine.store import RunFolder, RunStore, by_age, find_project
+from bakeoff.settings import load_settings
 
 
 @pytest.fixture
@@ -74,6 +79,11 @@ def test_opening_names_the_latest(store: RunStore) -> None:
     assert {folder.id for folder in store.all()} == {"a", "b", "unfinished"}
     assert {folder.id for folder in store.latest(5)} == {"a", "b"}
     assert len(store.latest(1)) == 1
+
+
+def test_what_is_dated_in_the_future_is_not_the_latest_for_ever() -> None:
+    later = time.time() + 100
+    assert sorted([later, 0.0, later - 200], key=by_age) == [later, 0.0, later - 200]
 
 
 def test_one_owner_at_a_time(store: RunStore) -> None:
@@ -273,8 +283,8 @@ def test_runs_of_another_user_do_not_hide_ones_own(store: RunStore, tmp_path: Pa
     for path in (tmp_path, *tmp_path.parents):
         if not path.stat().st_mode & 0o001:
             path.chmod(0o711)
-    (store.runs / "mine").chmod(0o777)
-    (store.runs / "mine" / "journal.db").chmod(0o666)
+    for path in (store.home, store.runs, *(store.runs / "mine").rglob("*"), store.runs / "mine"):
+        os.chown(path, 65534, 65534)
     (store.runs / "file").chmod(0o755)
     source = str(Path(store_module.__file__).parents[2])
     code = AS_NOBODY.format(paths=[source, *sys.path], project=str(tmp_path))
@@ -282,5 +292,68 @@ def test_runs_of_another_user_do_not_hide_ones_own(store: RunStore, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     said = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "cannot be read" not in said["mine"]
-    assert "cannot be read: permission denied" in said["folder"]
-    assert "cannot be read: permission denied" in said["file"]
+    assert "belongs to root" in said["folder"]
+    assert "belongs to root" in said["file"]
+
+
+def test_the_search_for_a_project_ends_at_the_work_tree_and_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RunStore(tmp_path).create("x")
+    inner = tmp_path / "repository" / "folder"
+    inner.mkdir(parents=True)
+    assert find_project(inner) == tmp_path
+    monkeypatch.setenv("HOME", str(inner.parent))
+    assert find_project(inner) == inner
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    (inner.parent / ".git").mkdir()
+    assert find_project(inner) == inner
+
+
+@pytest.fixture
+def stranger(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The tests' files seem to be another's: who they belong to cannot be changed without being root."""
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    return owner
+
+
+def test_what_another_user_owns_is_not_obeyed(tmp_path: Path, stranger: int) -> None:
+    RunStore(tmp_path / "none yet")
+    (tmp_path / ".bakeoff").mkdir()
+    with pytest.raises(OwnerError, match=rf"\.bakeoff belongs to .*uid {stranger}"):
+        RunStore(tmp_path)
+    (tmp_path / "bakeoff.toml").write_text("max_parallel = 2")
+    with pytest.raises(OwnerError, match=r"bakeoff\.toml belongs to"):
+        load_settings(tmp_path)
+
+
+def test_a_folder_may_be_trusted_whoever_owns_it(
+    tmp_path: Path, stranger: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAKEOFF_SAFE_DIRECTORY", f"/nowhere:{tmp_path}")
+    (tmp_path / ".bakeoff").mkdir()
+    RunStore(tmp_path)
+
+
+def test_what_git_takes_for_safe_is_trusted(tmp_path: Path, stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".bakeoff").mkdir()
+    settings = tmp_path / "gitconfig"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    settings.write_text(f"[safe]\n\tdirectory = /nowhere\n\tdirectory = {tmp_path}\n")
+    RunStore(tmp_path)
+    settings.write_text(settings.read_text() + "\tdirectory =\n\tdirectory = /nowhere\n")  # all before are taken back
+    with pytest.raises(OwnerError):
+        RunStore(tmp_path)
+
+
+def test_root_obeys_the_user_who_called_it_by_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ownership.os, "lstat", lambda _: SimpleNamespace(st_uid=4711))
+    monkeypatch.setattr(ownership.os, "stat", lambda _: SimpleNamespace(st_uid=4711))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", "4711")
+    ownership.check_owner(tmp_path)
+    monkeypatch.setenv("SUDO_UID", "4712")
+    with pytest.raises(OwnerError):
+        ownership.check_owner(tmp_path)

@@ -6,6 +6,7 @@ import os
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +77,17 @@ def test_frames_survive_any_cut(frames: list[tuple[object, ...]], step: int) -> 
         got += take_frames(buffer)
     assert got == frames
     assert not buffer
+
+
+def test_what_cannot_be_kept_in_its_file_stays_in_memory_where_it_may() -> None:
+    must = Stream(-1, b"/dev/full", 1 << 20, (10, 4), None, True)
+    with pytest.raises(OSError, match="No space"):
+        must.take(b"0123456789abc", False)
+    may = Stream(-1, b"/dev/full", 1 << 20, (10, 4), None, True, lossy=True)
+    assert may.take(b"0123456789abc", False) == b"0123456789abc"
+    assert may.take(b"def", True) == b"def"
+    assert may.finish() == b""
+    assert may.summary() == (None, b"0123", b"cdef", 16, 16, None)
+    small = Stream(-1, b"/dev/full", 1 << 20, (10, 4), None, True, lossy=True)
+    small.take(b"abc", True)
+    assert small.summary() == (bytearray(b"abc"), b"", b"", 3, 3, None)

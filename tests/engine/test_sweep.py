@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from bakeoff.engine import sweep as sweep_module
-from bakeoff.engine.sweep import Survivor, survivors, sweep
+from bakeoff.engine.sweep import Survivor, process_token, survivors, sweep, token_of
 from engine.family import SOURCE, Fifo
 
 LISTING = f"""
@@ -74,3 +75,29 @@ def test_what_hides_below_a_marked_process_goes_with_it(tmp_path: Path, how: str
     assert marked.pid in {survivor.pid for survivor in killed}
     assert len(killed) >= 2
     assert {survivor.token for survivor in killed} == {token}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_what_a_dead_process_started_survives_unless_it_is_a_daemon_that_may_stay() -> None:
+    program = "from bakeoff.engine.sweep import process_token as t; print(t(), t(daemons=False), t())"
+    environ = {**os.environ, "PYTHONPATH": SOURCE}
+    said = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    all_of, without_daemons = said.stdout.split()[:2]
+    elsewhere = all_of.replace("process:", "process:7", 1)
+    started = [
+        subprocess.Popen(
+            ["sleep", "600"], env={"PATH": os.environ["PATH"], "BAKEOFF_RUN": token}, start_new_session=new
+        )
+        for token in (all_of, without_daemons, elsewhere, process_token())
+        for new in (False, True)
+    ]
+    try:
+        mine = {process.pid: place for place, process in enumerate(started)}
+        while not all(token_of(pid) for pid in mine):  # it can be read a moment after the program has begun
+            time.sleep(0.005)
+        found = {mine[survivor.pid] for survivor in survivors(lambda _: False) if survivor.pid in mine}
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    assert found == {0, 1, 2}

@@ -65,6 +65,14 @@ async def test_good_code_passes_with_a_receipt(processes: Spawner) -> None:
     )
 
 
+async def test_code_in_markdown_fences_is_taken_out_and_said(processes: Spawner) -> None:
+    assert await judge(processes, f"Here it is:\n\n```python\n{GOOD}```\nDone.\n")
+    wrong = await judge(processes, f"```python\n{GOOD.replace('+', '-')}```")
+    assert not wrong
+    assert "taken out of its Markdown fences" in wrong.reason
+    assert "SyntaxError" in (await judge(processes, f"```python\n{GOOD}```", source=str)).reason
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_on_both_loops(backend: str) -> None:
     async def main() -> ValidationResult:
@@ -163,10 +171,10 @@ async def test_hostile_code_never_passes(processes: Spawner, name: str) -> None:
 async def test_what_it_prints_is_lost_and_its_threads_end_with_it(processes: Spawner) -> None:
     noise = "import sys, threading, time\nprint('x' * 100000); sys.stderr.write('y')\n"
     threads = (
-        "try: threading.Thread(target=time.sleep, args=(60,)).start()\nexcept RuntimeError: pass  # only root may\n"
+        "try: threading.Thread(target=time.sleep, args=(600,)).start()\nexcept RuntimeError: pass  # only root may\n"
     )
-    with anyio.fail_after(8):
-        assert await judge(processes, noise + threads + GOOD, timeout=9)
+    with anyio.fail_after(60):
+        assert await judge(processes, noise + threads + GOOD, timeout=300)
 
 
 async def test_endless_code_is_ended_by_the_processor_time_or_the_clock(processes: Spawner) -> None:
@@ -195,7 +203,7 @@ async def test_a_daemon_that_holds_the_pipe_is_not_waited_for_and_does_not_stay(
     async with Spawner(token=f"tests-{os.getpid()}", base_env=os.environ, masker=Masker()) as spawner:
         since = time.monotonic()
         verdict = await judge(spawner, DAEMON, [Case([1, 2], lambda value: seen.append(value) or True)])
-        assert time.monotonic() - since < 9
+        assert time.monotonic() - since < 40
     if os.geteuid() == 0:  # the kernel does not limit root's processes
         assert verdict.verdict == "passed"
         assert seen[0] not in process_table()

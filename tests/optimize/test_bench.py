@@ -212,7 +212,7 @@ def decided(shop: Shop, name: str) -> dict[str, Any]:
 @pytest.mark.anyio
 async def test_a_function_may_be_named_and_is_judged_by_its_tests(shop: Shop) -> None:
     text = (shop.root / "numbers_.py").read_text()
-    shop.write("numbers_.py", text.replace("    found = []\n", "    __import__('time').sleep(0.1)\n    found = []\n"))
+    shop.write("numbers_.py", text.replace("    found = []\n", "    __import__('time').sleep(0.25)\n    found = []\n"))
     shop.write("main.py", "from numbers_ import common\nprint(common([1], [1]))\n")
     shop.write(
         "test_numbers.py", "from numbers_ import common\n\n\ndef test_it():\n    assert common([1], [1]) == [1]\n"
@@ -227,7 +227,7 @@ async def test_a_function_may_be_named_and_is_judged_by_its_tests(shop: Shop) ->
         inputs="recorded",
         level="full",
     )
-    assert found.winner == 1
+    assert found.winner == 1, [(one.reason, one.detail) for one in found.entrants.values()]
     assert found.bench is not None
     assert found.bench["judged_by"] == "tests"
     assert found.baseline is not None

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from bakeoff.cli.optimizing import exit_status, shown_run, table_lines, winners_diff
 from bakeoff.engine.errors import BakeoffError, the_failure
+from bakeoff.engine.events import Event
 from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
@@ -23,11 +24,14 @@ from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
 from bakeoff.optimize.page import optimisation
+from bakeoff.optimize.ranking import ranking as profiler
+from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.ranking.ranking import ranked
+from bakeoff.optimize.ranking.ranking import ranked, too_long
 from bakeoff.optimize.standing import Standing, standing
 from bakeoff.report.schemas import output_schema
 from bakeoff.sampling.attempt.job import Conditions
+from bakeoff.workspace.slot import Slot
 from optimize.conftest import Shop
 
 MATHS = '''\
@@ -99,7 +103,8 @@ def test_what_is_wrong_is_said_before_a_run_is_begun(shop: Shop) -> None:
     shop("optimize", "numbers_.py:common", "--dry-run", status=2)
     shop("optimize", status=2)
     shop.write("test_numbers.py", "import nothing_of_that_name\n")
-    assert "no test can be profiled" in shop("optimize", "--all", ".", "--dry-run", status=1) + shop.said
+    shop("optimize", "--all", ".", "--dry-run", status=1)
+    assert "no test can be profiled: test_numbers.py cannot be collected: ModuleNotFoundError: No module" in shop.said
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -110,6 +115,51 @@ async def test_the_ranking_of_this_project_alone(shop: Shop) -> None:
     with pytest.raises(Exception) as raised:  # noqa: PT011 - a group holds the failure
         await job.dry_run(RunStore(shop.root), replace(options, target="test_numbers.py"), Conditions())
     assert "reach no function below it" in str(the_failure(raised.value))
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_test_that_runs_is_told_and_the_projects_own_selection_kept(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profiler, "LOOK", 0.01)
+    shop.write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\nmarkers = slow: takes for ever\n")
+    waits = """import pathlib, time, pytest
+from numbers_ import common
+@pytest.mark.slow
+def test_never(): time.sleep(1e6)
+def test_waits():
+    common([1], [1])
+    while not pathlib.Path("heard").exists(): time.sleep(0.01)
+"""
+    shop.write("test_waits.py", waits)
+    conditions = Conditions()
+    told: list[str] = []
+    slots: list[Path] = []
+
+    def heard(event: Event) -> None:
+        if isinstance(event, ProfiledTests) and event.test == "test_waits.py::test_waits":
+            told.append(event.test)
+            (slots[0] / "heard").touch()
+
+    async def rank(checker: Any, processes: Any, slot: Slot, *more: Any) -> list[Ranked]:
+        slots.append(slot.outside)
+        return await profiler.rank(checker, processes, slot, *more)
+
+    conditions.events.subscribe(heard)
+    monkeypatch.setattr(every, "rank", rank)
+    options = OptimizeOptions(".", every=True, level="none", tests=("test_waits.py",))
+    (found,) = await job.dry_run(RunStore(shop.root), options, conditions)
+    assert (found.target, found.calls) == ("numbers_.py:common", 1)
+    assert told
+
+
+def test_the_test_that_takes_too_long_is_named(tmp_path: Path) -> None:
+    progress = tmp_path / "progress"
+    assert "what stands before the first test" in too_long(progress, 300)
+    progress.write_text("12 tests/test_a.py::test_b[x y]\n")
+    assert too_long(progress, 300).startswith(
+        "they take more than 300 s under a profiler: 12 had ended, and it was in tests/test_a.py::test_b[x y]; --tests"
+    )
 
 
 SOURCE = b"""\

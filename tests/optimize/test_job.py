@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
+import venv
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +41,22 @@ def test_what_behaves_the_same_and_is_faster_wins_and_lands(shop: Shop) -> None:
     assert "known = set(ys)" in shop("diff", "r")
     assert "candidate" in shop("apply", "r")
     assert (shop.root / "numbers_.py").read_text() == FAST
+
+
+@pytest.mark.parametrize("kind", ["overlay", "repository", "worktree"])
+def test_ignored_environments_beside_the_code_are_shown_in_slots(shop: Shop, kind: str) -> None:
+    shop.write(".gitignore", ".venv\nnode_modules\n")
+    shop.write("bakeoff.toml", f'[slots]\nkind = "{kind}"\n')
+    (shop.root / "node_modules").mkdir()
+    venv.create(shop.root / ".venv", symlinks=True)
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "with an environment")
+    if kind == "overlay":
+        fast = shop.beside("fast.py", FAST)
+        assert shop.optimize("--candidate", fast)["winner"] == fast
+    else:  # what is judged to behave otherwise is not raced
+        (one,) = shop.optimize("--candidate", shop.beside("wrong.py", WRONG), status=3)["candidates"]
+        assert (one["verdict"], one["reason"]) == ("REJECT", "behaviour/return")
 
 
 def test_no_winner_is_said_with_the_reason_of_each(shop: Shop) -> None:
@@ -81,6 +100,14 @@ def test_a_wrong_target_is_one_clear_message(shop: Shop, target: str, said: str)
 def test_a_candidate_that_cannot_be_read_stops_before_anything_is_begun(shop: Shop) -> None:
     shop("optimize", "numbers_.py:common", "--candidate", "nowhere.py", status=1)
     assert "nowhere.py cannot be read" in shop.said
+    pipe, large = shop.home / "pipe.py", shop.home / "large.py"
+    os.mkfifo(pipe)
+    large.touch()
+    os.truncate(large, (32 << 20) + 1)
+    for file, why in ((pipe, "it is no regular file"), (Path("/dev/zero"), "it is no regular file"),
+                      (large, "it has 33554433 bytes, more than 33554432")):  # fmt: skip
+        shop("optimize", "numbers_.py:common", "--candidate", str(file), status=1)
+        assert f"{file} cannot be read: {why}" in shop.said
     assert not (shop.root / ".bakeoff" / "runs").exists() or not list((shop.root / ".bakeoff" / "runs").iterdir())
 
 
@@ -169,7 +196,7 @@ def test_killed_and_resumed_it_keeps_every_judgement(shop: Shop) -> None:
     assert shop.said.count("behaves the same") == 3
     shop("resume", "r", status=1)
     assert "cannot be resumed" in shop.said
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while any(_mine(shop)) and time.monotonic() < end:
         time.sleep(0.1)
     assert not list(_mine(shop))

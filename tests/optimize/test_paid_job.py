@@ -64,6 +64,27 @@ def test_a_model_s_version_wins_and_its_price_is_said(shop: Shop) -> None:
         assert part in asked[0], part
 
 
+def test_what_cannot_be_judged_is_not_paid_for(shop: Shop) -> None:
+    """A check that is not there, a bench that fails, a target that is a test, a function that no test reaches."""
+    shop.write("lonely.py", "def alone(x):\n    return x\n")
+    shop.write("needs.py", "import made\n\n\ndef work(x):\n    return made.V + x\n")
+    shop.write("test_needs.py", "from needs import work\n\n\ndef test_work():\n    assert work(1) == 2\n")
+    shop.write(".git/info/exclude", "made.py\n")
+    shop.write("made.py", "V = 1\n")
+    with ScriptedModel(fenced(FAST), tools=False) as server:
+        priced(shop, server)
+        for arguments, said in (
+            (("numbers_.py", "--bench", "true", "--check", "pytset -q"), "pytset: not found"),
+            (("numbers_.py", "--bench", "exit 4", "--check", "true"), "ends with status 4"),
+            (("test_numbers.py", "--bench", "true", "--check", "true"), "test_numbers.py is a test"),
+            (("lonely.py:alone", "--no-rules"), ""),
+            (("needs.py:work", "--no-rules"), 'copy = ["made.py"]'),
+        ):
+            shop("optimize", *arguments, "--model", "mine", "--json", status=1)
+            assert said in shop.said, shop.said
+        assert server.seen == []
+
+
 def test_an_agent_s_files_are_judged_without_what_it_did_to_the_tests(shop: Shop) -> None:
     fast = shop.beside("fast.py", FAST)
     agent(shop, f"cp {fast} numbers_.py; echo 'import os' >> test_numbers.py")
@@ -252,7 +273,7 @@ def test_an_agent_makes_a_command_of_no_known_language_faster(shop: Shop) -> Non
 
 
 def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
-    slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.06)\n    found", 1)
+    slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.2)\n    found", 1)
     assert slow.count("sleep") == 1
     shop.write("numbers_.py", slow)
     with ScriptedModel(in_order(fenced(WRONG), fenced(FAST)), tools=False) as server:

@@ -27,6 +27,7 @@ from bakeoff.optimize.pipeline import PATIENCE, Pipeline
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.standing import standing
 from bakeoff.optimize.target import Target
+from bakeoff.workspace.errors import SlotError
 
 SOURCE = b"def work(x):\n    return x\n"
 CONTEXT = Context(Target(PurePosixPath("mod.py"), "work"), SOURCE)
@@ -170,6 +171,15 @@ def test_the_same_in_other_words_is_judged_once_and_the_original_never() -> None
     assert [line.partition(" at")[0] for line in judge.log] == ["judged a", "race a"]
 
 
+def test_one_that_is_too_large_is_invalid_and_no_twin_of_a_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.optimize.candidate.MOST_BYTES", 2 << 20)
+    good = candidate("good")
+    large = Candidate("fake/large", {"mod.py": (good.files["mod.py"] or b"") + b"#" * (3 << 20)})
+    found = find(Scripted({"good": 2.0}), Fake([(0, large), (0, good)]))
+    assert [entrant.reason for entrant in found.entrants.values()] == ["invalid", "faster"]
+    assert found.entrants[1].detail == "its files have 3 MiB, and 2 are the most"
+
+
 @pytest.mark.parametrize("tests", [1, 2, 5])
 def test_the_lane_of_tests_bounds_behaviour_and_is_filled(tests: int) -> None:
     judge = Scripted({f"c{number}": 1.0 for number in range(7)})
@@ -246,6 +256,8 @@ def test_a_source_that_fails_ends_nothing_but_itself() -> None:
     assert "! source broken: no model answers" in judge.log
     with pytest.raises(BakeoffError, match="does not fit"):
         find(Scripted({}), Fake(name="given", fails=BakeoffError("a.patch does not fit")))
+    with pytest.raises(SlotError, match="no slot"):  # which says nothing of the source: the run can be resumed
+        find(Scripted({}), Fake(name="agent:me", fails=SlotError("no slot can be made")))
 
 
 class Slow(Scripted):

@@ -10,10 +10,10 @@ import pytest
 from bakeoff.engine.history import History, encode, encode_record
 from bakeoff.engine.journal import Entry, checksum, create
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
-from bakeoff.engine.store import RunFolder
+from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.report import steps_table, timeline
 from bakeoff.report.outline import name_of, outline, parent_of, walk
-from bakeoff.report.overview import overview
+from bakeoff.report.overview import overview, overviews
 from bakeoff.report.page import MOST_ERRORS, report_page
 from bakeoff.report.state import run_state
 from bakeoff.report.timeline import Scale
@@ -291,6 +291,13 @@ def test_overviews_tell_the_time_of_the_last_entry(tmp_path: Path) -> None:
         assert (found.status, found.updated_at) == (RunStatus.PAUSED, at)
         assert found.resumable
         assert json.dumps(found.shown())
+
+
+def test_a_run_of_the_future_is_not_listed_first_for_ever(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    for name, created_at in (("old", 1e9), ("of_2100", 4.1e9), ("new", 1.1e9)):
+        folder_of(store.runs / name, ("meta", "", {"created_at": created_at}))
+    assert [run.folder.id for run in overviews(store)] == ["new", "old", "of_2100"]
 
 
 def test_overviews_of_what_cannot_be_read(tmp_path: Path) -> None:

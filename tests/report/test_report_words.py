@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.engine.record import RunStatus
+from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup, one_line, path_text, visible
 from bakeoff.report.words import counted, duration, has_no_winner, how_to_go_on, moment, size
 
@@ -99,3 +100,14 @@ def test_how_a_stopped_run_is_taken_up_again() -> None:
 def test_a_path_is_one_line_with_all_that_is_in_it() -> None:
     assert path_text("a\nb\t\x1b[31mc\udcff\u202e.py") == r"a\nb\t\x1b[31mc\xff\u202e.py"
     assert path_text("src/Grüße.py") == "src/Grüße.py"
+
+
+def test_a_diff_is_coloured_and_escaped() -> None:
+    text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n <b>\n--- old\n+&new\n\\ No newline\n"
+    assert diff_markup(text + "diff --git a/y b/y\n--- a/y") == (
+        '<pre><span class="quiet">diff --git a/x b/x</span>\n<span class="quiet">--- a/x</span>\n'
+        '<span class="quiet">+++ b/x</span>\n<span class="quiet">@@ -1,2 +1,2 @@</span>\n &lt;b&gt;\n'
+        '<span class="deleted">--- old</span>\n<span class="added">+&amp;new</span>\n'
+        '<span class="quiet">\\ No newline</span>\n<span class="quiet">diff --git a/y b/y</span>\n'
+        '<span class="quiet">--- a/y</span></pre>'
+    )

@@ -76,7 +76,9 @@ class Thunk:
 
 class Computed:
     def __init__(self, thunk: Thunk) -> None:
-        self.value = thunk.value
+        calls = thunk.value.startswith("call ")
+        self.value = "" if calls else thunk.value
+        self.tool_calls = {thunk.value.removeprefix("call "): object()} if calls else None
         self.parsed_repr: Any = None
         self._generate_log: Any = ModuleType("log")
 
@@ -160,6 +162,13 @@ def test_a_result_is_translated() -> None:
     assert len({id(action) for action, _, _ in backend.calls}) == 3
 
 
+def test_an_answer_that_only_calls_a_tool_is_judged() -> None:
+    rule = Rule("calls look", lambda ctx: Verdict("look" in (ctx.node_data.tool_calls or {})))
+    found = run(RejectionSamplingStrategy(loop_budget=2), Backend("no", "call look"), [rule])
+    assert (found.success, found.result_index, found.result.value) == (True, 1, "")
+    assert found.bakeoff.result == "calls of tools: look"
+
+
 def test_judges_are_mellea_s_and_skipped_ones_are_said() -> None:
     found = run(
         RejectionSamplingStrategy(loop_budget=2), Backend("rude", "polite"), [Rule("is polite"), says("polite")]
@@ -224,7 +233,7 @@ def test_losers_are_cancelled(stubborn: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_nobody_can_choose_is_raised() -> None:
     with pytest.raises(ConnectionError, match="lost"):
         run(RejectionSamplingStrategy(), Backend(ConnectionError("lost")), [says("yes")])
-    with pytest.raises(BakeoffError, match="no attempt was judged: budget exhausted"):
+    with pytest.raises(BakeoffError, match="no attempt was judged: every attempt ended in an error"):
         run(RejectionSamplingStrategy(), Backend("", ""), [says("yes")])
     with pytest.raises(BakeoffError, match="cap reached"):
         run(RejectionSamplingStrategy(), Backend(), [says("yes")], budget={"calls": 0})

@@ -667,3 +667,38 @@ def test_mellea_samples_with_our_strategies() -> None:
     assert len(json.loads(found["conversation"][3][2])) == 5
     assert found["judged"] == [True, 4, [[False], [True]]]
     assert found["failed"] == [False, 0]
+
+
+class Raising:
+    def __init__(self, error: Exception) -> None:
+        self.error, self.calls = error, 0
+
+    async def generate(self, request: Request) -> Reply:
+        self.calls += 1
+        raise self.error
+
+
+def test_a_fault_of_the_program_is_raised_at_once():
+    model = Raising(AttributeError("no such thing"))
+    with pytest.raises(AttributeError, match="no such thing"):
+        sample_sync("x", [Requirement("any", lambda text: True)], strategy=rejection(3), model=model)
+    assert model.calls == 1
+
+
+def test_errors_alone_are_named_by_the_reason_and_the_text():
+    model = Raising(ModelError("the room is on fire", "server"))
+    result = sample_sync("x", [Requirement("any", lambda text: True)], strategy=rejection(2), model=model)
+    assert (result.success, result.reason, model.calls) == (False, "every attempt ended in an error", 2)
+    assert "server: the room is on fire" in str(result)
+
+
+def test_what_a_model_of_ones_own_needs_is_at_the_top():
+    assert (bakeoff.Reply, bakeoff.Request, bakeoff.ModelError) == (Reply, Request, ModelError)
+    assert hasattr(bakeoff.Model, "generate")
+
+
+def test_a_boolean_of_numpy_is_a_verdict():
+    numpy_bool = type("bool_", (), {"__module__": "numpy", "__bool__": lambda self: True})
+    assert ValidationResult(numpy_bool()).result is True
+    with pytest.raises(TypeError):
+        ValidationResult("yes")  # type: ignore[arg-type]

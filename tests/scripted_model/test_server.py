@@ -123,7 +123,7 @@ def test_client_that_leaves_a_stall_is_noticed():
         assert model.wait(lambda seen: len(seen) == 1)
         answer.close()
         connection.close()
-        assert model.seen[0].left.wait(10)
+        assert model.seen[0].left.wait(60)
     assert model.seen[0].says("bash")
 
 

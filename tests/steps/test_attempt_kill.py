@@ -142,7 +142,7 @@ def test_stopped_with_work_in_the_slots(lab, flow, how):
         assert lab("cancel", "r").status == 0
     else:
         process.send_signal(getattr(signal, how))
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     until(lambda: lab.left() == [])
     if how != "SIGKILL":
         assert lab.slots() == []
@@ -227,7 +227,7 @@ def test_a_spent_time_keeps_what_had_ended(lab, flow):
     lab.agent(
         f"[ $BAKEOFF_ATTEMPT = 1 ] || [ -e {lab.place}/go ] || sleep 60; [ $BAKEOFF_ATTEMPT = 1 ] || {FIX}; echo >> made.txt"
     )
-    text = f"steps:\n  - {{id: solve, type: attempt, agent: fake, task: t, repair: 1, check: {FIXED}, timeout: 4}}\n"
+    text = f"steps:\n  - {{id: solve, type: attempt, agent: fake, task: t, repair: 1, check: {FIXED}, timeout: 8}}\n"
     assert flow(text).status == 1
     assert flow.step("solve")["kind"] == "timeout"
     (lab.place / "go").touch()

@@ -375,7 +375,7 @@ def test_a_call_that_fails_is_tried_again_as_retry_says(lab, flow):
             agent: fake
             task: t
             check: {FIXED}
-            agent_timeout: 0.5
+            agent_timeout: 3
             retry: {{attempts: 2, delay: 0, on: [timeout]}}
         """
     )

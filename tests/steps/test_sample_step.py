@@ -274,8 +274,8 @@ def test_stopped_in_the_middle_nothing_is_asked_twice(lab, flow, serve, how):
         assert lab("cancel", "r").status == 0
     else:
         process.send_signal(getattr(signal, how))
-    process.communicate(timeout=20)
-    assert server.seen[1].left.wait(10)
+    process.communicate(timeout=60)
+    assert server.seen[1].left.wait(60)
     until(lambda: lab.left() == [])
     server.release.set()
     said = flow.resume("-i", "what=else")

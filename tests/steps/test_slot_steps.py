@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -222,7 +223,7 @@ def test_stopped_in_the_middle(lab, flow, how):
               type: shell
               workspace: slot
               run: |
-                echo {{{{ item }}}} >> {lab.place}/ran; echo half {{{{ item }}}} > half.txt
+                echo half {{{{ item }}}} > half.txt; echo {{{{ item }}}} >> {lab.place}/ran
                 [ {{{{ item }}}} = 1 ] || [ -e {lab.place}/go ] || sleep 60
         """
     )
@@ -234,7 +235,7 @@ def test_stopped_in_the_middle(lab, flow, how):
         assert lab("cancel", "r").status == 0
     else:
         process.send_signal(getattr(signal, how))
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     until(lambda: lab.left() == [])
     if how != "SIGKILL":
         assert lab.slots() == [], out + err
@@ -275,3 +276,48 @@ def test_a_slot_that_grows_too_much_is_ended(lab, flow):
     assert flow.step("a")["kind"] == "disk"
     assert lab.left() == []
     assert lab.slots() == []
+
+
+def test_an_agent_in_a_slot_is_in_the_sandbox_of_agents(lab, flow, kind):
+    lab.agent("pwd -P > where.txt; touch /var/tmp/planted 2> /dev/null || echo refused > said.txt")
+    lab.settings(f'[slots]\nkind = "{kind}"\n')
+    lab.write("sub/file", "x")
+    said = flow(
+        """
+        steps:
+          - {id: ask, type: prompt, integration: fake, workspace: slot, prompt: do it, cwd: sub}
+        """
+    )
+    assert said.status == 0, said
+    commit = flow.output("ask")["result"]["commit"]
+    assert lab.content(commit, "sub/where.txt").strip().endswith("/sub")
+    assert lab.content(commit, "sub/said.txt") == "refused\n"
+    assert flow.history.records["ask"].facts["sandbox"]["files"]["strength"] == "full"
+
+
+LISTEN = """
+import socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    with socket.create_connection(server.getsockname()) as out:
+        out.sendall(b"hi")
+        with server.accept()[0] as sock:
+            print(sock.recv(2).decode())
+"""
+
+
+def test_a_fixed_port_in_a_network_of_each_steps_own(lab, flow, kind):
+    lab.write("listen.py", LISTEN)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        text = f"""
+        steps:
+          - id: fan
+            type: fan-out
+            items: [1, 2, 3]
+            step: {{id: one, type: shell, workspace: slot, run: "python listen.py {server.getsockname()[1]}"}}
+        """
+        said = flow(text)
+        assert said.status == 1
+        assert 'network = "private" in [tool.bakeoff.slots]' in said.err
+        lab.settings(f'[slots]\nkind = "{kind}"\nnetwork = "private"\n')
+        said = flow(text, "--run-id", "own")
+    assert said.status == 0, said

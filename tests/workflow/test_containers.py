@@ -87,7 +87,7 @@ steps:
 async def test_a_timeout_that_is_absorbed_is_final(project: Project) -> None:
     flow = """
 steps:
-  - {id: w, type: if, condition: true, timeout: 0.5, continue_on_error: true, then: [{id: s, type: shell, run: "echo s >> trace; sleep 60"}]}
+  - {id: w, type: if, condition: true, timeout: 2, continue_on_error: true, then: [{id: s, type: shell, run: "echo s >> trace; sleep 60"}]}
   - {id: bad, type: shell, run: "echo bad >> trace; test -e fixed"}
 """
     assert (await project.start(flow)).error == "step bad: the command exited with status 1"

@@ -20,7 +20,7 @@ import anyio
 from bakeoff import Outcome, Status, StepContext, StepModel
 from bakeoff.workflow.models import Interpolated, Text
 
-BARRIER = threading.Barrier(3, timeout=20)
+BARRIER = threading.Barrier(3, timeout=60)
 SEEN = []
 
 

@@ -103,6 +103,9 @@ def test_names_that_nobody_declares() -> None:
     [
         ('{"integration": "codex"}', "codex"),
         ('{"integration": "other"}', None),
+        ('{"integration_state_schema": 1, "default_integration": "claude"}', "claude"),
+        ('{"integration_state_schema": 1, "default_integration": "claude", "integration": "codex"}', "claude"),
+        ('{"integration_state_schema": 2, "default_integration": "claude", "integration": "claude"}', "auto"),
         *((content, "auto") for content in ('{"integration": 5}', "[]", "{", '{"integration": ""}', None)),
     ],
 )

@@ -180,7 +180,7 @@ steps:
             await anyio.sleep(0.01)
         worked.set()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
             assert (await project.start(flow, asker=Person(), max_parallel=1)).status == "completed"

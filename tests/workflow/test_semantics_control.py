@@ -43,7 +43,7 @@ def test_a_bare_id_means_the_newest_pass(flow: Flow) -> None:
     assert steps["count"] == steps["loop:count:2"]
     assert steps["loop:fan:1:it:0"]["output"]["stdout"] == "a1\n"
     assert flow.output("loop") == {
-        "condition": False, "iterations": 3, "max_iterations": 9, "capped": False, "loop_type": "do-while",
+        "condition": "{{ steps.count.output.data < 3 }}", "iterations": 3, "max_iterations": 9, "capped": False, "loop_type": "do-while",
     }  # fmt: skip
 
 
@@ -303,3 +303,47 @@ def test_a_call_names_what_it_cannot_do(flow: Flow) -> None:
     ):
         with pytest.raises(BakeoffError, match=words):
             flow.start(f"steps:\n  - {{id: c, type: workflow, {step}}}\n")
+
+
+def test_what_is_known_of_a_step_is_seen_inside_it_and_whether_a_loop_was_entered_after_it(flow: Flow) -> None:
+    flow.start(
+        """
+        steps:
+          - {id: f, type: fan-out, items: [a], step: {id: one, type: shell, run: "echo {{ steps.f.output.item_count }}"}}
+          - id: l
+            type: while
+            condition: "{{ steps.t.output.exit_code == null }}"
+            max_iterations: 3
+            steps: [{id: t, type: shell, run: "echo {{ steps.l.output.max_iterations }}"}]
+          - {id: n, type: while, condition: "{{ false }}", steps: [{id: u, type: shell, run: "true"}]}
+          - {id: o, type: shell, run: "echo {{ steps.f.output.step_template.id }}"}
+        """
+    )
+    assert flow.output("f:one:0")["stdout"] == "1\n"
+    assert flow.output("l:t:0")["stdout"] == "3\n"
+    assert (flow.output("l")["condition_result"], flow.output("n")["condition_result"]) == (True, False)
+    assert flow.output("o")["stdout"] == "one\n"
+
+
+def test_a_command_whose_program_is_missing_has_what_was_asked(flow: Flow) -> None:
+    flow.start(
+        """
+        steps:
+          - {id: k, command: c, integration: nope, model: m, input: {args: hi}, options: {a: 1}, continue_on_error: true}
+          - {id: o, type: shell, run: "echo {{ steps.k.output.command }}{{ steps.k.model }}{{ steps.k.input.args }}"}
+        """
+    )
+    assert flow.output("o")["stdout"] == "cmhi\n"
+
+
+def test_a_type_of_spec_kits_that_is_not_carried_out_fails_where_it_is_reached_alone(flow: Flow) -> None:
+    flow.start("""
+        steps:
+          - {id: never, type: if, condition: false, then: [{id: n, type: init}]}
+          - {id: taken, type: if, condition: true, then: [{id: y, type: init, here: true, continue_on_error: true}]}
+          - {id: last, type: shell, run: "true"}
+        """)
+    steps = flow.state["steps"]
+    assert "n" not in steps
+    assert (steps["y"]["status"], steps["last"]["status"]) == ("failed", "completed")
+    assert "set the project up before the run" in steps["y"]["error"]

@@ -67,9 +67,9 @@ def test_timeout_keeps_what_was_printed_and_counts_from_the_start_of_the_work(fl
             items: [0.6, 0]
             max_concurrency: 2
             step: {id: it, type: shell, lane: one, run: "sleep {{ item }}", timeout: 5}
-          - {id: slow, type: shell, run: "printf partial; sleep 30", timeout: 0.3}
+          - {id: slow, type: shell, run: "printf partial; sleep 30", timeout: 2}
         """)
-    assert ending.error == "step slow: timed out after 0.3 s"
+    assert ending.error == "step slow: timed out after 2 s"
     assert flow.output("slow") | {"stderr": ""} == {
         "exit_code": -1, "stdout": "partial", "stderr": "", "timed_out": True,
     }  # fmt: skip
@@ -298,3 +298,64 @@ def test_warnings_are_events(flow: Flow) -> None:
     assert any(isinstance(event, Warned) and "timeout" in event.text for event in flow.events)
     with pytest.raises(BakeoffError, match="tiemout"):
         flow.start("steps:\n  - {id: a, type: shell, run: 'true', tiemout: 3}\n", strict=True)
+
+
+SAYS = """
+    steps:
+      - {{id: agent, type: prompt, integration: fake, prompt: "{word}"}}
+      - {{id: use, type: shell, argv: {argv}}}
+"""
+SAID = "{{ steps.agent.output.text }}"
+
+
+@pytest.mark.parametrize(
+    ("word", "argv", "status"),
+    [
+        ("hello", f'[echo, "{SAID}"]', "completed"),
+        ("-n", f'[echo, "{SAID}"]', "failed"),
+        ("-n", f'[timeout, "5", echo, "{SAID}"]', "failed"),
+        ("-n", f'[timeout, --, "5", echo, "{SAID}"]', "failed"),
+        ("-n", f'[printf, --, "%s", "{SAID}"]', "completed"),
+        ("-n", f'[echo, "x{SAID}"]', "completed"),
+        ("-n", f'[echo, "{SAID}/x"]', "failed"),
+    ],
+)
+def test_a_word_that_an_agent_said_is_no_option(flow: Flow, word: str, argv: str, status: str) -> None:
+    (flow.root / "bakeoff.toml").write_text('[agents.fake]\nargv = ["printf", "%s", "{prompt}"]\n')
+    flow.start(SAYS.format(word=word, argv=argv))
+    assert flow.status("use") == status, flow.state
+    if status == "failed":
+        assert "would be an option of" in flow.state["steps"]["use"]["error"]
+
+
+def test_a_word_of_the_users_own_may_be_an_option(flow: Flow) -> None:
+    flow.start(
+        """
+        inputs: {flag: {type: string, default: "-n"}}
+        steps:
+          - {id: use, type: shell, argv: [echo, "{{ inputs.flag }}"]}
+        """
+    )
+    assert flow.status("use") == "completed"
+
+
+def test_a_called_file_does_not_take_its_inputs_for_options(flow: Flow) -> None:
+    (flow.root / "bakeoff.toml").write_text('[agents.fake]\nargv = ["printf", "%s", "{prompt}"]\n')
+    flow.write(
+        """
+        workflow: {id: inner, name: inner, version: "1.0.0"}
+        inputs: {word: {type: string}}
+        steps:
+          - {id: use, type: shell, argv: [echo, "{{ inputs.word }}"]}
+        """,
+        "inner.yml",
+    )
+    ending = flow.start(
+        """
+        steps:
+          - {id: agent, type: prompt, integration: fake, prompt: "-n"}
+          - {id: call, type: workflow, workflow: inner.yml, input: {word: "{{ steps.agent.output.text }}"}}
+        """
+    )
+    assert ending.status == "failed"
+    assert "would be an option of" in str(ending.error)

@@ -497,3 +497,50 @@ def test_a_hostile_nest_of_substitutions_is_read_in_time() -> None:
     started = time.process_time()
     errors(f"  - {{id: use, type: shell, run: '{text}'}}\n")
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"run": "true", "env": {"PATH": "{{ steps.agent.output.text }}"}},
+        {"run": "true", "env": {"LD_PRELOAD": "/lib/{{ steps.agent.output.text }}"}},
+        {"argv": ["ls"], "env": {"GIT_SSH_COMMAND": "{{ steps.agent.output.text }}"}},
+        {"argv": ["env", "BASH_ENV={{ steps.agent.output.text }}", "bash", "x.sh"]},
+        {"run": "PYTHONPATH={{ steps.agent.output.text | sh }} make"},
+        {"argv": ["git", "-c", "core.pager={{ steps.agent.output.text }}", "log"]},
+        {"argv": ["git", "{{ steps.agent.output.text }}"]},
+        {"argv": ["timeout", "5", "nice", "-n", "3", "git", "-c", "{{ steps.agent.output.text }}", "log"]},
+        {"argv": ["flock", "x.lock", "sh", "-c", "{{ steps.agent.output.text }}"]},
+        {"argv": ["env", "-S", "{{ steps.agent.output.text }}"]},
+        {"argv": ["ls"], "cwd": "{{ steps.agent.output.text }}"},
+        {"type": "workflow", "workflow": "{{ steps.agent.output.text }}"},
+        {"type": "prompt", "prompt": "p", "integration_args": ["{{ steps.agent.output.text }}"]},
+    ],
+)
+def test_text_that_nobody_has_read_chooses_nothing_that_is_run(step: dict[str, Any]) -> None:
+    found = errors(f"  - {json.dumps({'id': 'use', 'type': 'shell', **step})}\n")
+    assert len(found) == 1, found
+    assert "nobody has read" in found[0]
+
+
+def test_a_word_after_the_subcommand_of_git_is_data() -> None:
+    step = {"id": "use", "type": "shell", "argv": ["git", "-C", "x", "grep", "{{ steps.agent.output.text }}"]}
+    assert errors(f"  - {json.dumps(step)}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "input_", "use", "safe"),
+    [
+        ("speckit.plan", "hello", "command", True),
+        ("speckit.plan", "hello", "text", False),
+        ("{{ steps.p.output.text }}", "hello", "command", False),
+        ("speckit.plan", "{{ steps.p.output.text }}", "input.args", False),
+    ],
+)
+def test_what_the_file_says_of_a_command_is_read(command: str, input_: str, use: str, safe: bool) -> None:
+    steps = (
+        "  - {id: p, type: prompt, prompt: p}\n"
+        f"  - {{id: k, type: command, command: '{command}', input: {{args: '{input_}'}}}}\n"
+    )
+    found = errors(steps + run(f"echo {{{{ steps.k.output.{use} }}}}"))
+    assert ("nobody has read" in "".join(found)) is not safe, found

@@ -60,6 +60,19 @@ def test_the_bare_on_of_a_retry_keeps_its_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "{id: i, type: if, condition: '{{ inputs.name }}', then: [{id: n, type: init, here: true}]}",
+        "{id: n, type: github, when: '{{ false }}'}",
+        "{id: w, type: while, condition: '{{ inputs.name }}', max_iterations: 1, steps: [{id: n, type: init}]}",
+    ],
+)
+def test_a_type_of_spec_kits_that_may_never_be_reached_refuses_no_file(step: str) -> None:
+    (said,) = warnings_of_step(step)
+    assert "fail where they are reached" in said
+
+
 SHELL = "{id: s, type: shell, run: x"
 
 
@@ -560,3 +573,45 @@ def test_braces_that_do_not_close_are_said(step: str, column: int) -> None:
 def test_braces_that_do_not_close_are_said_at_the_top_level_too() -> None:
     text = "env: {A: '{{ x'}\nsteps: [{id: s, type: slot}]\noutputs: {o: {value: '{{ y }'}}\n"
     assert [line.split(":")[0] for line in found(text)] == ["warning 2", "warning 4"]
+
+
+LONG = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inputs: {a: {type: [string]}}\nsteps:\n",
+        "inputs: {a: {type: {a: 1}}}\nsteps:\n",
+        "steps:\n  - {id: g, type: gate, message: x, on_reject: [abort]}\n",
+        f"steps:\n  - {{id: a, type: shell, run: ls, timeout: {LONG}}}\n",
+        f"steps:\n  - {{id: a, type: shell, run: ls, retry: {{delay: {LONG}}}}}\n",
+        "steps:\n  - {id: a, type: shell, run: ls}\n  - {id: f, type: fan-in, wait_for: [a], output: 5}\n",
+    ],
+)
+def test_a_value_of_another_kind_is_a_problem_among_the_others(text: str) -> None:
+    document = parse_document(f"workflow: {{id: a, name: A}}\n{text}  - {{id: last, type: shell}}\n")
+    found = [problem for problem in validate(document) if problem.severity == "error"]
+    assert found[-1].line == document.text.count("\n")
+    assert len(found) >= 2
+
+
+def test_a_step_without_type_is_told_which_is_meant_and_errors_come_first() -> None:
+    head = "workflow: {id: a, name: A}\nextra: 1\nsteps:\n"
+    with pytest.raises(InvalidWorkflowError) as raised:
+        parse_workflow(head + "  - {id: b, run: ls}\n")
+    lines = str(raised.value).splitlines()
+    assert "write `type: shell`" in lines[0]
+    assert all("warning: " in line for line in lines[1:])
+
+
+def test_what_spec_kit_reads_kindly_is_read_so() -> None:
+    workflow = parse_workflow(
+        "workflow: {id: a, name: A}\ninputs: {x: {type: ''}}\nsteps:\n"
+        "  - {id: g, type: gate, message: 2026}\n"
+        "  - {id: i, type: if, condition: '', then: []}\n"
+        "  - {id: w, type: while, condition: true, max_iterations: null, steps: [{id: s, type: shell, run: ls}]}\n"
+    )
+    assert workflow.inputs["x"].type == "string"
+    assert workflow.steps[0].template("message").source == "2026"
+    assert workflow.steps[2].max_iterations == 10  # type: ignore[attr-defined]

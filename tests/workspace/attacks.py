@@ -120,6 +120,19 @@ def make_device():
 
 
 @attack
+def change_the_machines_device():
+    found = os.stat("/dev/full")  # as it is: a machine that lets it happen is left as it was
+    os.chmod("/dev/full", stat.S_IMODE(found.st_mode))
+    return True
+
+
+@attack
+def touch_the_machines_device():
+    os.utime("/dev/full", ns=(os.stat("/dev/full").st_atime_ns, os.stat("/dev/full").st_mtime_ns))
+    return True
+
+
+@attack
 def tcp_out():
     return socket.create_connection(("127.0.0.1", aim["tcp"]), 1)
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def settings(**slots: object) -> Settings:
     return Settings(slots=SlotSettings(**slots))  # type: ignore[arg-type]
 
 
-def until(true: Callable[[], bool], timeout: float = 20.0) -> None:
+def until(true: Callable[[], bool], timeout: float = 60.0) -> None:
     end = time.monotonic() + timeout
     while not true():
         assert time.monotonic() < end, "not in time"
@@ -134,3 +135,13 @@ def sh(slot, script: str, status: int = 0, **env: str) -> str:
     )
     assert done.returncode == status, (done.stdout, done.stderr)
     return done.stdout.decode(errors="surrogateescape")
+
+
+@pytest.fixture
+def nobodys() -> Iterator[Path]:
+    """A folder that user 65534 reaches: not below pytest's own, which any other session closes to others again."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        if os.geteuid() == 0:
+            os.chown(place, 65534, 65534)
+        yield place

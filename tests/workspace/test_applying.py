@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace.applying import apply, branch, diff, open_project
-from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.applying import apply, branch, open_project
+from bakeoff.workspace.diff import diff, diff_text
+from bakeoff.workspace.errors import ApplyError, GitError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import Checkout, settings, sh
@@ -46,6 +47,18 @@ async def test_a_result_becomes_files_of_the_checkout(project: Checkout) -> None
     assert repository.git().run("cat-file", "blob", f"{applied.before}:docs/deep/page.md") == b"# page\n"
     again = apply(here, repository, result.commit)
     assert (again.changed, again.before) == ((), None)
+
+
+async def test_a_diff_for_people_has_no_binary_content_and_an_end(project: Checkout) -> None:
+    result = await made(project, r"printf 'a\0b' > bin; yes | head -c 3000000 > long.txt; echo more >> a.txt")
+    _, repository = open_project(project.root)
+    shown = diff_text(repository, result.base, result.commit)
+    assert "\n+more\n" in shown
+    assert "Binary files /dev/null and b/bin differ\n" in shown
+    assert shown.endswith("\n(the diff goes on: this is its first 1 MiB)\n")
+    assert len(diff(repository, result.base, result.commit)) > 4_500_000
+    with pytest.raises(GitError, match="status 128"):
+        diff_text(repository, result.base, "0" * 40)
 
 
 async def test_what_changed_since_is_merged_or_refused(project: Checkout) -> None:
@@ -97,6 +110,16 @@ async def test_ignored_files_are_never_overwritten(project: Checkout) -> None:
         apply(here, repository, result.commit)
     assert set(raised.value.conflicts) == {"noise2.txt", "gen/file", "build2/sub"}
     assert project.digest() == before
+
+
+async def test_a_branch_is_committed_as_the_user(project: Checkout, monkeypatch) -> None:
+    result = await made(project, "echo X >> a.txt")
+    here, repository = open_project(project.root)
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Author")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "")
+    made_branch = branch(here, repository, result.commit, "b", "message")
+    said = project.git("log", "-1", "--format=%an <%ae>, %cn <%ce>", made_branch)
+    assert said == "Author <user@example.org>, Some User <user@example.org>"
 
 
 async def test_a_submodule_is_not_replaced(project: Checkout, checkout) -> None:

@@ -96,7 +96,7 @@ def test_a_slot_is_discarded_by_name(project: Checkout, monkeypatch) -> None:
     monkeypatch.setattr(overview, "discard", lambda names: overview.Cleaning(slots=[*names], lost={"abc": "no space"}))
     done = bakeoff(project, cleaning.command, "--discard", "abc")
     assert "removed 1 dead slot" in done.stdout
-    assert "slot abc is gone with its work, which could not be saved: no space" in done.stderr
+    assert "slot abc is gone with all that was in it: no space" in done.stderr
     shown = checked("clean", bakeoff(project, cleaning.command, "--discard", "abc", "--json").stdout)
     assert shown["slots"]["lost"] == [{"slot": "abc", "reason": "no space"}]
     assert "--discard is for slots alone" in bakeoff(project, cleaning.command, "--discard", "abc", "--all").stderr
@@ -151,7 +151,9 @@ def test_holders_say_what_the_kernel_refuses(tmp_path: Path, monkeypatch) -> Non
     try:
         pid = mounts.start()
         with pytest.raises(SlotError, match="No such file"):
-            mounts.mount(pid, Overlay([str(tmp_path)], str(tmp_path / "no"), str(tmp_path), str(tmp_path)))
+            mounts.mount(
+                pid, Overlay([str(tmp_path)], str(tmp_path / "no"), str(tmp_path), str(tmp_path), str(tmp_path))
+            )
         assert mounts._process is not None
         mounts._process.kill()
         mounts._process.wait()

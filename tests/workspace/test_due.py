@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pytest
 
 from bakeoff.workspace import errors
 from bakeoff.workspace.cache import cache_root
-from bakeoff.workspace.due import forget_due, note_due, read_due
+from bakeoff.workspace.due import due_now, forget_due, note_due, read_due
 from bakeoff.workspace.errors import NoSpaceError, full_disk, saying_where_it_is_full
 from bakeoff.workspace.results import result_at
 from bakeoff.workspace.sweep import save_dead
@@ -71,11 +72,14 @@ async def test_what_is_due_in_a_dead_slot_is_made_as_it_would_have_been(project:
 
 
 def test_a_note_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
-    due = note_due(tmp_path, REF, "text\nof two lines", 5)
+    due = due_now(REF, "text\nof two lines", 5)
+    note_due(tmp_path, due)
     assert read_due(tmp_path) == due
     for text in ("", "[]", "{}", '{"ref": 1}', "\xff"):
         (tmp_path / "due.json").write_text(text, "latin-1")
         assert read_due(tmp_path) is None
+        assert read_due(tmp_path, due) == due, "the run has it on record"
+    assert read_due(tmp_path, replace(due, boot="another")) is None
     forget_due(tmp_path)
     forget_due(tmp_path)
     assert list(tmp_path.glob("due*")) == []

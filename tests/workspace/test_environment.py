@@ -130,6 +130,30 @@ async def test_copies_are_each_slots_own(project: Checkout, kind: str) -> None:
     assert project.digest() == before
 
 
+async def test_a_file_where_a_folder_is_for_what_slots_are_given_is_left_out_and_named(
+    project: Checkout, kind: str
+) -> None:
+    project.write(".gitignore", "lib/\n")
+    project.write("ext/lib/x", "x\n")
+    project.write("ext/known", "known\n")
+    why = "a folder has to stand there, for ext/lib, which slots are given"
+    async with open_workspace(project.root, settings(kind=kind, copy=("ext/lib",)), "run", slots=1) as workspace:
+        async with workspace.lease() as slot:
+            sh(slot, "rm -r ext; echo a file > ext; echo new > new.txt")
+            result = await slot.commit("n")
+        assert [(left.path, left.reason) for left in result.refused] == [("ext", why)]
+        assert [(path.status, path.path) for path in result.changed] == [("D", "ext/known"), ("A", "new.txt")]
+        git = workspace.repository.git()
+        (saved,) = [ref for ref in workspace.repository.refs("refs") if "/salvage/" in ref]
+        assert git.line("cat-file", "blob", f"{saved}:ext") == "a file", "nobody's work is lost"
+        async with workspace.lease() as slot:
+            await slot.check_out(result.commit)
+            assert sh(slot, "cat ext/lib/x new.txt").split() == ["x", "new"]
+        async with workspace.lease() as slot:
+            with pytest.raises(SlotError, match="ext is a file there, and slots are given ext/lib"):
+                await slot.check_out(saved)
+
+
 async def test_configured_paths_must_be_inside_and_there(project: Checkout, tmp_path: Path) -> None:
     for path, said in (
         ("../x", "inside the project"),
@@ -181,7 +205,7 @@ async def test_a_setup_that_fails_or_is_cancelled_leaves_nothing(project: Checko
         async with open_workspace(project.root, settings(setup=f"touch {begun}; sleep 600"), "run"):
             pass
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(opening)
             while not begun.exists():
@@ -196,7 +220,7 @@ async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, k
     wanted = settings(kind=kind, max_disk_mb=4)
     async with open_workspace(project.root, wanted, "run", slots=2) as workspace:
         workspace.disk.pause = 0.02
-        with pytest.raises(DiskError, match="more than 4 MB") as raised, anyio.fail_after(20):
+        with pytest.raises(DiskError, match="more than 4 MB") as raised, anyio.fail_after(60):
             async with workspace.lease() as small:
                 sh(small, "echo x > small")
                 async with workspace.lease() as slot:

@@ -37,7 +37,7 @@ async def test_an_agents_sandbox(project: Checkout, home: Path, monkeypatch: pyt
     entry = find_entry("codex", Settings())
     assert own_places(entry, os.environ) == [f"{home}/.codex"]
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace, workspace.lease() as slot:
-        inside, box = await boxed(entry, slot, "weak")
+        inside, box = await boxed(entry, slot, "weak", ())
         if look().landlock is None or look().namespaces is None:
             assert "--sandbox=danger-full-access" in inside.argv
             assert (home / ".codex").is_dir()
@@ -48,7 +48,7 @@ async def test_an_agents_sandbox(project: Checkout, home: Path, monkeypatch: pyt
             return replace(look(), namespaces=no, proc=no, landlock=no, seccomp=no)
 
         monkeypatch.setattr("bakeoff.agent.boxing.this_machine", nothing)
-        same, box = await boxed(entry, slot, "weak")
+        same, box = await boxed(entry, slot, "weak", ())
         assert (same, box.policy.level) == (entry, "none")
         assert box.protection.files.strength is None
         assert box.protection.missing

@@ -39,7 +39,7 @@ class Numbers:
         self.made += 1
         number = self.made
         self.entered.set()
-        self.gate.wait(20)
+        self.gate.wait(60)
         if self.bad("make", number):
             raise OSError(f"no {number}")
         self.alive.add(number)
@@ -68,7 +68,7 @@ async def all_places_are_there(pool: SlotPool[int], size: int) -> None:
                 full.set()
             await full.wait()
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             for _ in range(size):
                 tasks.start_soon(hold)
@@ -89,7 +89,7 @@ async def test_more_attempts_than_slots_that_all_pass() -> None:
             held -= 1
             done.append(number)
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             for number in range(20):
                 tasks.start_soon(attempt, number)
@@ -143,7 +143,7 @@ async def test_cancelled_at_any_step_nothing_is_lost(steps: int) -> None:
 async def test_one_that_is_free_is_leased_without_waiting() -> None:
     maker, warnings = Numbers(lambda what, number: (what, number) == ("make", 2)), []
     pool = SlotPool(3, maker, warnings.append)
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with pool.lease() as first, pool.lease_free() as failing, pool.lease_free() as other:
             assert (first, failing, other) == (1, None, 3)
             assert "2 left" in warnings[0]
@@ -277,7 +277,7 @@ async def test_a_thread_is_told_to_stop_and_waited_for() -> None:
         finally:
             ended.set()
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(in_thread, work)
             await anyio.to_thread.run_sync(begun.wait, 20)
@@ -303,7 +303,7 @@ async def test_a_running_git_is_killed_by_cancelling(tmp_path, monkeypatch) -> N
         while not (tmp_path / "begun").exists():
             await anyio.sleep(0.005)
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(in_thread, Git().run, "status")
             await seen()

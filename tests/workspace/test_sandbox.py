@@ -51,11 +51,17 @@ async def test_full_is_refused_where_it_cannot_be_had(project: Checkout, given: 
 
 
 @pytest.mark.anyio
-async def test_none_is_the_slots_own_command(project: Checkout) -> None:
+async def test_none_is_the_slots_own_command(project: Checkout, tmp_path: Path) -> None:
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace, workspace.lease() as slot:
         box = await sandbox(slot, SandboxPolicy("none", limits=Limits(seconds=5)))
         assert box.command(["true"]) == slot.command(["true"], timeout=5)
-        assert list(box.command(["true"], cwd="/x").argv)[-4:] == ["env", "-C", "/x", "true"]
+        script = tmp_path / "a=b" / "where"
+        script.parent.mkdir()
+        script.write_text("#!/bin/sh\npwd\n")
+        script.chmod(0o755)
+        command = box.command([str(script)], cwd=f"{slot.path}/docs")
+        done = subprocess.run(command.argv, cwd=command.cwd, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{slot.path}/docs\n"
         assert box.protection == unprotected("sandbox = none was asked for")
         assert box.may_read(["/root"])
 
@@ -100,9 +106,15 @@ def test_the_places_of_an_agent() -> None:
         "/var/agent",
     ]
     assert agent_places((), (), "OTHER", environ) == []
-    shared = {"HOME": "/home/u", "XDG_DATA_HOME": "/data"}
-    found = agent_places(("~/.local/share/agent/login",), (), "XDG_DATA_HOME", shared)
-    assert found == ["/home/u/.local/share/agent", "/data/agent"]
+    shared = {"HOME": "/home/u", "XDG_DATA_HOME": "/data", "XDG_CACHE_HOME": "/cache"}
+    found = agent_places(("~/.local/share/agent/login",), ("~/.cache/agent", "~/.config/agent"), None, shared)
+    assert found == [
+        "/data/agent",
+        "/home/u/.local/share/agent",
+        "/cache/agent",
+        "/home/u/.cache/agent",
+        "/home/u/.config/agent",
+    ]
     policy = agent_policy(["/x"])
     assert (policy.level, policy.network, policy.read_everything, policy.writes) == ("weak", True, True, ("/x",))
 

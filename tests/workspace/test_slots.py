@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace.applying import diff
+from bakeoff.workspace.diff import diff
 from bakeoff.workspace.errors import ProjectError, SlotError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.workspace import open_workspace
@@ -216,16 +216,26 @@ async def test_line_ends_are_stored_as_attributes_say(project: Checkout, kind: s
     project.write(
         ".gitattributes", "*.txt text eol=crlf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n*.raw -text\n"
     )
+    project.write(".git/info/attributes", "*.own text eol=crlf\n")
     project.write("ends.txt", "a\r\nb\r\n")
+    project.write("old.auto", "a\r\nb\r\n")
+    project.commit("stored with CRLF")
+    project.write(".gitattributes", (project.root / ".gitattributes").read_text() + "*.auto text=auto\n")
+    project.write("mine.own", "a\r\nb\r\n")
     project.write("v.id", "$Id$\n")
     project.commit("attributes")
     async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
         assert sh(slot, "git status --short") == ""
         sh(slot, r"printf 'a\r\nc\r\n' > ends.txt; printf '$Id: x $ y\n' > v.id; printf 'h\0i\0' > w.u16")
+        sh(slot, r"printf 'c\r\n' >> old.auto; printf 'c\r\n' > new.auto")
+        assert sh(slot, r"printf 'c\r\n' >> mine.own; git diff --numstat mine.own").split() == ["1", "0", "mine.own"]
         sh(slot, r"printf 'r\r\n' > r.raw; printf 'plain\n' > p.txt; printf 'x\r\n' > new.txt; touch other.md")
         result = await slot.commit("n")
         assert sh(slot, "git add -A; git write-tree").strip() == result.tree
-        assert workspace.repository.git().run("cat-file", "blob", f"{result.commit}:new.txt") == b"x\n"
+        read = workspace.repository.git().run
+        assert read("cat-file", "blob", f"{result.commit}:new.txt") == b"x\n"
+        assert read("cat-file", "blob", f"{result.commit}:new.auto") == b"c\n"
+        assert read("cat-file", "blob", f"{result.commit}:old.auto") == b"a\r\nb\r\nc\r\n"
 
 
 async def test_automatic_line_ends_and_modes_that_do_not_count(project: Checkout, kind: str) -> None:
@@ -281,7 +291,7 @@ async def test_files_of_repositories_inside_a_slot_are_kept(project: Checkout, k
         result = await slot.commit("n")
         assert changed(result) == {"inner/file": "A"}
         assert all("repository inside" in refused.reason for refused in result.refused)
-        assert len(result.refused) > 5
+        assert [refused.path for refused in result.refused] == ["inner/.git", "inner/sub/.GIT"]
 
 
 async def test_submodules_are_empty_folders(project: Checkout, checkout, kind: str) -> None:
@@ -305,16 +315,27 @@ async def test_submodules_are_empty_folders(project: Checkout, checkout, kind: s
             assert (await slot.commit("n")).tree == sh(slot, "git add -A; git write-tree").strip()
 
 
-async def test_lfs_pointers_stay_pointers_and_are_named(project: Checkout, kind: str, home: Path) -> None:
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n"
-    project.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
-    project.write("big.bin", pointer)
-    project.commit()
-    for key, value in {"clean": "false", "smudge": "false", "process": "false", "required": "true"}.items():
-        project.git("config", "--global", f"filter.lfs.{key}", value)
-    async with open_workspace(project.root, settings(kind=kind), "run") as workspace, workspace.lease() as slot:
-        assert (slot.outside / "big.bin").read_text() == pointer
-        assert workspace.receipt()["filtered"] == ["big.bin"]
+@pytest.mark.parametrize("how", ["link", "copy", "submodules"])
+async def test_a_submodule_and_ignored_files_can_be_given(project: Checkout, checkout, kind: str, how: str) -> None:
+    library = checkout("library")
+    library.write("lib.txt", "of the library\n")
+    library.commit()
+    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.root), "lib")
+    project.write(".env", "A=1\n")
+    project.write(".gitignore", "*.log\nbuild/\n.env\n")
+    more = {"submodules": True, "copy": (".env",)} if how == "submodules" else {how: ("lib", ".env")}
+    given = settings(kind=kind, **more)
+    async with open_workspace(project.root, given, "run", slots=1) as workspace:
+        assert workspace.lacking("attempts") == []
+        for _ in range(2):
+            async with workspace.lease() as slot:
+                assert sh(slot, "cat lib/lib.txt .env; git status --short") == "of the library\nA=1\n"
+                sh(slot, "echo x >> a.txt; git add -A; git status --short")
+                assert changed(await slot.commit("n")) == {"a.txt": "M"}
+    async with open_workspace(project.root, settings(kind=kind), "run") as workspace:
+        (said,) = workspace.lacking("attempts")
+        assert said.startswith("attempts do not have lib: a submodule")
+        assert "`copy` or `link` in [tool.bakeoff.slots]" in said
 
 
 async def test_slots_of_a_repository_with_sha256(checkout, kind: str) -> None:
@@ -402,3 +423,21 @@ async def test_engine_commands_run_in_a_slot(project: Checkout, kind: str) -> No
     ):
         done = await spawner.run(slot.command(["sh", "-c", "pwd; echo $BAKEOFF_SLOT $EXTRA"], env={"EXTRA": "more"}))
         assert done.stdout.value == f"{slot.path}\n{slot.id} more\n"
+
+
+@pytest.mark.anyio
+async def test_what_was_built_beside_its_source_is_named(project: Checkout) -> None:
+    project.write("pkg/__init__.py", "")
+    project.write("pkg/fast.c", "int x;")
+    project.write(".gitignore", "*.so\n")
+    project.write("pkg/fast.cpython-311-x86_64-linux-gnu.so", "built")
+
+    async def warned(**more: object) -> list[str]:
+        async with open_workspace(project.root, settings(**more), "run", slots=1) as workspace:
+            return workspace.warnings
+
+    (said,) = await warned()
+    assert '"pkg/fast.cpython-311-x86_64-linux-gnu.so"' in said
+    assert "copy = [...]" in said
+    assert await warned(copy=("pkg/fast.cpython-311-x86_64-linux-gnu.so",)) == []
+    assert await warned(setup="true") == []

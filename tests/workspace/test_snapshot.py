@@ -127,6 +127,11 @@ def test_what_is_no_work_tree_is_refused_in_words(checkout, tmp_path: Path, proj
     (broken.root / ".git/config").write_text("[core\n")
     with pytest.raises(GitError, match="cannot read the repository"):
         find_project(broken.root)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (moved / ".git").write_text("gitdir: /nowhere/else\n")
+    with pytest.raises(ProjectError, match=r"moved leads to no git repository .*/nowhere/else.*worktree repair"):
+        find_project(moved)
     odd = checkout("odd\nname")
     with pytest.raises(ProjectError, match="line break"):
         find_project(odd.root)
@@ -188,13 +193,6 @@ def test_submodules_are_named(project: Checkout, checkout) -> None:
         assert left.reason.startswith("a submodule")
 
 
-def test_hidden_edits_are_seen(project: Checkout) -> None:
-    project.git("update-index", "--assume-unchanged", "src/pkg/mod.py")
-    project.write("src/pkg/mod.py", "VALUE = 2\n")
-    assert files(project)["src/pkg/mod.py"] == "VALUE = 2\n"
-    assert project.git("ls-files", "-v", "src/pkg/mod.py").startswith("h")
-
-
 def test_an_edit_right_after_the_index_was_written_is_seen(project: Checkout) -> None:
     project.git("config", "core.trustctime", "false")
     file, index = project.root / "src/pkg/mod.py", project.root / ".git/index"
@@ -215,22 +213,47 @@ def test_skipped_files_of_a_sparse_checkout_stay(project: Checkout) -> None:
     assert files(project)["docs/deep/page.md"] == "# page\n"
 
 
-def test_nothing_of_the_users_configuration_runs(project: Checkout, tmp_path: Path) -> None:
+def test_nothing_of_the_users_configuration_runs_but_filters(project: Checkout, tmp_path: Path) -> None:
     spy = tmp_path / "spy"
     spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran-$1\ncat\n")
     spy.chmod(0o755)
     project.git("config", "core.fsmonitor", f"{spy} fsmonitor")
-    project.git("config", "filter.spy.clean", f"{spy} clean")
-    project.git("config", "filter.spy.smudge", f"{spy} smudge")
-    project.git("config", "filter.lfs.process", f"{spy} process")
-    project.git("config", "filter.lfs.required", "true")
-    project.write(".gitattributes", "*.txt filter=spy\n*.bin filter=lfs\n")
+    project.git("config", "log.showSignature", "true")
+    project.git("config", "gpg.program", f"{spy} gpg")
+    project.git("config", "diff.spy.textconv", f"{spy} textconv")
+    project.git("config", "merge.spy.driver", f"{spy} merge")
+    project.write(".gitattributes", "*.bin diff=spy merge=spy\n")
     project.write("x.bin", "content\n")
     for hook in ("post-index-change", "reference-transaction", "pre-commit", "post-checkout"):
         (project.root / ".git/hooks").mkdir(exist_ok=True)
         shutil.copy(spy, project.root / ".git/hooks" / hook)
     assert files(project)["x.bin"] == "content\n"
     assert [path.name for path in tmp_path.glob("ran-*")] == []
+
+
+def test_the_users_configuration_is_read_wherever_they_keep_it(project: Checkout, tmp_path: Path, monkeypatch) -> None:
+    project.write("ends.txt", "a\r\n")
+    assert files(project)["ends.txt"] == "a\r\n"
+    settings = tmp_path / "settings"
+    settings.write_text("[core]\n\tautocrlf = input\n[user]\n\tname = Elsewhere\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    assert files(project)["ends.txt"] == "a\n"
+    assert "user.name=Elsewhere" in find_project(project.root).identity
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    for number, (key, value) in enumerate({"core.autocrlf": "false", "core.hooksPath": str(tmp_path)}.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    git = find_project(project.root).git()
+    assert files(project)["ends.txt"] == "a\r\n"
+    assert git.line("config", "core.hooksPath") == "/dev/null"
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(settings))
+    assert git.line("config", "user.name") == "Some User"
+    assert git.line("config", "--system", "user.name") == "Elsewhere"
+    assert git.at(owned=True).environment().keys().isdisjoint({"GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT"})
+    for name, place in {"GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere", "GIT_WORK_TREE": "/"}.items():
+        monkeypatch.setenv(name, place)
+    assert find_project(project.root).root == project.root
 
 
 def test_a_split_index_is_read_whole(project: Checkout) -> None:

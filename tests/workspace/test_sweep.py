@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from bakeoff.workspace import sweep as sweeping
 from bakeoff.workspace.applying import open_project
+from bakeoff.workspace.blocking import StoppedError
 from bakeoff.workspace.cache import ProjectCache
+from bakeoff.workspace.due import Due
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.locks import is_held, try_lock
 from bakeoff.workspace.overview import clean, discard, slots
@@ -20,6 +24,7 @@ from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import read_entries
 from bakeoff.workspace.sweep import sweep
 from bakeoff.workspace.workspace import open_workspace
+from deep import SHELL
 from workspace.conftest import KINDS, Checkout, settings, sh, until
 
 pytestmark = pytest.mark.anyio
@@ -141,6 +146,31 @@ async def test_what_no_result_holds_is_saved_when_a_slot_is_given_back(project: 
             assert f"refs/bakeoff/salvage/run/{slot.id}-" in ref
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_commits_whose_work_is_in_the_result_are_kept_without_a_word(project: Checkout, kind: str) -> None:
+    async with open_workspace(project.root, settings(kind=kind), "run", slots=1) as workspace:
+        for script, said in (
+            ("echo one >> a.txt; git rm -q tool.sh; git add -A; git commit -qm mine", 0),
+            ("echo one >> a.txt; git add -A; git commit -qm mine; echo two >> a.txt; echo x > new.txt", 0),
+            ("git commit -q --allow-empty -m nothing", 0),
+            (
+                "git checkout -q -b side; echo one >> a.txt; git commit -qam side; git checkout -q main; git merge -q side",
+                0,
+            ),
+            ("echo one > work.txt; git add -A; git commit -qm one; rm work.txt", 1),
+            ("echo one >> a.txt; git commit -qam left; git reset -q --hard HEAD~1; echo other >> a.txt", 1),
+            ("rm tool.sh; git commit -qam gone; git checkout -q HEAD~1 -- tool.sh; echo more > b", 1),
+        ):
+            before, kept = len(workspace.salvaged), len(workspace.repository.refs("refs/bakeoff/salvage"))
+            async with workspace.lease() as slot:
+                sh(slot, f"git reset -q; {script}")
+                await slot.commit("n")
+            async with workspace.lease():  # what is given back is cleaned by whoever takes it next
+                pass
+            assert len(workspace.salvaged) - before == said, script
+            assert len(workspace.repository.refs("refs/bakeoff/salvage")) == kept + 1, script
+
+
 async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeypatch) -> None:
     process, dead = owner("overlay", "echo lost > work.txt")
     process.kill()
@@ -205,14 +235,16 @@ def test_a_full_disk_can_be_got_out_of(project: Checkout, owner, tmp_path: Path,
         subprocess.run(["umount", "-l", cache], check=True)
 
 
-def test_discarding_saves_what_can_be_saved(project: Checkout, owner) -> None:
+def test_discarding_never_looks_inside(project: Checkout, owner, monkeypatch) -> None:
     process, dead = owner("repository", "echo mine > work.txt")
     process.kill()
     process.wait()
     half = cache_of(project).repository / "objects/pack/tmp_pack_x"
     half.parent.mkdir(exist_ok=True)
     half.touch()
-    assert discard([dead]).lost == {}
+    with monkeypatch.context() as patched:
+        patched.setattr("bakeoff.workspace.sweep.save_dead", None)
+        assert discard([dead]).lost == {dead: "it was discarded"}
     assert half.exists()
     trial = cache_of(project).root / ".try.x"
     trial.mkdir()
@@ -222,7 +254,52 @@ def test_discarding_saves_what_can_be_saved(project: Checkout, owner) -> None:
     clean()
     assert not half.exists()
     assert not trial.exists()
-    assert len(open_project(project.root)[1].refs("refs/bakeoff/salvage")) == 1
+    assert open_project(project.root)[1].refs("refs/bakeoff/salvage") == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_deep_folders_cost_their_slot_alone(project: Checkout, owner, kind: str) -> None:
+    cache = cache_of(project)
+    program = SHELL.format(depth=3000, name="d")
+    script = f"mkdir src/deep; cd src/deep; echo kept > work.txt; {sys.executable} -c {shlex.quote(program)}"
+    process, dead = owner(kind, script)
+    process.kill()
+    process.wait()
+    found = clean()
+    assert (found.slots, found.kept) == ([dead], {})
+    (saved,) = open_project(project.root)[1].refs("refs/bakeoff/salvage")
+    listed = open_project(project.root)[1].git().run("ls-tree", "-r", "--name-only", saved).decode()
+    assert "src/deep/work.txt" in listed
+    until(lambda: not cache.dead())
+
+
+def test_whatever_goes_wrong_with_one_slot_the_others_are_swept(project: Checkout, owner, monkeypatch) -> None:
+    cache = cache_of(project)
+    owners = [owner("overlay", "echo mine > work.txt") for _ in range(2)]
+    for process, _ in owners:
+        process.kill()
+        process.wait()
+    bad, good = owners[0][1], owners[1][1]
+    save = sweeping.save_dead
+
+    def saving(cache: ProjectCache, name: str, due: Due | None) -> list[str]:
+        if name == bad:
+            raise RecursionError
+        return save(cache, name, due)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sweeping, "save_dead", saving)
+        swept = sweep(cache)
+    assert (swept.slots, swept.kept) == ([good], {bad: "RecursionError"})
+
+    def stopped(*_: object) -> list[str]:
+        raise StoppedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sweeping, "save_dead", stopped)
+        with pytest.raises(StoppedError):
+            sweep(cache)
+    assert sweep(cache).slots == [bad]
 
 
 def test_objects_of_runs_that_are_gone_go_after_two_weeks(project: Checkout) -> None:

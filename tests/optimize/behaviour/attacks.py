@@ -158,6 +158,34 @@ BAD: dict[str, tuple[str, set[str]]] = {
         ),
         {"behaviour/type"},
     ),
+    "number of 5,000 digits": (attack(result="    return 10 ** 5000\n"), {"behaviour/type"}),
+    "number of 5,000 digits inside": (attack(result="    return [10 ** 5000 for x in xs]\n"), {"behaviour/return"}),
+    "lists in lists": (
+        attack(before="found = []\nfor _ in range(100_000): found = [found]", result="    return found\n"),
+        {"incomparable", "output-limit"},
+    ),
+    "long text": (attack(result="    return ['x' * (8 << 20)]\n"), {"behaviour/return", "behaviour/type"}),
+    "no number": (attack(result="    return [float('nan')]\n"), {"behaviour/return", "behaviour/type"}),
+    "no text": (attack(result="    return ['\\udc80\\ud800']\n"), {"behaviour/return", "behaviour/type"}),
+    "raises no text": (attack(before="raise ValueError('\\udc80' * 9)"), {"behaviour/exception"}),
+    "raises much": (attack(before="raise ValueError('x' * (4 << 20))"), {"behaviour/exception"}),
+    "raises numbers": (attack(before="raise KeyError(10 ** 5000)"), {"behaviour/exception", "behaviour/missing"}),
+    "raises what cannot be shown": (
+        attack("class No(Exception):\n    def __str__(self): raise self\n    __repr__ = __str__", "raise No"),
+        {"behaviour/exception"},
+    ),
+    "cannot be shown or compared": (
+        attack("class No:\n    def __repr__(self): raise ValueError\n    __eq__ = __hash__ = __len__ = __bool__ = __repr__",
+               result="    return [No() for x in xs]\n"),
+        {"behaviour/type"},
+    ),
+    "class of a strange name": (
+        attack(result="    return type('\\udc80' * 500, (), {'\\udc80': 10 ** 5000})()\n"),
+        {"behaviour/exception"},
+    ),
+    "nests beyond all parsers": ("x = " + "-" * 200_000 + "1\n" + attack(), {"import-failure"}),
+    "attributes of attributes": (attack("x = a" + ".b" * 100_000), {"import-failure"}),
+    "number of many digits": (attack("x = " + "1" * 100_000), {"import-failure"}),
     "hundred megabytes": (attack(result="    return [b'x' * (100 << 20)]\n"), {"output-limit"}),
     "leaves a child": (
         attack("import os, time", "if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)"), {"process-leak"},
@@ -236,6 +264,12 @@ BAD: dict[str, tuple[str, set[str]]] = {
     ),
     "writes outside": (
         attack(before="try: open('/var/tmp/written', 'w')\nexcept OSError: pass"), {"fs-escape"},
+    ),
+    "writes long paths into the project": (
+        attack("import os", "for n in range(30):\n    here = os.getcwd()\n"
+               "    for _ in range(12):\n        os.makedirs('n' * 250, exist_ok=True)\n        os.chdir('n' * 250)\n"
+               "    open(f'{n}', 'w').close()\n    os.chdir(here)"),
+        {"fs-escape"},
     ),
     "writes into the project": (
         attack(before="with open('cache.txt', 'a') as file: file.write('x')"), {"fs-escape"},

@@ -40,6 +40,14 @@ KINDS = {
         "behaviour/return",
         "Pair.read",
     ),
+    "called while its tests are collected, with a result that cannot go over": Kind(
+        "def work(name):\n    if not name:\n        raise ValueError('no name')\n    return type(name, (), {})\n",
+        "import pytest\nfrom mod import work\n\nMade = work('Made')\n\n"
+        "def test_it():\n    with pytest.raises(ValueError):\n        work('')\n    assert Made.__name__ == 'Made'\n",
+        "def work(name):\n    if name:\n        return type(name, (), {})\n    raise ValueError('no name')\n",
+        "def work(name):\n    if name:\n        return type(name, (), {})\n    raise KeyError('no name')\n",
+        "behaviour/exception",
+    ),
     "asynchronous": Kind(
         "import asyncio\n\nasync def work(n):\n    await asyncio.sleep(0)\n    return n + 1\n",
         "import asyncio\nfrom mod import work\n\ndef test_it():\n    assert asyncio.run(work(1)) == 2\n\n"

@@ -61,7 +61,7 @@ async def test_each_attack_gets_its_own_reason(
         for name in bad
         if found[name].reason not in BAD[name][1]
     }
-    assert wrong == {}
+    assert not wrong, "\n".join(f"{name}: {reason}: {said[:2]}" for name, (reason, said, _) in wrong.items())
     assert {name: found[name].detail for name in good if found[name].reason is not None} == {}
     assert again.same
     assert leftovers() == []

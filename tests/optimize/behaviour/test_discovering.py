@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from bakeoff.optimize.behaviour import discovering, preparing
+from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.evaluation import run_tests
 
 from .conftest import judging
@@ -108,3 +109,21 @@ async def test_in_one_slot_they_follow_one_another(tmp_path: Path, runs: list[tu
     async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, derived=5, slots=1):
         pass
     assert runs == [("count", True), ("record", False), ("proxy", False), ("proxy", False)]
+
+
+async def test_a_function_that_pytest_itself_uses_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def as_of_its_own(server: Any, place: Any, job: dict[str, Any], **more: Any) -> Any:
+        run = await run_tests(server, place, job, **more)
+        assert run.end is not None
+        assert run.end["taken"] is False
+        run.end["taken"] = True
+        run.calls.clear()
+        return run
+
+    monkeypatch.setattr(discovering, "run_tests", as_of_its_own)
+    files = {"mod.py": MODULE, "test_it.py": REACH}
+    with pytest.raises(BehaviourError, match="pytest itself uses the module of this project"):
+        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, slots=1):
+            pass

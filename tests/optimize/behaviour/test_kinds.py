@@ -42,11 +42,14 @@ async def test_right_and_wrong_are_told_apart(tmp_path: Path) -> None:
 
 CONFIGURED = {
     "mod.py": "def work(text):\n    return text.upper()\n",
-    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 4 --cov --import-mode=importlib -p no:anyio'\n"
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 4 --cov --import-mode=importlib -p no:anyio -m \"not stress\"'\n"
+    "markers = ['stress: so many that their names alone are more than one report holds']\n"
     "testpaths = ['checks']\nfilterwarnings = ['error']\n",
     "checks/conftest.py": "import pytest\n\n@pytest.fixture(autouse=True)\ndef word():\n    return 'word'\n",
     "checks/test_it.py": "from mod import work\n\nclass TestIt:\n    def test_it(self, word):\n"
     "        assert work(word) == 'WORD'\n",
+    "checks/test_stress.py": "import pytest\n\n@pytest.mark.stress\n"
+    "@pytest.mark.parametrize('x', [f'{n}{chr(120) * 20_000}' for n in range(300)])\ndef test_it(x):\n    assert False\n",
     "test_not_mine.py": "def test_it():\n    assert False\n",
 }
 

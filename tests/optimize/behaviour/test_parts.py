@@ -14,9 +14,11 @@ import pytest
 from bakeoff.judge.codec import Malformed, decode, encode
 from bakeoff.judge.codec.writer import Writer
 from bakeoff.optimize import reasons
+from bakeoff.optimize.behaviour import evaluation, findings
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
 from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_process, of_test, same
 from bakeoff.optimize.behaviour.deriving import derived
+from bakeoff.optimize.behaviour.evaluation import _Confined, _listen
 from bakeoff.optimize.behaviour.findings import Call, Watched
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.inside.addopts import kept_options
@@ -24,6 +26,8 @@ from bakeoff.optimize.behaviour.inside.importing import ProjectFinder, decorated
 from bakeoff.optimize.behaviour.inside.writeback import Restored, nodes
 from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.telling import WIDE
+from bakeoff.optimize.behaviour.warm import Channel
 
 OPTIONS = BehaviourOptions()
 
@@ -171,17 +175,41 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_options_that_say_how_tests_are_found_are_kept(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(CONFIGURATIONS[name])
-    assert kept_options(str(tmp_path)) == ["-p", "mine", "--import-mode=importlib", "-W", "error"]
+    assert kept_options(str(tmp_path)) == (["-p", "mine", "--import-mode=importlib", "-W", "error"], [])
+
+
+@pytest.mark.parametrize(
+    ("written", "options", "places"),
+    [
+        ("-m 'not stress'", ["-m", "not stress"], []),
+        ("-ra -q -m 'not (slow or net)' -k 'not x' tests docs",
+         ["-m", "not (slow or net)", "-k", "not x"], ["tests", "docs"]),
+        ("--ignore=a --ignore b --deselect t.py::test_a --ignore-glob='*x' -n 4 c",
+         ["--ignore=a", "--ignore", "b", "--deselect", "t.py::test_a", "--ignore-glob=*x"], ["c"]),
+        ("--doctest-modules src --cov src --cov-report term --durations 5 -n auto --dist loadfile -vv",
+         ["--doctest-modules"], ["src"]),
+        ("-xvs -n4 -rsx --strict-markers -Werror --tb=short tests", ["--strict-markers", "-Werror"], ["tests"]),
+        ("--new-option 7 --no-cov --cache-clear tests -o xfail_strict=true",
+         ["--new-option", "7", "-o", "xfail_strict=true"], ["tests"]),
+        ("--maxfail 2 --reruns 3 --random-order-seed=1 -p randomly -p no:doctest -c other.ini",
+         ["-p", "no:doctest"], []),
+    ],
+)  # fmt: skip
+def test_the_projects_own_selection_is_kept(
+    tmp_path: Path, written: str, options: list[str], places: list[str]
+) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {written}\n")
+    assert kept_options(str(tmp_path)) == (options, places)
 
 
 def test_without_a_configuration_there_are_no_options(tmp_path: Path) -> None:
-    assert kept_options(str(tmp_path)) == []
+    assert kept_options(str(tmp_path)) == ([], [])
     (tmp_path / "pytest.ini").write_text("[other]\n")
-    assert kept_options(str(tmp_path)) == []
+    assert kept_options(str(tmp_path)) == ([], [])
     (tmp_path / "pytest.ini").write_text("no ini file")
     (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
     (tmp_path / "setup.cfg").write_text("[other]\n")
-    assert kept_options(str(tmp_path)) == []
+    assert kept_options(str(tmp_path)) == ([], [])
 
 
 # Writing back
@@ -256,6 +284,16 @@ def test_slots_and_arrays_come_back_too() -> None:
     assert result is sent[1]
 
 
+def test_what_goes_over_by_name_is_not_looked_into() -> None:
+    sent = ([1], pytest, nodes, len, deque, pytest.fixture)
+    nodes.hung_on = [2]  # type: ignore[attr-defined]
+    try:
+        assert nodes(sent) == [[1]]
+        assert sent_and_come(sent, lambda there: there[1:]) == sent[1:]
+    finally:
+        del nodes.hung_on  # type: ignore[attr-defined]
+
+
 def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(ValueError, match="something else"):
         Restored([[]], [{}])
@@ -264,10 +302,17 @@ def test_what_does_not_belong_together_is_refused() -> None:
 # Comparing
 
 
+def nested(depth: int) -> list:
+    found: list = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
 def call(result: object, before: object = ((), {}), after: object = ((), {}), kind: str = "return", **more) -> Call:
-    whole = encode((after, result))
-    done = after if isinstance(after, bytes) else encode(after)
-    return Call("t", 0, kind, encode(before), whole, encode(result), done, type=type(result).__name__, **more)
+    whole = encode((after, result), WIDE)
+    done = after if isinstance(after, bytes) else encode(after, WIDE)
+    return Call("t", 0, kind, encode(before), whole, encode(result, WIDE), done, type=type(result).__name__, **more)
 
 
 @pytest.mark.parametrize(
@@ -304,6 +349,16 @@ def call(result: object, before: object = ((), {}), after: object = ((), {}), ki
         (call([[1], [2]] * 2), call([[1], [2], [1], [2]]), "behaviour/aliasing"),
         (call(1, after=b"\0digest1"), call(1, after=b"\0digest2"), "behaviour/mutation"),
         (call(1), Call("t", 0, "return", b"", b"w", b"rubbish", type="int"), "incomparable"),
+        (call(1), Call("t", 0, "return", b"", b"w", b"", type="int"), "incomparable"),
+        (call(1), Call("t", 0, "return", b"", b"w", b"\x01" + b"l\x01*" * 100_000, type="int"), "incomparable"),
+        (call(1), call(10**5000), "behaviour/return"),
+        (call(10**5000), call(10**5000 + 1), "behaviour/return"),
+        (call([10**5000], before=((10**5000,), {"a": 10**5000})), call([1]), "behaviour/return"),
+        (call({10**5000: 1}), call({10**5001: 1}), "behaviour/return"),
+        (call({10**5000}), call({10**5001}), "behaviour/return"),
+        (call(nested(3000)), call(nested(2999)), "behaviour/return"),
+        (call("\ud800"), call("\udfff"), "behaviour/return"),
+        (call(1, after=((nested(900),), {})), call(1, after=((nested(899),), {})), "behaviour/mutation"),
     ],
 )
 def test_each_difference_has_its_reason(one: Call, other: Call, reason: str) -> None:
@@ -349,6 +404,8 @@ def test_calls_are_shown() -> None:
     assert arguments_of(b"\0digestx") == "(...)"
     assert arguments_of(b"rubbish") == "(?)"
     assert len(arguments_of(encode((("x" * 5000,), {})))) < 300
+    assert arguments_of(encode(((10**5000,), {"b": -(10**5000)}))) == "(of 16610 bits, b=of 16610 bits)"
+    assert len(arguments_of(encode((tuple(range(100_000)), {f"k{n}": n for n in range(10_000)})))) < 300
     shown = Difference("timeout", "t", "(1)", "late")
     assert str(shown) == "t: (1): late"
     assert str(Difference("timeout", "", "", "late")) == "late"
@@ -567,3 +624,54 @@ def test_what_python_calls_by_itself_is_public() -> None:
         False,
         False,
     ]
+
+
+FORGED = [
+    {"say": "begin"},
+    {"say": "begin", "test": [[[]]]},
+    {"say": "phase", "test": "t", "phase": "call", "outcome": "passed", "seconds": {}},
+    {"say": "phase", "test": "t", "phase": "call", "outcome": "passed", "seconds": 10**400},
+    {"say": "phase", "test": "t"},
+    {"say": "call", "test": "t", "index": "x"},
+    {"say": "call", "test": "t", "index": 1e999},
+    {"say": "collected", "tests": 7},
+    {"say": "lost", "why": "ended"},
+    {"say": "uncollected"},
+    {"say": "unready"},
+    {"say": []},
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("header", FORGED)
+async def test_a_report_that_makes_no_sense_is_forged(header: dict) -> None:
+    ours, theirs = socket.socketpair()
+    frames.send(theirs, header)
+    theirs.close()
+    channel, run = Channel(ours), findings.TestRun()
+    await _listen(channel, run, 1.0, lambda run, test: None)
+    channel.close()
+    assert run.forged or run.end is None
+    assert run.forged == (header != {"say": "begin", "test": [[[]]]})
+
+
+@pytest.mark.anyio
+async def test_reports_have_room_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "REPORTS", 3 * evaluation.FRAME + 10)
+    for sizes, forged in (([5, 5], False), ([5, 6, 300], True), ([0, 0, 0, 0], True)):
+        ours, theirs = socket.socketpair()
+        for number, size in enumerate(sizes):
+            frames.send(theirs, {"say": "call", "test": "t", "index": number}, [b"x" * size])
+        theirs.close()
+        channel, run = Channel(ours), findings.TestRun()
+        await _listen(channel, run, 1.0, lambda run, test: None)
+        channel.close()
+        assert run.forged is forged
+
+
+def test_what_was_seen_may_be_cut_off() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        confined = _Confined(ours, theirs)
+        confined._understand(b'{"status": 0, "wrote": ["aaa')
+    assert confined.watched.failed == "it left more than can be told of"

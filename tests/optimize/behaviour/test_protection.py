@@ -50,6 +50,25 @@ async def test_with_less_protection_the_verdicts_are_the_same(
     assert leftovers() == []
 
 
+async def test_where_no_layer_can_be_mounted_the_tree_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[], list[str]]
+) -> None:
+    async def without(slot, policy):
+        return await sandbox(slot, policy, machine=replace(look(), layer="a test took it away"))
+
+    monkeypatch.setattr(stage, "sandbox", without)
+    writes = RIGHT.replace("    return", "    open('written', 'w').close()\n    return", 1)
+    assert writes != RIGHT
+    options = {"python": sys.executable, "derived": 10, "slots": 1}
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
+        right, wrote = await judge(RIGHT), await judge(writes)
+        found = {name: (await judge(BAD[name][0])).reason for name in CHOSEN}
+    assert right.same, right.detail
+    assert "written" in str(wrote.detail)
+    assert {name: reason for name, reason in found.items() if reason not in BAD[name][1]} == {}
+    assert leftovers() == []
+
+
 @pytest.mark.parametrize("kind", ["repository", "overlay"])
 async def test_without_protection_candidates_are_judged_side_by_side(tmp_path: Path, kind: str) -> None:
     # Each sees the project in a slot of its own then, and not where the original saw it.
@@ -87,7 +106,7 @@ async def test_cancelled_nothing_is_left(tmp_path: Path, leftovers: Callable[[],
         assert (await judge(RIGHT)).same
         servers = leftovers()
         # The servers are there still, the process that was busy is not.
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while any(_children(server) for server in servers):
                 await anyio.sleep(0.01)
     assert leftovers() == []
@@ -101,7 +120,7 @@ async def test_a_server_that_died_is_started_again(tmp_path: Path, leftovers: Ca
     async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", python=sys.executable) as judge:
         for pid in leftovers():
             os.kill(int(pid), signal.SIGKILL)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while any(server.alive for server in judge.behaviour._stage._servers.values()):
                 await anyio.sleep(0.01)
         assert (await judge(RIGHT)).same

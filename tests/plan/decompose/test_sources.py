@@ -11,7 +11,7 @@ import pytest
 from bakeoff.plan.decompose import sources
 from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph.cache import ScanCache
-from bakeoff.plan.decompose.sources import ProjectFiles, imports_of, project_files
+from bakeoff.plan.decompose.sources import ProjectFiles, imports_of, is_binary, project_files
 from plan.decompose.conftest import Checkout
 
 
@@ -141,3 +141,16 @@ def test_a_cache_does_not_grow_for_ever(tmp_path: Path):
         (count,) = database.execute("SELECT count(*) FROM scanned").fetchone()
     assert count <= 4000
     assert len(cache.get(f"5.{n}" for n in range(1000))) == 1000
+
+
+def test_what_has_control_characters_and_is_no_utf8_is_binary():
+    pdf = b"%PDF-1.5\r%\xe2\xe3\xcf\xd3\r\n1 0 obj <</Filter/FlateDecode>>stream\r\n" + bytes(range(1, 256)) * 20
+    assert is_binary(pdf)
+    assert is_binary(b"a\0b")
+    for text in (
+        "naïve café\n".encode("latin-1"),
+        "привет, мир\n".encode("koi8-r") * 99,
+        "日本"[:2].encode()[:-1],
+        b"\x1b[1m",
+    ):
+        assert not is_binary(text), text

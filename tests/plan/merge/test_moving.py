@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -10,6 +11,7 @@ from bakeoff.plan.merge import landing
 from bakeoff.plan.merge.bringing import bring
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.landing import move_branch, move_checkout
+from bakeoff.workspace import moving
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.errors import ApplyError
 
@@ -78,6 +80,39 @@ def move(theirs):
     return move_checkout(theirs.root, "r", theirs.tip)
 
 
+@pytest.mark.parametrize("mark", ["assume-unchanged", "skip-worktree"])
+def test_what_git_was_told_not_to_look_at_is_not_overwritten(theirs, mark):
+    theirs.git("update-index", f"--{mark}", "f", "other")
+    (theirs.root / "f").write_text(TEXT.replace("line 2", "mine"))  # of the same size, perhaps of the same moment
+    before = theirs.state()
+    with pytest.raises(ApplyError, match=r"it changes f, where you have content that git was told not to look at"):
+        move_checkout(theirs.root, "r", theirs.tip)
+    assert theirs.state() == before
+    theirs.git("update-index", f"--no-{mark}", "f")
+    (theirs.root / "f").write_text(TEXT)
+    (theirs.root / "other").write_text("y\n")
+    move_checkout(theirs.root, "r", theirs.tip)
+    assert (theirs.root / "other").read_text() == "y\n"
+
+
+def test_a_filtered_file_whose_stat_data_is_old_is_no_uncommitted_work(theirs):
+    for name, text in {"lock": "sed s/^/locked-/", "unlock": "sed s/^locked-//"}.items():
+        (theirs.root / ".git" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (theirs.root / ".git" / name).chmod(0o755)
+    theirs.git("config", "filter.lock.clean", f"{theirs.root}/.git/lock")
+    theirs.git("config", "filter.lock.smudge", f"{theirs.root}/.git/unlock")
+    before = theirs.commit({".gitattributes": "secret filter=lock\n", "secret": "1\n"})
+    theirs.git("checkout", "-q", "-b", "three")
+    tip = theirs.commit({"secret": "2\n"})
+    theirs.git("checkout", "-q", "main")
+    os.utime(theirs.root / "secret", (1, 1))
+    moved = move_checkout(theirs.root, "r", tip)
+    assert (moved.before, moved.commit, theirs.head()) == (before, tip, tip)
+    assert (theirs.root / "secret").read_text() == "2\n"
+    assert theirs.git("status", "--short") == ""
+    assert theirs.git("show", "main:secret") == "locked-2"
+
+
 def test_the_checkout_moves_with_its_branch_and_keeps_what_is_uncommitted(theirs):
     (theirs.root / "other").write_text("mine\n")
     (theirs.root / "untracked").write_text("mine\n")
@@ -127,25 +162,25 @@ def test_a_branch_that_moved_to_a_conflict_is_refused(theirs):
 
 
 def test_somebody_moves_the_branch_in_that_moment(theirs, monkeypatch):
-    send = landing._send
+    send = moving.send
 
     def and_meanwhile(*args):
         send(*args)
         theirs.git("commit", "-q", "--allow-empty", "-m", "meanwhile")
 
-    monkeypatch.setattr(landing, "_send", and_meanwhile)
+    monkeypatch.setattr(moving, "send", and_meanwhile)
     with pytest.raises(ApplyError, match="changed meanwhile"):
         move(theirs)
     assert theirs.git("log", "-1", "--format=%P") == theirs.base
     assert theirs.git("status", "--porcelain") == ""
     theirs.git("branch", "late", theirs.base)
-    monkeypatch.setattr(landing, "_send", lambda *args: (send(*args), theirs.git("branch", "-f", "late", "main")))
+    monkeypatch.setattr(landing, "send", lambda *args: (send(*args), theirs.git("branch", "-f", "late", "main")))
     with pytest.raises(ApplyError, match="refs/heads/late was not moved, because it changed meanwhile"):
         move_branch(theirs.root, "r", theirs.tip, "late")
 
 
 def test_killed_between_files_and_branch_it_goes_on_from_there(theirs):
-    landing._send(*open_project(theirs.root), theirs.tip)
+    moving.send(*open_project(theirs.root), theirs.tip)
     theirs.git("read-tree", "-m", "-u", theirs.base, theirs.tip)
     assert theirs.head() == theirs.base
     assert move(theirs).commit == theirs.tip
@@ -168,6 +203,15 @@ def test_half_of_it_written_and_work_in_the_way_elsewhere(theirs):
     with pytest.raises(ApplyError, match="in the way in"):
         move(theirs)
     assert theirs.state() == before
+
+
+def test_a_branch_that_stands_for_another_one_goes_on_doing_so(theirs):
+    theirs.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+    theirs.git("symbolic-ref", "HEAD", "refs/heads/alias")
+    assert move(theirs).branch == "main"
+    assert theirs.head("main") == theirs.head() == theirs.tip
+    assert theirs.git("symbolic-ref", "refs/heads/alias") == "refs/heads/main"
+    assert theirs.git("reflog", "-1", "--format=%gs", "HEAD") == "bakeoff: merge"
 
 
 def test_a_detached_head_moves_alone(theirs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 
 import pytest
@@ -186,6 +187,31 @@ if __name__ == "__main__":
 '''
 
 
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        ("a, OLD, b", "a, b", "a, new, b", "a, new, b"),  # what both took out stays out
+        ("a, OLD", "a", "a, OLD, b", "a, b"),  # what one took out is not brought back
+        ("a", "a, b", "a, c", "a, b, c"),
+        ("a", "(\n    a,\n    b,\n)", "c, a", "(\n    c,\n    a,\n    b,\n)"),
+        ("a", "b, a", "(\n    a,\n    c as d,\n)", "(\n    b,\n    a,\n    c as d,\n)"),
+        ("a, OLD, \\\n    b", "a, \\\n    b", "a, OLD, new, \\\n    b, c", "a, \\\n    new, b, c"),
+        (None, "a", "b, a", "b, a"),
+        ("a", "a as x", "a as y", "a as x, a as y"),
+        ("a, b", None, "a, b, c", "c"),
+        ("a, b", "a", "b", None),
+        ("a", "a, b as n", "a, c as n", ValueError),
+        ("a", "a, b", "*", ValueError),
+    ],
+)
+def test_an_import_that_both_changed_is_merged_by_its_names(base, ours, theirs, merged):
+    def module(names):
+        return ("" if names is None else f"from .m.n import {names}\n") + "import os\n\nx = 1\n"
+
+    found = python(module(ours), module(theirs), module(base))
+    assert found == (None if merged is ValueError else module(merged))
+
+
 def python(ours, theirs, base=PY):
     merged = resolve("a.py", base, ours, theirs)
     if merged is not None:
@@ -225,6 +251,33 @@ def test_each_definition_is_merged_for_itself():
     assert python(PY.replace("class C:", "class C(B):"), PY.replace("return 2", "return 20")) == PY.replace(
         "class C:", "class C(B):"
     ).replace("return 2", "return 20")
+
+
+TOP = "class X:\n    a = 1\n\n    def f(self):\n        return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        ("", "import os\n\n\n", "class A:\n    pass\n\n\n", "import os\n\n\nclass A:\n    pass\n\n\n"),
+        ("", "import os\n\n\n", "import re\n\n\n", "import os\nimport re\n\n\n"),
+        ("", "def g():\n    pass\n\n\n", "def h():\n    pass\n\n\n",
+         "def g():\n    pass\n\n\ndef h():\n    pass\n\n\n"),
+        ("import os\n\n\n", "", "import os\n\n\ndef h():\n    pass\n\n\n", "def h():\n    pass\n\n\n"),
+        ("import os\n\n", "import os\nimport re\n\n\n", "import os\nx = 1\n\n", "import os\nimport re\nx = 1\n\n\n"),
+        ("import os\n\n\n", "import os\n\nx = 1\n\n\n", "import os\n\n\n# About X.\n",
+         "import os\n\nx = 1\n\n\n# About X.\n"),
+    ],
+)  # fmt: skip
+def test_what_stands_before_a_class_keeps_its_empty_lines(base, ours, theirs, merged):
+    assert python(ours + TOP, theirs + TOP, base + TOP) == merged + TOP
+    assert python(ours + TOP, theirs + TOP.replace("1\n\n", "2\n\n"), base + TOP) == merged + TOP.replace(
+        "1\n\n", "2\n\n"
+    )
+    methods = [f"class Y:\n    def {name}(self):\n        pass\n\n    def f(self):\n        pass\n" for name in "ab"]
+    assert python(*methods, "class Y:\n    def f(self):\n        pass\n") == methods[0].replace(
+        "    def f", "    def b(self):\n        pass\n\n    def f"
+    )
 
 
 def test_deleted_on_one_side_and_methods_added_on_the_other():
@@ -318,6 +371,9 @@ def test_definitions_merge_as_dictionaries_do(base, ours, theirs):
         for body in (tree.body, next(node for node in tree.body if isinstance(node, ast.ClassDef)).body)
     ]
     assert found == wanted
+    # Formatted as each version is: two empty lines around what stands at the top, one around methods.
+    assert re.sub(r"\n\n\n(?=def|class)|\n\n(?=    def)", "\n", merged).count("\n\n") == 0
+    assert not re.search(r"[^\n]\n{1,2}(?=def|class)|[^\n]\n(?=    def)", merged)
 
 
 def test_statements_of_other_sorts_and_classes_in_one_line():
@@ -337,3 +393,29 @@ def test_no_structure_is_looked_for_where_that_is_off_or_unknown():
     log = '{"a": 1}\n'
     assert resolve("a.json", log, '{"a": 1, "b": 1}\n', '{"a": 1, "c": 1}\n', Rules(structured=False)) is None
     assert resolve("a.txt", "x\n", "y\n", "z\n") is None
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefghijk", "bcdefghijkl", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "hostile"),
+    [
+        ("a.yml", BOMB),
+        ("a.yml", "a: " + "[" * 20_000),
+        ("a.yml", "? " * 20_000),
+        ("a.json", '{"a":' * 100_000),
+        ("a.json", '{"a": ' + "1" * 100_000 + "}"),
+        ("a.toml", "a = " + "[" * 20_000 + "]" * 20_000),
+        ("a.py", "x = " + "-" * 100_000 + "1\n"),
+        ("a.py", "x = a" + ".b" * 100_000 + "\n"),
+        ("a.py", "x = " + "(" * 100_000 + ")" * 100_000),
+        ("a.py", "\0"),
+    ],
+)
+def test_what_no_parser_can_take_is_no_more_than_a_conflict(path, hostile, monkeypatch):
+    monkeypatch.setattr("bakeoff.plan.merge.rules.structured.SECONDS", 1.0)
+    assert resolve(path, "", hostile, "a: 1\n") is None

@@ -17,13 +17,15 @@ class Project:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def branch(self, name: str, files: Mapping[str, str | None], base: str = "main") -> None:
-        """A branch with one commit on top of `base`."""
+    def branch(self, name: str, files: Mapping[str, str | tuple[str, str] | None], base: str = "main") -> None:
+        """A branch with one commit on top of `base`; of a submodule its mode and the id of its commit are given."""
         stream = [f"feature done\ncommit refs/heads/{name}\ncommitter U <u@example.org> 1000000000 +0000\ndata 1\nc\n"]
         stream.append(f"from {self.lab.git('rev-parse', base)}\n")
         for path, text in files.items():
             if text is None:
                 stream.append(f"D {path}\n")
+            elif isinstance(text, tuple):
+                stream.append(f"M {text[0]} {text[1]} {path}\n")
             else:
                 stream.append(f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n")
         import subprocess

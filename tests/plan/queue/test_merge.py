@@ -9,6 +9,7 @@ import time
 import jsonschema
 
 from bakeoff.report.schemas import output_schema
+from deep import deep_commit
 
 HUB = "".join(f"line {number}\n" for number in range(20))
 
@@ -37,6 +38,9 @@ def test_all_good_lands_with_one_run(project):
     ]
     jsonschema.validate(said.json, output_schema("merge"))
     assert "▶ run r" in said.err
+    page = project.lab("report", "r", "-o", "-").out
+    assert page.index("<b>6 of 6 branches</b> landed") < page.index("<h2>Diff</h2>") < page.index("<h2>Timeline</h2>")
+    assert '<span class="added">+x</span>' in page
     assert "✓ r3 alone" in said.err
 
 
@@ -95,7 +99,9 @@ def test_what_was_red_on_the_base_is_said_to_be_so(project):
     assert [(one["ref"], one["with"], one["test"]) for one in said.json["culprits"]] == [
         ("r2", None, "tests.test_r2.test_r2")
     ]
-    assert said.json["preexisting"] == [{"ref": "r1", "tests": ["tests.test_calc.test_red"], "landed": True}]
+    assert said.json["preexisting"] == [
+        {"ref": "r1", "tests": ["tests.test_calc.test_red"], "landed": True, "reason": ""}
+    ]
     assert "fails on the base too" in project.lab("show", "r").out
 
 
@@ -113,12 +119,31 @@ def test_a_test_that_fails_by_chance_is_run_once_more_also_where_the_base_is_red
 
 def test_a_check_that_fails_on_the_base_and_names_no_tests_blames_nobody(project):
     refs = plain(project, 2)
-    said = project.merge(*refs, "--json", check="exit 1")
+    said = project.merge(*refs, "--json", check="no-such-program --all")
     assert (said.status, said.json["landed"], said.json["culprits"]) == (1, [], [])
+    jsonschema.validate(said.json, output_schema("merge"))
     assert [(one["ref"], one["landed"]) for one in said.json["preexisting"]] == [("r1", False), ("r2", False)]
     assert said.json["tip"] == said.json["base"]
-    assert "unclear" in project.lab("show", "r").out
+    shown = project.lab("show", "r").out
+    assert "no-such-program --all fails on the base too and names no tests" in shown
+    assert "r1, r2 did not land" in shown
+    assert "unclear   no-such-program --all: it cannot judge: its program was not found" in shown
+    assert "it cannot judge: its program was not found, exit status 127: sh: 1: no-such-program: not found" in shown
     assert "merged nothing" in project.lab("diff", "r").err
+
+
+def test_tests_that_cannot_be_collected_on_the_base_excuse_nobody(project):
+    """Pytest runs none of the others then, so that nothing is known of what a branch does."""
+    project.lab.write("tests/test_calc.py", "import made\nimport calc\ndef test_calc():\n    assert calc\n")
+    project.lab.write(".gitignore", ".bakeoff\nmade.py\n")
+    project.lab.commit("needs an ignored file")
+    project.lab.write("made.py", "")
+    refs = plain(project, 2, r2={"calc.py": "def (: broken"})
+    check = "python -m pytest -q -p no:cacheprovider"
+    said = project.merge(*refs, "--json", check=check, sandbox="weak")
+    assert (said.status, said.json["landed"], said.json["culprits"]) == (1, [], []), said
+    assert [(one["ref"], one["tests"]) for one in said.json["preexisting"]] == [("r1", [check]), ("r2", [check])]
+    assert 'copy = ["made.py"]' in project.lab("show", "r").out
 
 
 def test_strategies_tell_what_they_drop(project):
@@ -140,6 +165,11 @@ def test_strategies_tell_what_they_drop(project):
     assert "two conflicts with one in hub (contents)" in said.out
     assert "one: one" in said.out
     assert "two: two" in said.out
+    ids = [project.lab.git("rev-parse", ref) for ref in ("one", "two")]
+    said = project.merge(*ids, "--run-id", "ids")
+    assert f"{ids[1][:12]} conflicts with {ids[0][:12]} in hub (contents)" in said.out
+    assert not re.search("[0-9a-f]{40}", said.out + said.err)
+    assert project.lab("show", "ids", "--json").json["landed"] == ids[:1]
 
 
 def test_rules_come_from_the_settings(project):
@@ -177,6 +207,22 @@ def test_rules_come_from_the_settings(project):
     said = project.merge("b3", "b4", "--json", "--run-id", "broken")
     assert [(one["ref"], one["kind"]) for one in said.json["conflicts"]] == [("b4", "contents")], said
     assert "a.broken could not be made anew by 'exit 3': status 3" in said.err
+
+
+def test_lists_are_merged_as_the_attributes_of_the_base_say(project):
+    project.lab.write("CHANGES", "start\n")
+    project.lab.write(".gitattributes", "CHANGES merge=union\n")
+    project.lab.git("add", "-A")
+    project.lab.git("commit", "-qm", "list")
+    for name in ("one", "two", "three"):
+        project.branch(name, {"CHANGES": f"start\n{name}\n", f"m-{name}": ""})
+    project.branch("claims", {".gitattributes": "* merge=union\n", "def-f": "claims\n"})
+    project.branch("edits", {"def-f": "edits\n"})
+    said = json.loads(project.merge("one", "two", "three", "claims", "edits", "--json").out)
+    assert said["landed"] == ["one", "two", "three", "claims"]
+    assert [(one["ref"], one["path"]) for one in said["conflicts"]] == [("edits", "def-f")]
+    project.lab("apply", "r")
+    assert (project.lab.root / "CHANGES").read_text() == "start\none\ntwo\nthree\n"
 
 
 def test_what_conflicted_with_a_culprit_comes_back(project):
@@ -240,6 +286,7 @@ def test_apply_moves_the_branch_and_its_files(project):
     jsonschema.validate(said.json, output_schema("merge"))
     said = project.merge("r1", "--branch", "other", "--run-id", "again", "--quiet")
     assert said.status == 0
+    assert "1 of 1 landed, already tested as r1" in said.out
     assert "other stands at" in said.out
     assert "▶" not in said.err
 
@@ -303,14 +350,32 @@ def test_messages(project):
     assert "--check-timeout" in refused("r1", "--check-timeout", "nan")
     assert "--apply or --branch, not both" in refused("r1", "--apply", "--branch", "x", status=2)
     assert lab.run.root.exists() is False
+
+
+def test_a_branch_without_a_common_history_is_named_and_the_others_land(project):
+    lab, refs = project.lab, plain(project, 2)
     lab.git("checkout", "-q", "--orphan", "stranger")
+    lab.write("index.html", "x\n")
     lab.commit("stranger")
     lab.git("checkout", "-q", "main")
-    before = lab.digest()
-    said = project.merge("r1", "stranger")
-    assert said.status == 1
-    assert "stranger: no history in common" in said.err + said.out
-    assert lab.digest() == before
+    said = project.merge(refs[0], "stranger", refs[1])
+    assert said.status == 3, said
+    assert re.search(r"stranger +conflict +no history in common with the base", said.out)
+    assert "after a shallow clone `git fetch --unshallow` brings the rest (unrelated histories)" in said.out
+    found = lab("show", "r", "--json").json
+    jsonschema.validate(found, output_schema("show"))
+    assert found["landed"] == refs
+    for strategy, status in (("ours_first", 3), ("fail_on_conflict", 1)):
+        said = project.merge(*refs, "stranger", "--strategy", strategy, "--run-id", strategy, "--json")
+        assert (said.status, [one["ref"] for one in said.json["conflicts"]]) == (status, ["stranger"]), said
+    # With both histories in the base, two that have only one of them each do not meet.
+    lab.git("merge", "-q", "--allow-unrelated-histories", "-m", "both", "stranger")
+    project.branch("old", {"index.html": "y\n"}, base="stranger")
+    project.branch("new", {"m9": "x\n", "index.html": "y\n"}, base="main~1")
+    said = project.merge("old", "new", "--run-id", "both", "--json")
+    assert [one["kind"] for one in said.json["conflicts"]] == [], said
+    lab.git("branch", "-f", "gone", lab.git("commit-tree", "-m", "x", "main^{tree}"))
+    assert "has no history in common with the merge" in lab("apply", "r", "--branch", "gone").err
 
 
 def test_an_empty_repository(project, monkeypatch):
@@ -346,14 +411,14 @@ def test_a_run_that_is_interrupted_goes_on_and_shows_how_far_it_is(project):
     place = project.lab.place
     slow = f"echo x >> {place}/runs; [ $(ls | grep -c '^m') != 3 ] || {{ touch {place}/last; [ -e {place}/go ] || sleep 60; }}"
     process = project.lab.spawn("merge", *refs, "--check", slow, "--sandbox", "none", "--run-id", "r", "--json")
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not (place / "last").exists():
         assert time.monotonic() < end
         time.sleep(0.01)
     assert "r3 alone, check 1: passed" in project.lab("show", "r").out
     assert json.loads(project.lab("show", "r", "--json").out)["landed"] == []
     process.terminate()
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 143, err
     assert json.loads(out)["status"] == "paused"
     assert "go on with: bakeoff resume r" in err
@@ -366,3 +431,22 @@ def test_a_run_that_is_interrupted_goes_on_and_shows_how_far_it_is(project):
     assert "kept from before" in said.err
     assert project.lab.content(said.json["tip"], "m2") == "x\n"
     assert project.lab("resume", "r", "-i", "a=b").status in (1, 2)
+
+
+def test_a_branch_that_no_git_and_no_slot_can_hold_ends_no_other(project):
+    lab = project.lab
+    stood = lab.git("rev-parse", "main")
+    for name, depth in (("deep", 5000), ("long", 600)):
+        lab.git("branch", name, deep_commit(lab.root / ".git/objects", stood, depth, name.encode()))
+    project.branch("good", {"m1": "1\n"})
+    project.branch("flat", {"calc.py": None, "ext": "a file\n"})
+    lab.write(".git/info/exclude", "ext/\n")
+    lab.write("ext/lib/a", "1\n")
+    lab.settings('[slots]\ncopy = ["ext/lib"]')
+    said = project.merge("deep", "long", "flat", "good")
+    assert said.status == 3, said
+    for name in ("deep", "long"):
+        assert f"{name} conflicts with the base in . (git cannot merge it)" in said.out
+    assert "flat conflicts with the base in . (a file where slots have a folder for ext/lib)" in said.out
+    assert "1 of 4 landed" in said.out
+    assert lab.git("rev-parse", "main") == stood

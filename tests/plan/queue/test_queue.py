@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import cast
 
 import anyio
 import pytest
@@ -21,6 +24,7 @@ from bakeoff.plan.queue.queue import MergeQueue, _Batch
 from bakeoff.plan.queue.reopening import reopenings
 from bakeoff.plan.queue.verification import Verification
 from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.snapshot import Entries
 from plan.merge.forge import Forge
 
 LINES = "".join(f"line {number}\n" for number in range(12))
@@ -37,7 +41,9 @@ class Bench:
         self.delay = lambda: 0.01
 
     def queue(self, tip=None, prefix="", checks=("check",), width=1):
-        ground: Ground = None  # type: ignore[assignment]  # nothing of it is used
+        project = SimpleNamespace(root=Path("/nowhere"))
+        base = SimpleNamespace(given_below=lambda path: None, project=project, entries=Entries())
+        ground = cast(Ground, SimpleNamespace(workspace=SimpleNamespace(base=base)))
         at = tip or self.tip
         verification = Verification(self.run, ground, at.tree, checks, prefix=prefix)
         return MergeQueue(self.merger, verification, ground, at, width, self.said.append)
@@ -190,7 +196,7 @@ def test_twins_and_what_is_there_already(bench):
     changes = [Change("one", one), Change("same", same), Change("base", base)]
     findings = anyio.run(found.queue().land, changes)
     assert findings.landed == ["one", "same", "base"]
-    assert findings.runs == 0  # all together is what each is alone
+    assert (findings.runs, findings.tested) == (0, "already tested as one")  # all together is what each is alone
     assert len(found.seen) == 2
 
 
@@ -242,13 +248,3 @@ def test_whom_a_change_meets_where_no_pair_conflicts(bench):
     assert [one.other for one in batch._named(2, [clash])] == ["a"]
     assert [one.other for one in batch._named(2, [Clash("z", "contents")])] == ["b"]
     assert [one.other for one in batch._named(0, [clash])] == ["the base"]
-
-
-def test_changes_without_a_common_history_are_refused_by_name(bench):
-    found = bench({"f": "x"}, unused)
-    changes = [
-        Change("fine", found.forge.commit({"g": "x"}, found.tip.commit)),
-        Change("alien", found.forge.commit({})),
-    ]
-    with pytest.raises(BakeoffError, match="alien: no history in common"):
-        anyio.run(found.queue().land, changes)

@@ -72,3 +72,18 @@ def test_an_agent_that_says_nothing_usable_is_given_up_on(plans):
 def test_answers_of_another_form_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
         read_answer(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":' * 10_000,
+        '{"a": "' + "{" * 40_000,
+        "{" * 60_000,
+        '{"subplans": ' + "[" * 200_000,
+        "{" + " " * 99_999,
+    ],
+)
+def test_an_answer_that_no_parser_can_take_is_one_that_cannot_be_used(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+        read_answer(text)

@@ -114,7 +114,7 @@ def test_cancelled_the_request_is_closed(serve, backend):
             tasks.cancel_scope.cancel()
 
     anyio.run(cancelled, backend=backend)
-    assert server.seen[0].left.wait(10)
+    assert server.seen[0].left.wait(60)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def said(plans) -> str:
     return (plans.lab.place / "stderr").read_text()
 
 
-def until(true: Any, seconds: float = 20.0) -> None:
+def until(true: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "not in time"

@@ -87,6 +87,7 @@ HEAD = "goal: x\nchecks: a\nsubplans:\n"
         (GOAL + "repair: many" + REST, "line 2: `repair` must be a whole number, not 'many'"),
         (GOAL + "max_cost: -1" + REST, "line 2: `max_cost` must be a number from 0"),
         (GOAL + "max_cost: 0" + REST, "line 2: `max_cost` must be more than 0"),
+        (GOAL + "max_calls: 0" + REST, "line 2: `max_calls` must be more than 0"),
         (GOAL + "sandbox: some" + REST, "line 2: `sandbox` must be one of full, weak, none"),
         (GOAL + "config: {fail_fast: 3}" + REST, "line 2: `fail_fast` must be true or false"),
         (GOAL + "config: {on_conflict: no}" + REST, "line 2: `on_conflict` must be one of"),

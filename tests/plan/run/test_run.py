@@ -8,6 +8,7 @@ import threading
 import jsonschema
 import pytest
 
+from attempt.test_resume import until
 from bakeoff.report.schemas import output_schema
 from plan.run.conftest import states
 
@@ -52,7 +53,7 @@ def test_fifteen_with_a_bound_of_ten_are_ten_at_once(plans):
     assert peak(plans) == 10
     assert (plans.lab.place / "open").exists()
     assert len(plans.parts) == 15
-    assert shown["speedup"] > 2
+    assert shown["at_once"] > 2
 
 
 def test_nested_plans_share_one_bound(plans):
@@ -134,10 +135,10 @@ def test_a_try_that_takes_too_long_is_ended_with_all_it_started(plans):
     plans.lab.settings("grace = 0.5\n")
     hang = "trap '' TERM; echo part > left.txt; sleep 30 & sleep 30; wait"
     parts = [plans.part("slow", hang), plans.part("a", "echo > a.txt")]
-    shown = plans.run(parts, status=3, config={"timeout_per_subplan": 1.0})
+    shown = plans.run(parts, status=3, config={"timeout_per_subplan": 4})
     slow = shown["subplans"][0]
-    assert (slow["status"], slow["kind"], slow["why"]) == ("failed", "timeout", "timed out after 1 s")
-    assert slow["seconds"] < 3.5
+    assert (slow["status"], slow["kind"], slow["why"]) == ("failed", "timeout", "timed out after 4 s")
+    assert slow["seconds"] < 25  # it would go on for 30
     assert plans.lab.left() == []
     assert any("salvage" in ref for ref in plans.lab.refs())  # what it had written is kept
 
@@ -149,8 +150,10 @@ def test_what_is_written_outside_is_reported_with_whose_it_is(plans):
     ]
     shown = plans.run(parts)
     assert [one["outside"] for one in shown["subplans"]] == [["b/new.txt", "c.txt"], []]
-    assert shown["overlaps"] == [{"subplan": "a", "with": "b", "paths": ["b/new.txt"]}]
-    assert "a wrote what b may write: b/new.txt" in plans.lab("show", "r").out
+    assert shown["overlaps"] == [{"paths": ["b/new.txt"], "wrote": ["a"], "may": ["b"]}]
+    said = plans.lab("show", "r").out
+    assert "1 subplan wrote 2 files outside of what they may: a (b/new.txt, c.txt)\n" in said
+    assert "1 file of these others wrote or may write, too: b/new.txt (by a; b may)\n" in said
     assert plans.prompt("a").startswith("part: a")
 
 
@@ -195,9 +198,9 @@ def test_tries_that_time_out_leave_nothing_behind(plans):
         assert {one["kind"] for one in said.json["subplans"]} == {"timeout"}
         counts.append((len(os.listdir("/proc/self/fd")), threading.active_count()))
     assert plans.lab.left() == []
-    (files, threads), (files_then, threads_then) = counts
+    (files, threads), (files_then, _) = counts
     assert abs(files_then - files) <= 2
-    assert abs(threads_then - threads) <= 2
+    until(lambda: threading.active_count() <= threads + 2)  # idle workers of a loop that has ended may still be ending
 
 
 def test_calls_that_were_cut_off_are_counted(plans):
@@ -205,7 +208,7 @@ def test_calls_that_were_cut_off_are_counted(plans):
         plans.part("slow", "sleep 600"),
         plans.part("well", "echo x > x.txt"),
     ]
-    shown = plans.run(parts, config={"timeout_per_subplan": 1.5, "max_retries": 1}, status=3)
+    shown = plans.run(parts, config={"timeout_per_subplan": 4, "max_retries": 1}, status=3)
     assert states(shown) == {"slow": "failed", "well": "landed"}
     assert sorted(plans.parts) == ["slow", "slow", "well"]
     assert {one["name"]: one["calls"] for one in shown["subplans"]} == {"slow": 2, "well": 1}
@@ -214,13 +217,14 @@ def test_calls_that_were_cut_off_are_counted(plans):
 
 def test_nobody_is_said_to_be_allowed_to_write_what_he_is_not(plans):
     parts = [
-        plans.part(name, f"echo {name} > shared-{name}; echo x > both.txt", files=[f"{name}/x.txt"]) for name in "ab"
+        plans.part(name, f"echo {name} > shared-{name}; echo x > both.txt", files=[f"{name}/x.txt"]) for name in "abcde"
     ]
-    plans.run(parts)
-    said = plans.lab("show", "r").out
-    assert "may write" not in said
-    assert said.count("both.txt") == 3
-    assert "a wrote what b wrote, too: both.txt" in said
+    shown = plans.run(parts)
+    assert shown["overlaps"] == [{"paths": ["both.txt"], "wrote": [*"abcde"], "may": []}]
+    strays, met = [line for line in plans.lab("show", "r").out.splitlines() if "both.txt" in line]
+    assert strays.startswith("    5 subplans wrote 6 files outside of what they may: a (both.txt, shared-a), b (")
+    assert strays.endswith("), and 2 others: `show --json` lists all")
+    assert met == "    1 file of these others wrote or may write, too: both.txt (by a, b, c and 2 more)"
 
 
 def test_files_that_are_not_there_are_said_before_anything_is_paid(plans):

@@ -55,7 +55,7 @@ def test_lines_say_what_goes_on(plans):
     assert said.status == 3
     for line in ("! 2 subplans, at most 2 calls of fake", "▶ a", "✓ a completed", "✗ bad failed: ", "· merging 1 of 2"):
         assert line in said.err, line
-    assert "a wrote outside of what it may: outside.txt" in said.err
+    assert "1 subplan wrote 1 file outside of what they may: a (outside.txt)" in said.out
     assert "run r: 1 of 2 landed" in said.out
     assert "used: 2 calls" in said.out
     assert "applied: 2 files written" in said.out

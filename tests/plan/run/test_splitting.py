@@ -243,7 +243,7 @@ def test_a_slot_that_cannot_be_had_fails_the_run_and_a_resumed_one_goes_on(plans
     splitter(plans, GOOD)
     with monkeypatch.context() as patched:
         patched.setattr(Workspace, "lease", lambda *_: (_ for _ in ()).throw(failure))
-        said = plans.lab(*ARGS)
+        said = plans.lab(*ARGS, "--no-preflight")
     assert said.status == 1, said
     assert message in said.json["error"]
     assert splits(plans) == 0
