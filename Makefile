@@ -45,7 +45,7 @@ demo: $(READY) $(LOCAL)
 	cd build/demo/library && $(BIN)/bakeoff optimize library/loans.py:returning_readers --seconds 180
 
 test: $(READY) $(AGENTS) $(LOCAL)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cache-clear || $(BIN)/python .ci/again.py $$?
 
 # The same, and which lines they run; that takes half as long again.
 coverage: $(READY) $(AGENTS) $(LOCAL)

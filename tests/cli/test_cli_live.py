@@ -40,7 +40,7 @@ def held(project: Project):
     project.write("held", HELD)
     os.mkfifo(project.folder / "fifo")
     process = project.begin("run", "held.yml", "--run-id", "held")
-    until((project.folder / "pid").exists)
+    until(lambda: (project.folder / "pid").exists() and (project.folder / "pid").read_text().endswith("\n"))
     yield process
     if process.poll() is None:
         process.kill()

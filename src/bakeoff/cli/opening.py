@@ -40,8 +40,8 @@ def store() -> RunStore:
 def sweep_dead_runs() -> None:
     """End what runs of this project whose coordinator and supervisor both died have left behind; says so, if any.
 
-    So ends what any command of bakeoff that died has left behind of programs it ran itself, such as content filters.
-    Other projects' runs are left alone: their folders may not be what they seem from here (containers).
+    So ends what a command that died in this project has left behind of programs it ran itself, such as content filters.
+    Other projects are left alone: their folders may not be what they seem from here (containers).
     """
     runs = store().runs
     if not runs.is_dir():
@@ -52,7 +52,7 @@ def sweep_dead_runs() -> None:
         folder = RunFolder(Path(token))
         return folder.root.parent == runs and os.path.isdir(folder.root) and not folder.alive()
 
-    killed = sweep(is_dead)
+    killed = sweep(is_dead, project())
     for token in sorted({survivor.token for survivor in killed}):
         count = sum(survivor.token == token for survivor in killed)
         whose = "a command that was killed" if names_process(token) else f"run {Path(token).name}"

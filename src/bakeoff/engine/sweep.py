@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote
 
 import anyio
 
@@ -38,32 +40,34 @@ class Survivor:
 
 
 def process_token(*, daemons: bool = True) -> str:
-    """A token (`BAKEOFF_RUN`) for what this process starts outside of any run: it says whose it is.
+    """A token (`BAKEOFF_RUN`) for what this process starts outside of any run: it says whose it is, and of which folder.
 
     Args:
         daemons: whether what moves to another session is to end with the rest.
     """
     me = os.getpid()
-    return f"{_PROCESS}{_namespace()}:{me}:{started(me) or ''}:{'' if daemons else os.getsid(0)}"
+    folder = quote(os.path.realpath(os.curdir))
+    return f"{_PROCESS}{_namespace()}:{me}:{started(me) or ''}:{'' if daemons else os.getsid(0)}:{folder}"
 
 
-def survivors(is_dead: Callable[[str], bool]) -> list[Survivor]:
+def survivors(is_dead: Callable[[str], bool], within: Path) -> list[Survivor]:
     """The processes of dead runs and of dead processes, but for this process and those it came from.
 
     Args:
         is_dead: told a run's token (`BAKEOFF_RUN`), says whether nobody runs it any more; asked once a token.
+        within: the project; of dead processes that worked elsewhere nothing is found.
     """
     verdicts: dict[str, bool] = {}
     found = []
     for pid, token in _marked():
         if token not in verdicts:
-            verdicts[token] = _is_orphaned(token) if names_process(token) else is_dead(token)
+            verdicts[token] = _is_orphaned(token, within) if names_process(token) else is_dead(token)
         if verdicts[token] and not _is_daemon(pid, token):
             found.append(Survivor(pid, token))
     return found
 
 
-def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
+def sweep(is_dead: Callable[[str], bool], within: Path) -> list[Survivor]:
     """Kill what `survivors` finds and all below; wait, at most `PATIENCE` seconds, until it is gone.
 
     Returns:
@@ -71,7 +75,7 @@ def sweep(is_dead: Callable[[str], bool]) -> list[Survivor]:
     """
     killed: dict[int, Survivor] = {}
     end = time.monotonic() + PATIENCE
-    while (left := survivors(is_dead)) and time.monotonic() < end:
+    while (left := survivors(is_dead, within)) and time.monotonic() < end:
         tokens = {survivor.pid: survivor.token for survivor in left}
         for pid, root in kill_trees(tokens).items():
             killed[pid] = Survivor(pid, tokens.get(pid, tokens[root]))
@@ -118,17 +122,19 @@ def names_process(token: str) -> bool:
     return token.startswith(_PROCESS)
 
 
-def _is_orphaned(token: str) -> bool:
+def _is_orphaned(token: str, within: Path) -> bool:
     """Whether the process of that token has ended; unknown of another system's, where its number means nothing."""
-    namespace, pid, start, _ = token.removeprefix(_PROCESS).split(":")
-    return bool(start) and namespace == _namespace() and started(int(pid)) != start
+    match token.removeprefix(_PROCESS).split(":"):
+        case [namespace, pid, start, _, folder] if pid.isdecimal() and start and namespace == _namespace():
+            return Path(unquote(folder)).is_relative_to(within.resolve()) and started(int(pid)) != start
+    return False  # of another system or version, or made up
 
 
 def _is_daemon(pid: int, token: str) -> bool:
     """Whether a process has left the session that its token is bound to."""
-    session = token.rpartition(":")[2] if names_process(token) else ""
+    session = token.split(":")[4] if names_process(token) else ""
     try:
-        return bool(session) and os.getsid(pid) != int(session)
+        return bool(session) and str(os.getsid(pid)) != session
     except ProcessLookupError:
         return True
 
