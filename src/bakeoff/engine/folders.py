@@ -1,6 +1,7 @@
 """Folders of any depth, looked through and removed: no recursion, no long paths, two descriptors, no link followed.
 
-Whoever worked in them may have made them thousands deep, with paths longer than the system takes.
+Whoever worked in them may have made them thousands deep, with paths longer than the system takes. It imports little:
+the program that deletes is started for each slot.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 LONGEST = 2048
 """Bytes of a path, relative to where a walk began, up to which folders are looked into."""
@@ -21,7 +20,6 @@ MOST = 500_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(slots=True)
 class Folder:
     """One folder of a walk.
 
@@ -33,18 +31,21 @@ class Folder:
         failure: why it cannot be looked into.
     """
 
-    path: bytes
-    descriptor: int = -1
-    entries: list[tuple[bytes, os.stat_result]] = field(default_factory=list)
-    inner: list[bytes] = field(default_factory=list)
-    failure: OSError | None = None
+    __slots__ = ("descriptor", "entries", "failure", "inner", "path")
+
+    def __init__(self, path: bytes, descriptor: int = -1, failure: OSError | None = None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.entries: list[tuple[bytes, os.stat_result]] = []
+        self.inner: list[bytes] = []
+        self.failure = failure
 
     def below(self, name: bytes) -> bytes:
         """The path of something in it."""
         return self.path + b"/" + name if self.path else name
 
 
-def walk(root: Path | bytes | str) -> Iterator[Folder]:
+def walk(root: os.PathLike[str] | bytes | str) -> Iterator[Folder]:
     """The folder `root` and all below, each before what is in it; those with longer paths than `LONGEST` as failures.
 
     Raises:
@@ -139,7 +140,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def remove_tree(path: Path | bytes | str, *, ignore_errors: bool = False) -> None:
+def remove_tree(path: os.PathLike[str] | bytes | str, *, ignore_errors: bool = False) -> None:
     """Remove a folder, or whatever stands there, and all in it, also what its owner made unreadable.
 
     Raises:

@@ -40,7 +40,7 @@ class Survivor:
 
 
 def process_token(*, daemons: bool = True) -> str:
-    """A token (`BAKEOFF_RUN`) for what this process starts outside of any run: it says whose it is, and of which folder.
+    """A token (`BAKEOFF_RUN`) for what this process starts outside of any run: it says whose, and of which folder.
 
     Args:
         daemons: whether what moves to another session is to end with the rest.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import sys
 
 from bakeoff.engine.folders import remove_tree
@@ -19,7 +18,7 @@ IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 def be_idle() -> None:
     """Lowest priority for processor and disk."""
     os.nice(19)
-    number = IOPRIO_SET.get(platform.machine())
+    number = IOPRIO_SET.get(os.uname().machine)
     if sys.platform == "linux" and number is not None:
         ctypes.CDLL(None).syscall(number, 1, 0, IDLE)
 
