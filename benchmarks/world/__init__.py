@@ -32,7 +32,7 @@ def main(words: list[str]) -> int:
     wrong = 0
     for source in options.paths:
         print(f"\n{_name(source)}", flush=True)
-        for row in _project_rows(source, work, options.only or list(JOBS)):
+        for row in _project_rows(source, work, options.only or list(JOBS), tuple(options.tests)):
             wrong += row.right is False
             print(row.text(), flush=True)
     print(f"\n{wrong} rows are not right")
@@ -43,6 +43,13 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks world", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a clone with its history, bare or not")
     parser.add_argument("--only", action="append", choices=list(JOBS), help="these jobs alone; may be repeated")
+    parser.add_argument(
+        "--tests",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="what `run` and `optimize` take for the suite, where the whole of it is too long; may be repeated",
+    )
     return parser.parse_args(words)
 
 
@@ -53,10 +60,10 @@ def _name(source: Path) -> str:
     return name.rpartition("+")[2]  # an owner in front of it
 
 
-def _project_rows(source: Path, work: Path, jobs: list[str]) -> Iterator[Row]:
+def _project_rows(source: Path, work: Path, jobs: list[str], tests: tuple[str, ...]) -> Iterator[Row]:
     since = time.monotonic()
     try:
-        project = make(source, work / _name(source))
+        project = make(source, work / _name(source), tests)
     except Unusable as why:
         yield Row("environment", None, time.monotonic() - since, note=str(why))
         return

@@ -51,7 +51,8 @@ def _suite(project: Project) -> list[str]:
     """The files of tests; with pytest those whose tests it collects when nobody names any."""
     if project.language is PYTHON:
         return list(collected(project))
-    return [path for path in project.git("ls-files").splitlines() if project.language.is_test(path)]
+    tracked = project.git("ls-files", "--", *project.tests).splitlines()
+    return [path for path in tracked if project.language.is_test(path)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def _branches(project: Project) -> Row:
     note = f"{len(said['landed'])} of {len(names)} landed, {left} not"
     # The rival's remarks may stand in texts, so that its own tests fail.
     right = done.status == 3 and said["landed"] == names and {one.split()[0] for one in left} == {"rival"}
-    if right and (got := _tree_of_run(project)) != expected:
+    if right and (got := _tree_of_run(project, "merge")) != expected:
         right, note = False, f"{note}; the tree is {got}, by git {expected}"
     if not right:
         note = f"status {done.status}: {note}: {done.err[-200:]}"
@@ -89,10 +89,10 @@ def _merged(project: Project, names: list[str], base: str) -> str | None:
     return project.git("rev-parse", f"{tip}^{{tree}}")
 
 
-def _tree_of_run(project: Project) -> str:
+def _tree_of_run(project: Project, run: str) -> str:
     """The tree of what landed, by way of a branch that `apply` makes."""
-    project.bakeoff("apply", "merge", "--branch", "landed")
-    return project.git("rev-parse", "landed^{tree}")
+    project.bakeoff("apply", run, "--branch", f"landed-{run}")
+    return project.git("rev-parse", f"landed-{run}^{{tree}}")
 
 
 def _made_by_people(project: Project) -> Iterator[Row]:
@@ -107,10 +107,13 @@ def _made_by_people(project: Project) -> Iterator[Row]:
         if taken[kind] >= MERGES or _is_ancestor(project, ours, theirs):
             continue
         taken[kind] += 1
-        words = ["merge", theirs, "--base", ours, "--check", "true", "--json", "--quiet"]
+        run = f"real-{merge[:10]}"
+        words = ["merge", theirs, "--base", ours, "--check", "true", "--run-id", run, "--json", "--quiet"]
         done = project.bakeoff(*words)
         said = done.json()
         by_git = project.run(["git", "merge-tree", "--write-tree", ours, theirs])
         note = f"{merge[:10]}: {said['status']}, {len(said['conflicts'])} in conflict, {len(said['resolved'])} resolved"
         right = done.status == 0 if kind == "clean" else done.status in (0, 1)
+        if right and kind == "clean" and (got := _tree_of_run(project, run)) != by_git.out.split()[0]:
+            right, note = False, f"{note}; the tree is {got}, by git {by_git.out.split()[0]}"
         yield Row(f"merge: real, {kind}", right, done.seconds, done.seconds / by_git.seconds, f"{note}; to git")

@@ -15,7 +15,7 @@ from benchmarks.world.row import Row
 
 FUNCTIONS = 3
 MOST_TESTS = 3000
-RACE_SECONDS = "5"
+RACE_SECONDS = 5
 # A candidate that does the same may be any of these; that it behaves otherwise is a wrong verdict.
 SAME = {"faster", "not-faster", "undecided", "mixed", "duplicate"}
 # Nothing can be said of it, which is no verdict and never accepted.
@@ -29,16 +29,19 @@ def rows(project: Project) -> Iterator[Row]:
         return
     folder = _product_folder(project)
     chosen, which = _chosen_tests(project)
+    suite = project.run([*project.language.suite.split(), *chosen[1::2]]).seconds
     ranked = project.bakeoff("optimize", "--all", folder, *chosen, "--dry-run", "--json", "--quiet", seconds=330)
     if ranked.status:
         yield Row("optimize: ranking", False, ranked.seconds, note=f"status {ranked.status}: {ranked.err[-250:]}")
         return
     functions = [one["target"] for one in ranked.json()["functions"]]
     note = f"{len(functions)} functions below {folder}{which}"
-    yield Row("optimize: ranking", bool(functions), ranked.seconds, note=note)
+    ratio = ranked.seconds / suite
+    yield Row("optimize: ranking", bool(functions), ranked.seconds, ratio, f"{note}; to one run of the tests")
+    by_hand = 3 * suite + RACE_SECONDS  # the original's tests and those of two candidates, and a race
     for target in functions[:FUNCTIONS]:
-        yield _function(project, target, chosen)
-    words = ["optimize", "--all", folder, *chosen, "--top", "2", "--seconds", RACE_SECONDS, "--run-id", "all"]
+        yield _function(project, target, chosen, by_hand)
+    words = ["optimize", "--all", folder, *chosen, "--top", "2", "--seconds", str(RACE_SECONDS), "--run-id", "all"]
     done = project.bakeoff(*words, "--json", "--quiet")
     yield Row("optimize: --all", done.status in (0, 3), done.seconds, note=done.err[-250:] if done.status else "")
 
@@ -46,6 +49,8 @@ def rows(project: Project) -> Iterator[Row]:
 def _chosen_tests(project: Project) -> tuple[list[str], str]:
     """Options that choose files with few tests where the suite is too large for a try, and what is left, in words."""
     tests = collected(project)
+    if project.tests:
+        return [word for path in project.tests for word in ("--tests", path)], f", by {', '.join(project.tests)} alone"
     if tests.total() <= MOST_TESTS:
         return [], ""
     chosen: Counter[str] = Counter()
@@ -70,7 +75,7 @@ def _product_folder(project: Project) -> str:
     return max(sizes, key=lambda name: sizes[name])
 
 
-def _function(project: Project, target: str, chosen: list[str]) -> Row:
+def _function(project: Project, target: str, chosen: list[str], by_hand: float) -> Row:
     """The original in other words, and one that raises, as candidates for a function."""
     path, _, name = target.partition(":")
     same, wrong = project.scratch / "same.py", project.scratch / "wrong.py"
@@ -78,7 +83,7 @@ def _function(project: Project, target: str, chosen: list[str]) -> Row:
     same.write_text(_with_first(source, name, "_in_other_words = ()"))
     wrong.write_text(_with_first(source, name, "raise ZeroDivisionError('not the same')"))
     words = ["optimize", target, "--candidate", str(same), "--candidate", str(wrong), "--no-rules", *chosen]
-    done = project.bakeoff(*words, "--seconds", RACE_SECONDS, "--json", "--quiet")
+    done = project.bakeoff(*words, "--seconds", str(RACE_SECONDS), "--json", "--quiet")
     label = f"optimize: {name}"[:22]
     if "pytest itself uses" in done.err:
         return Row(label, None, done.seconds, note=f"{target}: pytest itself uses this module")
@@ -87,7 +92,8 @@ def _function(project: Project, target: str, chosen: list[str]) -> Row:
     said: list[dict[str, Any]] = done.json()["candidates"]
     reasons = [str(one["reason"]) for one in said[:2]]
     right = reasons[0] in SAME | SILENT and reasons[1] not in SAME and said[1]["verdict"] != "ACCEPT"
-    return Row(label, right, done.seconds, note=f"{target}: the same is {reasons[0]}, raising is {reasons[1]}")
+    note = f"{target}: the same is {reasons[0]}, raising is {reasons[1]}; to three runs of the tests and a race"
+    return Row(label, right, done.seconds, done.seconds / by_hand, note)
 
 
 def _with_first(source: str, name: str, statement: str) -> str:
@@ -124,7 +130,7 @@ def _by_commands(project: Project) -> Row:
         raise Unusable(f"its suite fails by hand, too: {(by_hand.err or by_hand.out)[-200:]}")
     words = ["optimize", target, "--bench", check, "--check", check, "--bench-output", "any"]
     done = project.bakeoff(
-        *words, "--candidate", str(same), "--candidate", str(wrong), "--seconds", RACE_SECONDS, "--json", "--quiet"
+        *words, "--candidate", str(same), "--candidate", str(wrong), "--seconds", str(RACE_SECONDS), "--json", "--quiet"
     )
     if done.status not in (0, 3):
         return Row("optimize: --bench", False, done.seconds, note=f"status {done.status}: {done.err[-250:]}")

@@ -50,6 +50,7 @@ class Project:
         environment: variables with the project's own programs first on the path, and a home of its own.
         note: what was left out when it was made.
         language: of its files and tests.
+        tests: files and folders that stand for its suite; all of it where there are none.
     """
 
     top: Path
@@ -58,6 +59,7 @@ class Project:
     environment: dict[str, str]
     note: str
     language: Language
+    tests: tuple[str, ...] = ()
 
     def run(self, argv: Sequence[str | Path], seconds: float = COMMAND_SECONDS, cwd: Path | None = None) -> Ended:
         """Run a command in the work tree. One that is not over in time has the exit status 124."""
@@ -114,7 +116,7 @@ def _ended(process: subprocess.Popen[str]) -> tuple[str, str]:
     return "", ""
 
 
-def make(source: Path, folder: Path) -> Project:
+def make(source: Path, folder: Path, tests: tuple[str, ...] = ()) -> Project:
     """Clone `source` into `folder`, and install it there as contributors do.
 
     Raises Unusable where that cannot be done. What stands in `folder` from before is replaced.
@@ -146,7 +148,7 @@ def make(source: Path, folder: Path) -> Project:
         exclude.write("\n.venv/\nnode_modules/\nbakeoff.toml\n.bakeoff/\n")
     (top / ".git/hooks").mkdir(exist_ok=True)
     note, language = _installed(bare)
-    made = Project(top, bare.git("rev-parse", "HEAD"), scratch, environment, note, language)
+    made = Project(top, bare.git("rev-parse", "HEAD"), scratch, environment, note, language, tests)
     made.settings("")
     return made
 

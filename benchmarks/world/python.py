@@ -77,9 +77,12 @@ def install(project: Project) -> str:
 
 
 def collected(project: Project) -> Counter[str]:
-    """How many tests pytest collects in each file, when nobody names any. Raises Unusable where that is none."""
+    """How many tests pytest collects in each file, of all or of what stands for its suite.
+
+    Raises Unusable where that is none.
+    """
     words = ["python", "-m", "pytest", "--collect-only", "-q", "-o", "addopts=", f"--rootdir={project.top}"]
-    said = project.run(words).out
+    said = project.run([*words, *project.tests]).out
     found = Counter(line.partition("::")[0] for line in said.splitlines() if "::" in line)
     tracked = project.git("ls-files").splitlines()
     tests = Counter({path: found[path] for path in tracked if path in found})
