@@ -99,11 +99,11 @@ class Project:
         self.git("clean", "--quiet", "-fd", "-e", ".venv", "-e", "node_modules")
 
     def settings(self, text: str) -> None:
-        """Write `bakeoff.toml`, which this clone's git does not see; slots have what was built, as bakeoff advises."""
-        found = (path.relative_to(self.top) for path in self.top.rglob("*.so"))
-        built = [path for path in found if path.parts[0] not in (".venv", "node_modules", "build")]
-        names = json.dumps([str(path) for path in built])
-        slots = f"[slots]\ncopy = {names}\n\n" if built else ""
+        """Write `bakeoff.toml`, which this clone does not track; slots have what installing made, as bakeoff says."""
+        folders = (".venv", "node_modules", "build", ".bakeoff")
+        words = ["*.so", "*.py", *(f":(exclude){folder}" for folder in folders)]
+        built = self.git("ls-files", "--others", "--ignored", "--exclude-standard", "--", *words).splitlines()
+        slots = f"[slots]\ncopy = {json.dumps(built)}\n\n" if built else ""
         (self.top / "bakeoff.toml").write_text(slots + text)
 
 

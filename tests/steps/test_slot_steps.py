@@ -305,6 +305,22 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
 """
 
 
+def test_an_ignored_file_that_a_step_misses_is_named(lab, flow, kind):
+    lab.write(".gitignore", "_version.py\n")
+    lab.write("_version.py", "VERSION = 7\n")
+    text = """
+    steps:
+      - {id: it, type: shell, workspace: slot, run: "python -c 'import _version; print(_version.VERSION)'"}
+    """
+    said = flow(text)
+    assert said.status == 1
+    assert "misses _version.py" in said.err
+    assert 'copy = ["_version.py"] in [tool.bakeoff.slots]' in said.err
+    lab.settings(f'[slots]\nkind = "{kind}"\ncopy = ["_version.py"]\n')
+    said = flow(text, "--run-id", "with")
+    assert said.status == 0, said
+
+
 def test_a_fixed_port_in_a_network_of_each_steps_own(lab, flow, kind):
     lab.write("listen.py", LISTEN)
     with socket.create_server(("127.0.0.1", 0)) as server:

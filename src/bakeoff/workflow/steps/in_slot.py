@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.judge.missing import what_to_copy
 from bakeoff.sampling.attempt.said import due_of
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.interpreter import WORKSPACES, Place, Setting
@@ -17,6 +18,7 @@ from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import Leaf, do_leaf, prepare
 from bakeoff.workflow.steps.shell import working_directory
 from bakeoff.workflow.values import as_text
+from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.results import Result
 from bakeoff.workspace.running import InSlot
@@ -133,6 +135,9 @@ class _Work:
                 '; an address was in use: where steps use the same port, network = "private" in [tool.bakeoff.slots] '
                 "gives each a loopback device of its own"
             )
+        if outcome.error is not None:
+            misses = await in_thread(what_to_copy, _printed(outcome), self.workspace.base)
+            outcome.error += f"; it {misses}" if misses is not None else ""
         name = place.path if attempt == 1 else f"{place.path}:{attempt}"
         made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
         outcome.output = {**outcome.output, "result": shown(made)}
