@@ -7,9 +7,11 @@ from email.utils import formatdate
 
 import pytest
 
+from bakeoff.model.answer import Answer
 from bakeoff.model.failures import error_of, from_response, retry_after
 from bakeoff.model.protocol import KINDS, TRANSIENT, ModelError, Usage
 from bakeoff.model.sse import EventDecoder
+from bakeoff.model.wires import chat
 
 
 def kind(status, body, **headers):
@@ -131,6 +133,45 @@ def test_events_are_found_wherever_the_stream_is_cut(size):
     decoder = EventDecoder()
     found = [data for at in range(0, len(raw), size) for data in decoder.feed(raw[at : at + size])]
     assert [*found, *decoder.end()] == ['{"a": "ä"}', "one\ntwo", "three"]
+
+
+def test_a_long_line_in_many_parts_takes_time_that_grows_with_it(monkeypatch):
+    decoder, part = EventDecoder(), b"x" * 1000
+    assert list(decoder.feed(b"data: ")) == []
+    joined = [list(decoder.feed(part)) for _ in range(1000)]
+    assert not any(joined)
+    assert decoder.pending == len("data: ") + 1_000_000
+    assert decoder._line_parts[1:] == [part] * 1000, "nothing is joined before the line ends"
+    (data,) = decoder.feed(b"\n\n")
+    assert data == "x" * 1_000_000
+    assert decoder.pending == 0
+
+
+HUGE = "9" * 4000
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("data: " + "[" * 100_000 + "\n\n", "an event that is not JSON"),
+        ("[" * 100_000, "is none that can be read"),
+        ("data: " + "<title>" * 700_000, "an event that is larger than 4194304 bytes"),
+        (" " * 5_000_000, "an event that is larger than 4194304 bytes"),
+        ('data: {"choices": 3}\n\n', "has another form than it should"),
+        (f'data: {{"usage": {{"prompt_tokens": {HUGE}, "completion_tokens": 1e400}}}}\n\n', "before its end"),
+    ],
+)
+def test_an_answer_that_no_endpoint_means_is_a_failure(body, said):
+    answer = Answer(chat, "m at there")
+    answer.start(200, {})
+    raw = body.encode()
+    for at in range(0, len(raw), 65536):
+        answer.feed(raw[at : at + 65536])
+    with pytest.raises(ModelError) as failure:
+        answer.finish()
+    assert said in str(failure.value)
+    assert len(str(failure.value)) < 1000
+    assert answer.reading.usage.tokens is None
 
 
 def test_a_last_event_without_its_blank_line():

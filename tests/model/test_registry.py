@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -8,9 +7,8 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from bakeoff.engine.retry import ONCE
-from bakeoff.model import registry
 from bakeoff.model.client import Deadlines, Endpoint
-from bakeoff.model.protocol import Message, Request, Usage
+from bakeoff.model.protocol import Message, Request
 from bakeoff.model.rate.controller import Limits
 from bakeoff.model.registry import UnknownModelError, missing, model_for
 from bakeoff.settings import ModelSettings, Settings, SettingsError, load_settings
@@ -163,27 +161,12 @@ def test_local_is_no_name_of_the_users_own(tmp_path):
 
 
 def test_the_protocol_is_light():
-    """Nothing heavy is imported, and it takes under 5 ms over the standard library's dataclasses (3 ms measured)."""
-    program = (
-        "import sys, time, dataclasses, typing; since = time.process_time(); import bakeoff.model.protocol; "
-        "print(time.process_time() - since, *sys.modules)"
-    )
-    said = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(5)
-    ]
-    assert not {"pydantic", "httpx", "anyio", "yaml"} & set(said[0])
-    if "COVERAGE_PROCESS_CONFIG" not in os.environ:  # which takes longer than all the rest
-        assert min(float(line[0]) for line in said) < 0.005
+    """Nothing heavy is imported: of the standard library little, of others nothing."""
+    program = "import sys, dataclasses, typing; before = {*sys.modules}; import bakeoff.model.protocol; "
+    program += "print(*({*sys.modules} - before))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert {name.partition(".")[0] for name in loaded} <= {"bakeoff", *sys.stdlib_module_names}
+    assert len(loaded) < 20
     program = "import sys, bakeoff.model.registry; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pydantic", "httpx", "genai_prices", "pydantic_ai", "yaml"} & set(loaded)
-
-
-def test_usage_is_unknown_unless_both_are_known():
-    assert Usage().tokens is Usage(1).tokens is Usage(None, 1).tokens is None
-    assert Usage(1, 0).tokens == 1
-
-
-def test_vendors_are_known_by_format():
-    assert set(registry._VENDOR_OF) == {"chat", "responses", "completions", "messages"}

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import sys
 from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import anyio
 import anyio.from_thread
 import pytest
 
+from bakeoff.confine import landlock
 from bakeoff.engine.process import SpawnError
 from bakeoff.engine.sweep import end_adopted
 from bakeoff.reader import reading, worker
@@ -67,7 +69,6 @@ async def test_a_file_that_shrinks_meanwhile_ends_its_reader(tmp_path: Path) -> 
         (wild.hungry, b"", "MemoryError", "1024 MiB"),
         (wild.crash, b"", "died", "ended its reader"),
         (wild.much, b"", "OverflowError", "32 MiB"),
-        (wild.write, b"", "OSError", "too large"),
     ],
 )
 async def test_what_goes_wrong_is_an_error_of_the_one_who_asked(function, data, kind, why) -> None:
@@ -174,6 +175,25 @@ def test_interrupted_the_reader_is_gone(monkeypatch: pytest.MonkeyPatch) -> None
     assert reader.process.returncode is not None
 
 
+def test_a_reader_writes_no_file(tmp_path: Path) -> None:
+    place = tmp_path / "wrote"
+    with pytest.raises(UnreadError, match=r"Permission denied|too large"):
+        read_here(wild.write, str(place).encode())
+    assert not place.exists() or place.read_bytes() == b""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs landlock and seccomp")
+@pytest.mark.parametrize(("function", "why"), [(wild.look, "PermissionError"), (wild.connect, "OSError")])
+def test_a_reader_has_no_files_and_no_network(function, why, tmp_path: Path) -> None:
+    if function is wild.look and landlock.version() == 0:
+        pytest.skip("this kernel has no landlock")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    with pytest.raises(UnreadError) as failure:
+        read_here(function, str(secret).encode())
+    assert failure.value.kind == why
+
+
 def test_readers_end_with_the_process() -> None:
     read_here(wild.size, b"")
     kept = list(reading._idle)
@@ -193,7 +213,10 @@ def test_the_program_answers_each_job_with_a_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(worker.sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
     monkeypatch.setattr(worker.sys, "stdout", io.TextIOWrapper(written))
     handler = signal.getsignal(signal.SIGINT)
+    confined: list[list[str]] = []
+    monkeypatch.setattr(worker, "confine", confined.append)
     worker.main()
     signal.signal(signal.SIGINT, handler)
+    assert len(confined) == 1
     answers = [json.loads(line) for line in written.getvalue().splitlines()]
     assert answers == [{"answer": [5]}, {"raised": "KeyError", "said": ""}, {"answer": "{}"}]

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import socket
 import time
 
 
@@ -52,6 +53,15 @@ def much(data):
 
 
 def write(data):
-    with open("/tmp/bakeoff-reader-wrote", "w") as file:
+    with open(data, "w") as file:
         file.write("x")
     return "written"
+
+
+def look(data):
+    with open(data) as file:
+        return file.read()
+
+
+def connect(data):
+    socket.socket()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from bakeoff.confine import filter
 from bakeoff.settings import SettingsError, load_settings
 from bakeoff.workspace.sandbox import darwin, machine, places
 from bakeoff.workspace.sandbox.errors import SandboxError
-from bakeoff.workspace.sandbox.inside import filter, watch
+from bakeoff.workspace.sandbox.inside import watch
 from bakeoff.workspace.sandbox.machine import Machine, look
 from bakeoff.workspace.sandbox.plan import Plan
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy, agent_places, agent_policy

@@ -172,7 +172,7 @@ def _read(file: Path) -> Hierarchy:
 
     try:
         return from_json(json.loads(read_named(file)), str(file))
-    except (OSError, ValueError) as failure:
+    except (OSError, ValueError, RecursionError) as failure:
         raise BakeoffError(f"{file} cannot be read: {getattr(failure, 'strerror', failure)}") from failure
 
 

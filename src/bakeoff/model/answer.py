@@ -13,6 +13,8 @@ from bakeoff.model.wires import Reading, Wire
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one answer; what sends more has lost its way."""
+LARGEST_PART = 4 * 1024 * 1024
+"""Bytes of what is parsed at once: an event, or an answer that comes as a whole."""
 LARGEST_ERROR = 64 * 1024
 """Bytes that are read of an answer that is an error."""
 
@@ -63,6 +65,8 @@ class Answer:
         for data in self._decoder.feed(chunk):
             if not self.ended:
                 self._take(data)
+        if not self.ended and max(self._decoder.pending, len(self._raw)) > LARGEST_PART:
+            self._break(f"has an event that is larger than {LARGEST_PART} bytes", transient=False)
 
     @property
     def is_whole(self) -> bool:
@@ -110,7 +114,7 @@ class Answer:
             return
         try:
             event = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._break(f"has an event that is not JSON: {failures.visible(data)}")
             return
         self._event(event)
@@ -125,7 +129,7 @@ class Answer:
             return True
         try:
             self._event(json.loads(self._raw))
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return self.ended or self.reading.finish_reason is not None
 

@@ -12,6 +12,8 @@ from typing import Any
 from bakeoff.model.protocol import Kind, ModelError
 
 LONGEST_TEXT = 500
+LONGEST_PAGE = 4096
+"""Characters of a page that are looked at: patterns take time that grows with the square of that."""
 """Characters of an endpoint's own words that a message repeats."""
 
 _WORDS: tuple[tuple[Kind, str], ...] = (
@@ -84,7 +86,7 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, where: s
         return ModelError(_said(where, "not_found", None, text), "not_found", status=status)
     try:
         error = error_of(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         error = None
     found = from_error(error, where, status) if error else _from_status(status, visible(text), where)
     found.retry_after = retry_after(headers)
@@ -172,6 +174,7 @@ def _said(where: str, kind: Kind, status: int | None, text: str) -> str:
 
 def visible(text: str) -> str:
     """What a person would read of `text`, which may be a proxy's HTML page, on one line."""
+    text = text[:LONGEST_PAGE]
     if re.search(r"<html|<!doctype|<body", text, re.IGNORECASE):
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         named = f" titled {' '.join(title[1].split())!r}" if title else ""

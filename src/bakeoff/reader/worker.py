@@ -2,19 +2,28 @@
 
 It gets a line of JSON that says where modules are found, then jobs: a line of JSON (`call`, `args`, `seconds`, `memory`
 and `size`) and `size` bytes. It answers each with a line of JSON: `answer`, or `raised` with `said`. The kernel ends it
-by a signal when a job takes too long, whatever it is doing then, and refuses it memory beyond its limit. It ends itself
-when its standard input does, so it does not outlive the process that started it by more than one job.
+by a signal when a job takes too long, whatever it is doing then, and refuses it memory beyond its limit. Where the
+kernel can, it also refuses to write a file, to read one that is no program or library, and to open a socket. It ends
+itself when its standard input does, so it does not outlive the process that started it by more than one job.
 """
 
 import json
+import os
 import resource
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 ANSWER = 32 << 20
 """Bytes of an answer."""
+
+SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/etc/ld.so.cache", "/proc/self/statm", "/dev/urandom", "/dev/null")
+"""Places that Python and its libraries read."""
+
+MACHINES = ("x86_64", "aarch64")
+"""Those whose system calls are known."""
 
 WAIT = 10.0
 """How many times as long as its processor time a job may last by the clock, on a machine that is busy."""
@@ -55,13 +64,39 @@ def limit(what: int, most: int) -> None:
         pass
 
 
+def confine(reads: list[str]) -> None:
+    """Take from this process what reading bytes does not need, as far as this kernel can.
+
+    Args:
+        reads: files and folders that may be read and executed; nothing else, and nothing is written.
+    """
+    if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES or sys.maxsize < 1 << 32:
+        return
+    from bakeoff.confine import filter, kernel, landlock
+
+    with suppress(OSError):
+        kernel.prctl(kernel.PR_NO_NEW_PRIVS, 1)
+        with suppress(OSError):
+            landlock.confine(reads, (), landlock.SIGNALS | landlock.ABSTRACT_SOCKETS)
+        with suppress(OSError):
+            kernel.drop_capabilities()
+        kernel.filter_calls(filter.program((), keep_modes=True))
+
+
 def main() -> None:
-    """Answer jobs until there are no more."""
+    """Be a reader process: confine it, then serve."""
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    given, taken = sys.stdin.buffer, sys.stdout.buffer
+    given = sys.stdin.buffer
     sys.path[:] = json.loads(given.readline() or b"[]")
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    confine([*sys.path, sys.prefix, sys.base_prefix, *libraries, *SYSTEM])
+    serve(given, sys.stdout.buffer)
+
+
+def serve(given: BinaryIO, taken: BinaryIO) -> None:
+    """Answer the jobs that come until there are no more."""
     while line := given.readline():
         job = json.loads(line)
         data = given.read(job["size"])

@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from bakeoff.model.protocol import Request, Usage
 
+MOST_TOKENS = 1 << 50
+"""What counts as a number of tokens: beyond it arithmetic and databases fail."""
+
 
 @dataclass(slots=True)
 class Reading:
@@ -72,5 +75,5 @@ def text(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """`value` if it is a number of tokens."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """`value` if it is a number of tokens, and not more than anybody can use."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None

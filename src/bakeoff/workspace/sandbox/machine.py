@@ -113,6 +113,6 @@ def _run(plan: Plan, script: str) -> str | None:
 
 
 def _version() -> int:
-    from bakeoff.workspace.sandbox.inside import landlock
+    from bakeoff.confine import landlock
 
     return landlock.version()

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from bakeoff.confine import landlock
+from bakeoff.confine.filter import INET, INET6, UNIX
 from bakeoff.engine.process import Command
 from bakeoff.workspace.cache import cache_root, data_root
 from bakeoff.workspace.mounts import starting_in
 from bakeoff.workspace.sandbox.errors import SandboxError
-from bakeoff.workspace.sandbox.inside import landlock
-from bakeoff.workspace.sandbox.inside.filter import INET, INET6, UNIX
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
 from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, is_open, outermost, readable

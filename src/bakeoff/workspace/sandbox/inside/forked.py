@@ -12,7 +12,8 @@ import random
 import select
 import socket
 
-from bakeoff.workspace.sandbox.inside import kernel, run, view, watch
+from bakeoff.confine import kernel
+from bakeoff.workspace.sandbox.inside import run, view, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bakeoff.workspace.sandbox.inside import kernel
+from bakeoff.confine import kernel
 from bakeoff.workspace.sandbox.inside.run import FAILED
 
 

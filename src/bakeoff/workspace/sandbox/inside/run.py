@@ -10,7 +10,8 @@ import marshal
 import os
 import sys
 
-from bakeoff.workspace.sandbox.inside import filter, kernel, landlock, view, watch
+from bakeoff.confine import filter, kernel, landlock
+from bakeoff.workspace.sandbox.inside import view, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

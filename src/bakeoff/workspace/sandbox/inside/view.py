@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
-from bakeoff.workspace.sandbox.inside import copying, kernel
-from bakeoff.workspace.sandbox.inside.kernel import BIND, NODEV, NOEXEC, NOSUID, PRIVATE, RDONLY, REC
+from bakeoff.confine import kernel
+from bakeoff.confine.kernel import BIND, NODEV, NOEXEC, NOSUID, PRIVATE, RDONLY, REC
+from bakeoff.workspace.sandbox.inside import copying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bakeoff.workspace.sandbox.inside.kernel import ARM
+from bakeoff.confine.kernel import ARM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import stat
 import struct
 
-from bakeoff.workspace.sandbox.inside.kernel import libc, syscall
+from bakeoff.confine.kernel import libc, syscall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
