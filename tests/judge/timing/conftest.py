@@ -70,7 +70,7 @@ def raced(root: Path, tmp_path: Path) -> Callable[..., Any]:
             {"mod.py": original.encode()},
             {name: {"mod.py": text.encode()} for name, text in contenders.items()},
             inputs(*SIZES) if given is None else given,
-            Options(**{"seconds": 12.0, "seed": 1, "fork_seconds": 20.0, **options}),
+            Options(**{"seconds": 60.0, "seed": 1, "fork_seconds": 20.0, **options}),
             lock=BenchLock(tmp_path / "lock"),
             **more,
         )

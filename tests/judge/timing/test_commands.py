@@ -35,7 +35,7 @@ async def raced(
     tmp_path: Path, contenders: Mapping[str, Command], original: Command | None = None, **more: Any
 ) -> Raced:
     given = {name: more.pop(name) for name in ("kept", "told", "terms") if name in more}
-    options = Options(**{"seconds": 20.0, "fork_seconds": 20.0, **more})
+    options = Options(**{"seconds": 60.0, "fork_seconds": 20.0, **more})
     return await race_commands(
         original or python(SLOW), contenders, options, lock=BenchLock(tmp_path / "lock"), **given
     )
@@ -75,7 +75,7 @@ async def test_commands_race(tmp_path: Path) -> None:
 
 async def test_only_the_best_is_measured_again(tmp_path: Path) -> None:
     middle = python(FAST.replace("100_000", "250_000"))
-    found = await raced(tmp_path, {"middle": middle, "fast": python(FAST)}, seconds=8.0)
+    found = await raced(tmp_path, {"middle": middle, "fast": python(FAST)})
     assert found.winner == "fast"
     assert not found.speeds["middle"].remeasured
 
