@@ -494,7 +494,7 @@ def test_what_is_left_when_keeper_and_coordinator_die_at_once_is_found_by_the_ru
         time.sleep(0.005)
     token = str(tmp_path / ".bakeoff/runs/r")
     try:
-        assert sweep(lambda candidate: candidate == token)  # the shell that started it may be among them
+        assert sweep(lambda candidate: candidate == token, Path.cwd())  # the shell that started it may be among them
     finally:
         left = [pid for pid in process_table() if _holds(pid, fifo.path)]
         names = [_command(pid) for pid in left]

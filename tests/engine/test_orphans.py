@@ -91,7 +91,7 @@ def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed:
     time.sleep(random.Random(seed).uniform(0.05, 0.35))
     end(coordinator)
     deadline = time.monotonic() + 60
-    while survivors(lambda candidate: candidate == token):
+    while survivors(lambda candidate: candidate == token, Path.cwd()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -185,14 +185,14 @@ def test_what_both_leave_behind_is_swept_and_no_other_run(tmp_path: Path) -> Non
             asked.append(candidate)
             return candidate == token
 
-        left = survivors(is_dead)
+        left = survivors(is_dead, Path.cwd())
         assert len(left) >= 10
         assert {survivor.token for survivor in left} == {token}
         assert asked.count(token) == asked.count(other) == 1
-        assert {survivor.pid for survivor in left} <= {survivor.pid for survivor in sweep(is_dead)}
+        assert {survivor.pid for survivor in left} <= {survivor.pid for survivor in sweep(is_dead, Path.cwd())}
         dead.wait_until_gone(0.5)
-        assert sweep(is_dead) == []
-        assert len(survivors(lambda candidate: candidate == other)) >= 10
+        assert sweep(is_dead, Path.cwd()) == []
+        assert len(survivors(lambda candidate: candidate == other, Path.cwd())) >= 10
     finally:
         end(first)
         end(second)
@@ -203,8 +203,8 @@ def test_a_sweep_spares_itself_and_those_it_came_from() -> None:
     program = textwrap.dedent(
         """
         import sys
-        from bakeoff.engine.sweep import sweep
-        sys.exit(len(sweep(lambda token: token == "mine")))
+        from bakeoff.engine.sweep import sweep; from pathlib import Path
+        sys.exit(len(sweep(lambda token: token == "mine", Path.cwd())))
         """
     )
     shell = f"{sys.executable} -c '{program}'; exit $?"
