@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
@@ -48,6 +49,14 @@ class PreflightError(BakeoffError):
     """What attempts would make cannot be judged; nothing was paid."""
 
     kind = NODE
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Words of a refusal: what was done until then, and who may go on without preflight."""
+
+    done: str = "Checks were run on the snapshot, and nothing was paid"
+    out: str = "Where attempts are to make what a check needs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +118,16 @@ class Preflight:
         What an earlier session found is found again. Where attempts were begun without it, nothing is run. Cancelled,
         the checks have ended.
 
-        Raises:
-            PreflightError: one cannot judge, or passes though it must be red.
-
-        Passes on BakeoffError: there is no slot or process to run them in.
+        Passes on PreflightError: one cannot judge, or passes though it must be red. BakeoffError: there is no slot or
+        process to run them in.
         """
         if not self.options.preflight or (self._begun() and not self._known()):
             return {}
-        records: dict[int, Record] = {}
-        commands = list(self._commands())
-
-        async def one(number: int, kind: str, command: str) -> None:
-            async def work(_: int) -> Outcome:
-                return await self._try(kind, command)
-
-            path = f"{self.prefix}{NODE}:{number}"
-            records[number] = await self.run.leaf(path, NODE, work, lanes=(LANE, *self.lanes))
-
-        async with work_group() as group:
-            for number, (kind, command) in enumerate(commands, 1):
-                group.start(one, number, kind, command)
-        failed = [record for _, record in sorted(records.items()) if record.status is not Status.COMPLETED]
-        if failed:
-            raise PreflightError(_refusal(failed))
-        for _, record in sorted(records.items()):
+        works = [partial(self._try, kind, command) for kind, command in self._commands()]
+        records = await tried_all(self.run, works, self.prefix, (LANE, *self.lanes))
+        for record in records:
             self._tell(record.output)
-        return {record.output["command"]: _tried(record.output) for record in records.values()}
+        return {record.output["command"]: _tried(record.output) for record in records}
 
     def _begun(self) -> bool:
         """Whether attempts were begun before."""
@@ -190,16 +183,12 @@ class Preflight:
         why = why_unrunnable(command, verdict)
         if why is None or await in_thread(self._makes, command, base):
             return None
-        return f"{said} {_UNABLE}: {one_line(why, 400).rstrip('.')}"
+        return unable(kind, command, why)
 
     def _makes(self, command: str, base: Base) -> bool:
         """Whether attempts may make a file that the command names, and that is not there yet."""
-        protection = self.options.protection
-        outside = without_code(command)
-        words = (word.partition("::")[0] for word in re.split(r"[\s'\"=;&|()]+", outside))
-        paths = [os.path.normpath(word) for word in words if "/" in word or "." in word]
-        files = base.entries.files
-        return any(os.fsencode(path) not in files and protection.allows(path) for path in paths)
+        files, protection = base.entries.files, self.options.protection
+        return any(os.fsencode(path) not in files and protection.allows(path) for path in named_by(command))
 
     def _tell(self, output: Mapping[str, Any]) -> None:
         said, verdict = f"{output['kind']} `{one_line(output['command'], 200)}`", from_json(output["verdict"])
@@ -217,10 +206,52 @@ def _tried(output: Mapping[str, Any]) -> Tried:
     return Tried(verdict if known else None, OnBase.from_json(output["base"]))
 
 
-def _refusal(failed: Iterable[Record]) -> str:
-    said = "; ".join(record.error or "" for record in failed)
-    way = ". Where attempts are to make what a check needs, give --no-preflight (`preflight: false` in files)"
-    return f"{said}. Checks were run on the snapshot, and nothing was paid{way if _UNABLE in said else ''}"
+async def tried_all(
+    run: Run,
+    works: Sequence[Callable[[], Awaitable[Outcome]]],
+    prefix: str,
+    lanes: tuple[str, ...],
+    ways: Ways | None = None,
+) -> list[Record]:
+    """Each check tried as a leaf of the run, side by side; what an earlier session found is found again.
+
+    Args:
+        run: where each is a node.
+        works: tries one; an outcome that failed refuses the run.
+        prefix: what the paths of the nodes begin with.
+        lanes: lanes that each holds.
+        ways: the words of a refusal; those of attempts, where left out.
+
+    Raises:
+        PreflightError: one is refused.
+
+    Passes on BakeoffError: one could not be tried.
+    """
+    records: dict[int, Record] = {}
+
+    async def one(number: int, work: Callable[[], Awaitable[Outcome]]) -> None:
+        records[number] = await run.leaf(f"{prefix}{NODE}:{number}", NODE, lambda _: work(), lanes=lanes)
+
+    async with work_group() as group:
+        for number, work in enumerate(works, 1):
+            group.start(one, number, work)
+    found = [record for _, record in sorted(records.items())]
+    if failed := [record for record in found if record.status is not Status.COMPLETED]:
+        said, ways = "; ".join(record.error or "" for record in failed), ways or Ways()
+        way = f". {ways.out}, give --no-preflight (`preflight: false` in files)" if _UNABLE in said else ""
+        raise PreflightError(f"{said}. {ways.done}{way}")
+    return found
+
+
+def unable(kind: str, command: str, why: str) -> str:
+    """What is said of a check that cannot judge."""
+    return f"{kind} `{one_line(command, 200)}` {_UNABLE}: {one_line(why, 400).rstrip('.')}"
+
+
+def named_by(command: str) -> list[str]:
+    """Words of a command that may be paths of files, relative to the top."""
+    words = (word.partition("::")[0] for word in re.split(r"[\s'\"=;&|()]+", without_code(command)))
+    return [os.path.normpath(word) for word in words if "/" in word or "." in word]
 
 
 def protected_among(options: AttemptOptions, base: Base, paths: Iterable[str]) -> list[str]:
