@@ -420,3 +420,40 @@ def test_the_schema_knows_them(lab, flow):
     ]:
         data = yaml.safe_load('workflow: {id: f, name: F, version: "1.0.0"}\nsteps: [' + text + "]")
         assert jsonschema.Draft202012Validator(schema).is_valid(data) is valid, text
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("requirements: [{check: pytset -q}]", "check `pytset -q` cannot judge: its program was not found"),
+        ("requirements: [{check: python nope.py}]", "can't open file"),
+        ("score: no-such-scorer", "score `no-such-scorer` cannot judge: its program was not found"),
+    ],
+)
+def test_a_command_that_cannot_judge_is_not_paid_for(lab, flow, serve, field, said):
+    server = serve(Say("Ada"), Say("Bob"))
+    step = f"{{id: ask, type: sample, model: m, prompt: x, loop_budget: 2, {field}}}"
+    failed = flow(f"steps:\n  - {step}\n")
+    assert failed.status == 1, failed
+    assert said in failed.out + failed.err
+    assert "nothing was paid" in failed.out + failed.err
+    assert server.seen == []
+    flow.edit(f"steps:\n  - {{preflight: false, {step[1:]}\n")
+    assert len(server.seen) == 2
+
+
+def test_a_command_that_needs_a_text_is_asked_later(lab, flow, serve):
+    serve(Say("def f(): return 1"))
+    check = "cat > m.py; python -c 'import m; m.f()' && ! [ -z \"$(cat m.py)\" ]"
+    said = flow(
+        f"""
+        steps:
+          - id: ask
+            type: sample
+            model: m
+            prompt: x
+            requirements:
+              - check: {json.dumps(check)}
+        """
+    )
+    assert said.status == 0, said

@@ -17,6 +17,7 @@ from bakeoff.judge.calling import most_tokens
 from bakeoff.model.protocol import Message, Model, Request
 from bakeoff.model.registry import UnknownModelError, model_for
 from bakeoff.model.retrying import RETRY
+from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.best_of_n import BestOfNStrategy
 from bakeoff.sampling.escalation import EscalationStrategy
 from bakeoff.sampling.rejection import RejectionSamplingStrategy
@@ -44,7 +45,7 @@ from bakeoff.workflow.steps.holding import (
 )
 from bakeoff.workflow.steps.sample_fields import Sample
 from bakeoff.workflow.steps.shell import step_environment, working_directory
-from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement
+from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement, try_commands
 from bakeoff.workflow.values import as_text, number, plain
 
 MOST_TEXT = 2000
@@ -128,7 +129,7 @@ def _evaluated(place: Place) -> dict[str, Any]:
         RefusedError: a value cannot be used.
     """
     step, defaults = place.step, place.setting.defaults
-    own = [name for name in Sample.model_fields if name not in StepModel.model_fields]
+    own = [name for name in Sample.model_fields if name not in StepModel.model_fields and name != "preflight"]
     given = {name: _deep(place, getattr(step, name)) for name in own}
     given["max_tokens"] = amount(place, "max_tokens", whole=True)
     for name in ("loop_budget", "concurrency_budget"):
@@ -262,6 +263,11 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
         requirements = [make_requirement(one, bench) for one in given["requirements"]]
         if given["score"] is not None:
             requirements.append(TextScore(given["score"], bench, f"score: {given['score']}"))
+        if place.step.preflight:
+            try:
+                await try_commands(requirements, run, f"{asked['prefix']}/", setting.lanes)
+            except PreflightError as failure:
+                raise RefusedError(str(failure), failure.kind) from failure
         action = _request(given) if given["action"] is None else imported(given["action"], setting.project)
         setting.announce()
         try:

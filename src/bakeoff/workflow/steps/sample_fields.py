@@ -65,6 +65,7 @@ class Sample(StepModel):
     )
     attempt_timeout: Positive | None = Field(None, description="Seconds for one attempt.")
     check_timeout: Positive | None = Field(None, description="Seconds for one check.")
+    preflight: bool = Field(True, description="Run the commands that judge on an empty text before anything is paid.")
 
     @property
     def most_calls(self) -> int | None:
