@@ -354,6 +354,8 @@ def test_commands_that_judge_badly(lab, flow, serve):
         ("prompt: p, strategy: rejecton", "did you mean `rejection`", ":3:"),
         ("prompt: p, loop_budget: 0", "a whole number of at least 1, or an expression", ":3:"),
         ("prompt: p, loop_bugdet: 2", "did you mean `loop_budget`", ":3:"),
+        ("prompt: p, budget: {calls: 0}", "a number above 0, or an expression, not the number 0", ":3:"),
+        ("prompt: p, budget: {usd: -1}", "a number above 0, or an expression, not the number -1", ":3:"),
         ("prompt: p, budget: {euros: 1}", "unknown key `euros`", ":3:"),
         ("prompt: '{{ steps.nope.output }}'", "nope", ":3:"),
     ],
@@ -376,7 +378,10 @@ def test_validation(lab, flow, fields, words, place):
         ("task: t, chek: c", "did you mean `check`"),
         ("task: t, check: c, attempts: -1", "a whole number of at least 1"),
         ("task: t, check: c, attempts: two", "a whole number of at least 1"),
-        ("task: t, check: c, max_cost: -0.5", "a number of at least 0"),
+        ("task: t, check: c, max_cost: -0.5", "a number above 0"),
+        ("task: t, check: c, max_cost: 0", "a number above 0, or an expression, not the number 0"),
+        ("task: t, check: c, max_calls: 0", "a number above 0, or an expression, not the number 0"),
+        ("task: t, check: c, max_tokens: 0", "a number above 0, or an expression, not the number 0"),
         ("check: c", "`task` is missing"),
         ("task: t, check: c, agent: nobody", "no agent is called `nobody`"),
     ],
@@ -386,6 +391,31 @@ def test_validation_of_attempts(lab, flow, fields, words):
     assert said.status == 1
     assert words in said.out, said
     assert ":3:" in said.out
+
+
+@pytest.mark.parametrize("given", ["0", "-2"])
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("type: attempt, task: t, check: 'true', max_calls: '{{ inputs.most }}'", "`max_calls` must be a number above 0"),
+        ("type: attempt, task: t, check: 'true', max_cost: '{{ inputs.most }}'", "`max_cost` must be a number above 0"),
+        ("type: attempt, task: t, check: 'true', max_tokens: '{{ inputs.most }}'", "`max_tokens` must be"),
+        ("type: sample, model: m, prompt: p, budget: {calls: '{{ inputs.most }}'}", "`budget`, calls, must be a number"),
+        ("type: sample, model: m, prompt: p, max_tokens: '{{ inputs.most }}'", "`max_tokens` must be at least 1"),
+        ("type: optimize, target: 'calc.py:add', seconds: '{{ inputs.most }}'", "`seconds` must be a number above 0"),
+    ],
+)
+def test_a_ceiling_of_nothing_is_refused_whatever_it_comes_from(lab, flow, serve, step, said, given):
+    server = serve(Say("x"))
+    lab.agent("exit 1")
+    text = f"inputs: {{most: {{type: number}}}}\nsteps:\n  - {{id: a, {step}}}\n"
+    failed = flow(text, "-i", f"most={given}")
+    assert failed.status == 1, failed
+    shown = failed.out + failed.err
+    assert said in shown, failed
+    assert f"not {given}" in shown, failed
+    assert "step a" in shown, failed
+    assert (lab.calls, server.seen) == ([], [])
 
 
 def test_untrusted_text_in_a_check_is_refused(lab, flow):

@@ -14,6 +14,7 @@ from .agents import AgentSettings, agent_settings
 from .checks import (
     Check,
     SettingsError,
+    above,
     amount,
     checked,
     checked_value,
@@ -163,7 +164,7 @@ _TOP: Mapping[str, Check] = {
     "integration": text,
     "model": text,
     "endpoint": text,
-    "max_usd": amount,
+    "max_usd": above,
     "grace": amount,
     "step_types": text,
     "agents": table,

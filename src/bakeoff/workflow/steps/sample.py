@@ -35,7 +35,7 @@ from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
-    amount,
+    above_nothing,
     count,
     ended,
     refuse_spent,
@@ -131,13 +131,15 @@ def _evaluated(place: Place) -> dict[str, Any]:
     step, defaults = place.step, place.setting.defaults
     own = [name for name in Sample.model_fields if name not in StepModel.model_fields and name != "preflight"]
     given = {name: _deep(place, getattr(step, name)) for name in own}
-    given["max_tokens"] = amount(place, "max_tokens", whole=True)
+    given["max_tokens"] = None if step.max_tokens is None else count(place, "max_tokens")
     for name in ("loop_budget", "concurrency_budget"):
         given[name] = count(place, name)
     for name in ("prompt", "system", "model", "judge", "slow", "score"):
         given[name] = text(place, name)
     for name in _HOW_MUCH:
         given[name] = _amounts(name, given[name])
+    for kind, most in given["budget"].items():
+        above_nothing(most, f"`budget`, {kind},", place)
     if step.action is None:
         given["model"] = given["model"] or defaults.get("model") or place.setting.settings.asked_model
         if given["model"] is None:
