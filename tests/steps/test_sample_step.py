@@ -397,10 +397,16 @@ def test_validation_of_attempts(lab, flow, fields, words):
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("type: attempt, task: t, check: 'true', max_calls: '{{ inputs.most }}'", "`max_calls` must be a number above 0"),
+        (
+            "type: attempt, task: t, check: 'true', max_calls: '{{ inputs.most }}'",
+            "`max_calls` must be a number above 0",
+        ),
         ("type: attempt, task: t, check: 'true', max_cost: '{{ inputs.most }}'", "`max_cost` must be a number above 0"),
         ("type: attempt, task: t, check: 'true', max_tokens: '{{ inputs.most }}'", "`max_tokens` must be"),
-        ("type: sample, model: m, prompt: p, budget: {calls: '{{ inputs.most }}'}", "`budget`, calls, must be a number"),
+        (
+            "type: sample, model: m, prompt: p, budget: {calls: '{{ inputs.most }}'}",
+            "`budget`, calls, must be a number",
+        ),
         ("type: sample, model: m, prompt: p, max_tokens: '{{ inputs.most }}'", "`max_tokens` must be at least 1"),
         ("type: optimize, target: 'calc.py:add', seconds: '{{ inputs.most }}'", "`seconds` must be a number above 0"),
     ],

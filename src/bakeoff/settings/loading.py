@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.named_files import read_named
 from bakeoff.engine.ownership import check_owner
 
 from .agents import AgentSettings, agent_settings
@@ -139,7 +140,7 @@ def _read(root: Path) -> tuple[Path | None, Mapping[str, Any], tuple[str, ...]]:
 def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
     try:
         check_owner(path)
-        raw = path.read_bytes()
+        raw = read_named(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as failure:
