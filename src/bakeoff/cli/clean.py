@@ -79,6 +79,8 @@ def command(
     before the slot is removed; slots of live processes, results and saved work stay.
     """
     from bakeoff.cli.opening import misused, refuse, store
+    from bakeoff.cli.say import say
+    from bakeoff.engine.slow import telling
 
     if discard:
         if runs or older_than is not None or statuses or everything or dry_run:
@@ -97,8 +99,9 @@ def command(
             refuse(f"{_count(chosen)} would be removed: say --yes, or look with --dry-run")
         _list(chosen)
         click.confirm(f"Remove {_count(chosen)}?", err=True, abort=True)
-    removed = chosen.go if dry_run else list(_removed(chosen))
-    slots = None if runs else _clean_slots(dry_run)
+    with telling(say):
+        removed = chosen.go if dry_run else list(_removed(chosen))
+        slots = None if runs else _clean_slots(dry_run)
     _report(removed, chosen, slots, dry_run, as_json)
     sys.exit(1 if runs and chosen.stay else 0)
 
