@@ -139,7 +139,7 @@ def _machine(here: Path) -> list[Check]:
 
 def _workspaces() -> list[Check]:
     """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
-    from bakeoff.workspace.cache import cache_root, data_root
+    from bakeoff.workspace.cache import cache_root
     from bakeoff.workspace.doctor import look
 
     found = look(cache_root())
@@ -157,18 +157,22 @@ def _workspaces() -> list[Check]:
             f"slots are overlay mounts, kept in {cache_root()}" if found.overlay is None else None,
             None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
-        _results(data_root()),
+        _results(),
     ]
 
 
-def _results(place: Path) -> Check:
-    """Where they are kept; it, or what it is to be made in, must be there to be written."""
-    import os
+def _results() -> Check:
+    """Where they are kept; it and the place of slots are made, as a run makes them, and tried."""
+    from bakeoff.workspace.cache import check_roots, data_root
+    from bakeoff.workspace.errors import WorkspaceError
 
-    there = next(folder for folder in (place, *place.parents) if folder.exists())
-    free = os.access(there, os.W_OK) and there.is_dir()
-    advice = f"{there} cannot be written; set XDG_DATA_HOME to a folder that can be, or attempts are refused"
-    return Check("results", True, f"of attempts are kept in {place}", None if free else advice)
+    try:
+        check_roots()
+    except (OSError, WorkspaceError) as failure:
+        return Check(
+            "results", False, "cannot be kept", f"{failure}; until then everything that needs a slot is refused"
+        )
+    return Check("results", True, f"of attempts are kept in {data_root()}")
 
 
 def _step_types(settings: Settings) -> list[Check]:
