@@ -287,3 +287,29 @@ def test_an_agent_without_login_is_not_called(lab: Lab, monkeypatch: pytest.Monk
         assert "start claude once and log in, or set ANTHROPIC_API_KEY" in said.err
         assert not lab.run.root.exists()
     assert count(lab) == 0
+
+
+def test_a_pattern_that_protects_nothing_is_named(lab: Lab) -> None:
+    lab.agent(FIX)
+    lab.write("docs/a/b.md", "x")
+    lab.commit()
+    asked = [word for glob in ("calc.py", "clac.py", "docs", "docs/", "*.md") for word in ("--protect", glob)]
+    said = lab.attempt(*asked, "--no-preflight")
+    lines = [line for line in said.err.splitlines() if "matches no file of the snapshot" in line]
+    assert [line.split()[2] for line in lines] == ["clac.py", "docs"], said
+    assert lines[1].endswith("for what is in that folder give docs/**")
+    lab.git("branch", "b")
+    said = lab("compare", "b", "--check", "true", "--protect", "nope/*", "--run-id", "c")
+    assert "--protect nope/* (`protect` in files) matches no file of the snapshot" in said.err
+    said = lab("optimize", "--bench", "true", "--ref", "b", "--protect", "nope/*", "--run-id", "o")
+    assert "--protect nope/* (`protect` in files) matches no file of the snapshot" in said.err
+
+
+def test_a_score_that_fails_on_the_snapshot_is_named(lab: Lab) -> None:
+    lab.agent(FIX)
+    said = lab.attempt("--score", "grep -c 'a + b' calc.py")
+    assert said.status == 0, said
+    assert (
+        "score `grep -c 'a + b' calc.py` gives no score on the snapshot: the score's command ended with exit"
+        in said.err
+    )

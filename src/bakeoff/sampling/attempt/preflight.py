@@ -18,6 +18,7 @@ from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.on_base import OnBase
+from bakeoff.judge.protected import unmatched
 from bakeoff.judge.score import ScoreRequirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import why_unrunnable, without_code
@@ -121,6 +122,8 @@ class Preflight:
         Passes on PreflightError: one cannot judge, or passes though it must be red. BakeoffError: there is no slot or
         process to run them in.
         """
+        if not self._begun():
+            await say_unmatched(self.options.protect, self.ground.workspace.base, self.warn)
         if not self.options.preflight or (self._begun() and not self._known()):
             return {}
         works = [partial(self._try, kind, command) for kind, command in self._commands()]
@@ -196,7 +199,7 @@ class Preflight:
             self.warn(f"{said} had not ended on the snapshot after {output['unended']:g} s; it is taken to be able to")
         elif output["kind"] == "check" and verdict.result:
             self.warn(f"{said} passes on the snapshot, so it says little of what is made (see --require-red)")
-        elif output["kind"] == "score" and not verdict.result and (verdict.receipt or {}).get("exit_code") == 0:
+        elif output["kind"] == "score" and not verdict.result:
             self.warn(f"{said} gives no score on the snapshot: {one_line(verdict.reason, 200)}")
 
 
@@ -271,6 +274,13 @@ async def say_missing(result: SamplingResult, base: Base, warn: Callable[[str], 
     reasons = [verdict.reason for attempt in result.attempts for verdict in attempt.verdicts if not verdict.result]
     if not result.success and (misses := await in_thread(what_to_copy, "\n".join(reasons), base)) is not None:
         warn(f"what was judged {misses}")
+
+
+async def say_unmatched(protect: Iterable[str], base: Base, warn: Callable[[str], None]) -> None:
+    """Say of each pattern of what is to be protected that no file of the snapshot fits it: it may be a mistake."""
+    if protect:
+        for text in await in_thread(lambda: unmatched(protect, base.entries.files)):
+            warn(text)
 
 
 def paths_in(text: str) -> list[str]:
