@@ -313,3 +313,42 @@ def test_a_score_that_fails_on_the_snapshot_is_named(lab: Lab) -> None:
         "score `grep -c 'a + b' calc.py` gives no score on the snapshot: the score's command ended with exit"
         in said.err
     )
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "makes", "missed"),
+    [
+        ("write a module greet", "python -c 'import greet'", "touch greet.py", "module greet"),
+        (
+            "write the package greet",
+            "python -c 'import greet.inner'",
+            "mkdir greet; touch greet/inner.py",
+            "module greet",
+        ),
+        ("write new.sh", "sh new.sh", "echo true > new.sh", "new.sh"),
+        ("write `tools/new.py`.", "python tools/new.py", "mkdir tools; touch tools/new.py", "tools/new.py"),
+    ],
+)
+def test_what_the_task_names_is_to_be_made(lab: Lab, task: str, check: str, makes: str, missed: str) -> None:
+    lab.agent(makes)
+    said = lab.attempt(task=task, check=check)
+    assert (said.status, lab.calls) == (0, ["1"]), said
+    assert f"check `{check}` misses {missed}, so it fails until an attempt makes that" in said.err
+
+
+@pytest.mark.parametrize(
+    ("task", "check"),
+    [
+        ("write a module greet", "python -c 'import gret'"),
+        ("write a module greeting", "python -c 'import greet'"),
+        ("write tests/test_new.py", "pytest -q tests/test_new.py"),
+        ("write a module test_new", "python -c 'import test_new'"),
+        ("mend it for pytest_x", "python -m pytest_x"),
+        ("write new.sh", "sh nwe.sh"),
+    ],
+)
+def test_what_the_task_does_not_name_or_may_not_make_is_refused(lab: Lab, task: str, check: str) -> None:
+    lab.agent(FIX)
+    said = lab.attempt(task=task, check=check)
+    assert (said.status, lab.calls) == (1, []), said
+    assert "name that file or module in the task, or give --no-preflight" in said.out + said.err

@@ -20,7 +20,7 @@ from bakeoff.report.escape import one_line
 from bakeoff.sampling.attempt.preflight import NODE, PATIENCE, Ways, named_by, tried_all, unable
 from bakeoff.workspace.blocking import in_thread
 
-_WAYS = Ways("Checks were run on the base, and nothing was merged", "Where what is merged brings what a check needs")
+_WAYS = Ways("Checks were run on the base, and nothing was merged", "Where what is merged brings what a check needs,")
 
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)[\w.]*'")
 

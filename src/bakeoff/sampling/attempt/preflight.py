@@ -45,6 +45,8 @@ MOST_NAMED = 5
 
 _UNABLE = "cannot judge"
 
+_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+
 
 class PreflightError(BakeoffError):
     """What attempts would make cannot be judged; nothing was paid."""
@@ -57,7 +59,7 @@ class Ways:
     """Words of a refusal: what was done until then, and who may go on without preflight."""
 
     done: str = "Checks were run on the snapshot, and nothing was paid"
-    out: str = "Where attempts are to make what a check needs"
+    out: str = "Where attempts are to make what a check needs, name that file or module in the task, or"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ class Preflight:
         if kept is not None and kept.limit is not None:
             output["unended"] = kept.limit
         why = await self._refused(kind, command, verdict, base)
+        if why is not None and _UNABLE in why and (made := await in_thread(self._made, command, why, base)) is not None:
+            output["made"], why = made, None
         return Outcome(output=output) if why is None else Outcome(Status.FAILED, output, why, NODE)
 
     async def _refused(self, kind: str, command: str, verdict: ValidationResult, base: Base) -> str | None:
@@ -184,18 +188,27 @@ class Preflight:
         if (misses := await in_thread(what_to_copy, verdict.reason, base)) is not None:
             return f"{said} {misses}"
         why = why_unrunnable(command, verdict)
-        if why is None or await in_thread(self._makes, command, base):
-            return None
-        return unable(kind, command, why)
+        return None if why is None else unable(kind, command, why)
 
-    def _makes(self, command: str, base: Base) -> bool:
-        """Whether attempts may make a file that the command names, and that is not there yet."""
-        files, protection = base.entries.files, self.options.protection
-        return any(os.fsencode(path) not in files and protection.allows(path) for path in named_by(command))
+    def _made(self, command: str, why: str, base: Base) -> str | None:
+        """What a check misses that attempts may make, by leave or since the task names it; None for nothing."""
+        files, options = base.entries.files, self.options
+        protection = options.protection.within(files)
+        asked = set(paths_in(options.task))
+        for path in named_by(command):
+            makes = protection.allows(path) or (path in asked and not protection.covers(path))
+            if makes and os.fsencode(path) not in files:
+                return path
+        module = _MODULE.search(why)
+        if module is None or protection.covers(f"{module[1]}.py") or protection.covers(f"{module[1]}/x.py"):
+            return None
+        return f"module {module[1]}" if module[1] in re.findall(r"\w+", options.task) else None
 
     def _tell(self, output: Mapping[str, Any]) -> None:
         said, verdict = f"{output['kind']} `{one_line(output['command'], 200)}`", from_json(output["verdict"])
-        if output.get("unended") is not None:
+        if output.get("made") is not None:
+            self.warn(f"{said} misses {output['made']}, so it fails until an attempt makes that")
+        elif output.get("unended") is not None:
             self.warn(f"{said} had not ended on the snapshot after {output['unended']:g} s; it is taken to be able to")
         elif output["kind"] == "check" and verdict.result:
             self.warn(f"{said} passes on the snapshot, so it says little of what is made (see --require-red)")
@@ -241,7 +254,7 @@ async def tried_all(
     found = [record for _, record in sorted(records.items())]
     if failed := [record for record in found if record.status is not Status.COMPLETED]:
         said, ways = "; ".join(record.error or "" for record in failed), ways or Ways()
-        way = f". {ways.out}, give --no-preflight (`preflight: false` in files)" if _UNABLE in said else ""
+        way = f". {ways.out} give --no-preflight (`preflight: false` in files)" if _UNABLE in said else ""
         raise PreflightError(f"{said}. {ways.done}{way}")
     return found
 

@@ -227,7 +227,7 @@ async def _tried(given: TextCommand) -> Outcome:
     )
 
 
-_WAYS = Ways("Checks were run on an empty text, and nothing was paid", "Where a check needs more than that")
+_WAYS = Ways("Checks were run on an empty text, and nothing was paid", "Where a check needs more than that,")
 
 
 class TextScore(TextCommand):
