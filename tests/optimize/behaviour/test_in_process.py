@@ -62,6 +62,24 @@ async def test_without_trust_it_is_incomparable(tmp_path: Path) -> None:
         assert found.receipt["judged"] == "not at all"
 
 
+COUNTING = "COUNT = [0]\n\ndef work(f):\n    COUNT[0] += 1\n    return COUNT[0]\n"
+COUNTING_TESTS = (
+    "from mod import COUNT, work\n\ndef test_first():\n    assert work(1) >= 1\n\n"
+    "def test_then():\n    before = work(lambda: 2)\n    assert work(1) == before + 1\n"
+)
+
+
+async def test_calls_that_depend_on_earlier_tests_count_by_their_outcome(tmp_path: Path) -> None:
+    files = {"mod.py": COUNTING, "test_mod.py": COUNTING_TESTS}
+    async with judging(tmp_path / "p", files, "mod.py:work", python=sys.executable, trust=True) as judge:
+        assert "test_mod.py::test_then" in judge.baseline.in_process
+        assert "test_mod.py::test_then" in judge.baseline.unrepeatable
+        right = await judge(COUNTING.replace("COUNT[0] += 1", "COUNT[0] = 1 + COUNT[0]"))
+        assert right.reason is None, right.detail
+        wrong = await judge(COUNTING.replace("COUNT[0] += 1", "COUNT[0] += 2"))
+        assert wrong.reason is not None
+
+
 DOCTESTS = 'def work(f, xs):\n    """Of each.\n\n    >>> work({0}, [1, 2])\n    [1, 2]\n    """\n    return [f(x) for x in xs]\n'
 ADDED = "    assert xs, 'none'\n    return [f(x)"
 
