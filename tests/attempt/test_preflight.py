@@ -61,6 +61,13 @@ def test_a_check_that_cannot_run(command: str, status: int, said: str) -> None:
     assert why_unrunnable(command, found(status, said)), said
 
 
+@pytest.mark.parametrize("program", ["pytest", "__main__.py"])
+def test_an_option_that_pytest_does_not_know_is_named(program: str) -> None:
+    said = f"pytest ran no test\nERROR: usage: {program} [options]\n{program}: error: unrecognized arguments: --foo\n"
+    why = why_unrunnable("pytest --foo", found(4, said, INVALID))
+    assert why == f"pytest ran no test: {program}: error: unrecognized arguments: --foo"
+
+
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [

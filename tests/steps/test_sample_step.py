@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attempt.test_resume import until
-from scripted_model.script import Reply, Say, Stall, Status, in_order
+from scripted_model.script import Cut, Garbage, Reply, Say, Stall, Status, in_order
 from scripted_model.server import ScriptedModel
 from steps.conftest import peak
 
@@ -237,6 +237,41 @@ def test_budgets_of_the_step_and_of_the_run(lab, flow, serve):
         ).status
         == 4
     )
+
+
+@pytest.mark.parametrize("bad", [Cut(), Garbage()])
+def test_answers_that_may_be_billed_are_tried_again_only_as_the_budget_has_room(lab, flow, serve, bad):
+    server = serve(bad, bad, bad, Say("good"))
+    step = "steps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1}\n"
+    said = flow("budget: {calls: 2}\n" + step)
+    assert said.status == 4, said
+    assert len(server.seen) == 2
+    assert "the budget has no room for another call" in flow.step("ask/attempt:1/generate")["error"]
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 2
+    lab("clean", "r")
+    said = flow("budget: {calls: 9}\n" + step)
+    assert said.status == 0, said
+    assert len(server.seen) == 4
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 2
+
+
+def test_what_was_turned_away_costs_no_call(lab, flow, serve):
+    server = serve(Status(429, retry_after=0), Status(503, retry_after=0), Say("good"))
+    said = flow("budget: {calls: 1}\nsteps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1}\n")
+    assert said.status == 0, said
+    assert len(server.seen) == 3
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 1
+
+
+def test_a_judge_that_is_cut_off_is_asked_again_only_as_the_budget_has_room(lab, flow, serve):
+    serve(Say("good"))
+    judge = serve(Cut(), Cut(), Say("yes"), name="j")
+    said = flow(
+        "budget: {calls: 3}\nsteps:\n"
+        "  - {id: ask, type: sample, model: m, judge: j, prompt: p, loop_budget: 1, requirements: [it is polite]}\n"
+    )
+    assert said.status != 0, said
+    assert len(judge.seen) == 2
 
 
 def test_many_items_share_a_model_and_the_bound(lab, flow, serve):

@@ -54,7 +54,7 @@ def command(models: tuple[str, ...], as_json: bool) -> None:
             "settings", True, str(settings.source or "none; defaults hold"), "; ".join(settings.warnings) or None
         )
     except BakeoffError as failure:
-        settings, own = Settings(), Check("settings", False, None, str(failure))
+        settings, own = Settings(), Check("settings", False, "cannot be read", str(failure))
     checks = [*_versions(), *_machine(here), *_workspaces(), *_sandbox(), own, *_step_types(settings)]
     checks += [*_endpoints(settings), *_models(models, settings)]
     agents = _agents(settings, here)

@@ -120,8 +120,9 @@ class Slot:
 
     @property
     def environments(self) -> list[str]:
-        """Environments of Python's that it has from the user."""
-        return [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
+        """Environments of Python's that it has from the user; of one that is a link, also where that leads."""
+        found = [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
+        return list(dict.fromkeys([*found, *map(os.path.realpath, found)]))
 
     @property
     def links(self) -> Mapping[str, str]:
