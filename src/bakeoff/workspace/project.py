@@ -88,7 +88,7 @@ def find_project(path: Path) -> Project:
         raise ProjectError(f"{path} is a bare repository: it has no files to work on; go to a clone or work tree of it")
     if inside != "true" and not path.resolve().is_relative_to(git_dir):
         raise ProjectError(
-            f"{path} is not in the work tree of its repository {git_dir}, which core.worktree puts elsewhere: go there, "
+            f"{path} is not in the work tree of {git_dir}, which core.worktree puts elsewhere: go there, "
             "or take that away with `git config --unset core.worktree`"
         )
     if inside != "true" or status:
