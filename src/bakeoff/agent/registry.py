@@ -53,7 +53,7 @@ def endpoint_of(name: str, settings: Settings) -> Endpoint:
 
     Passes on SettingsError: there is none.
     """
-    return Endpoint(**asdict(named_endpoint(name, settings.endpoints, "--endpoint")), name=name)
+    return Endpoint(name, **asdict(named_endpoint(name, settings.endpoints, "--endpoint")))
 
 
 def _found(name: str | None, settings: Settings) -> Entry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path as FilePath
@@ -10,7 +9,6 @@ from typing import Any, NoReturn
 
 import yaml
 
-from bakeoff.engine.named_files import read_named
 from bakeoff.workflow.problems import InvalidWorkflowError, Path, Problem, show_path
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -111,12 +109,12 @@ def load_document(path: FilePath) -> Document:
     """
     name = str(path)
     try:
-        raw = read_named(path, MAX_BYTES)
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except OSError as failure:
-        why = f"cannot read the file: {failure.strerror}"
-        if failure.errno == errno.EFBIG:
-            why = f"the file is larger than {MAX_BYTES:,} bytes"
-        raise InvalidWorkflowError(name, [Problem("error", why)]) from None
+        raise InvalidWorkflowError(name, [Problem("error", f"cannot read the file: {failure.strerror}")]) from None
+    if len(raw) > MAX_BYTES:
+        raise InvalidWorkflowError(name, [Problem("error", f"the file is larger than {MAX_BYTES:,} bytes")])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as failure:

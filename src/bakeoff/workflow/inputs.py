@@ -10,7 +10,6 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.named_files import read_named
 from bakeoff.workflow.messages import quoting, shown
 from bakeoff.workflow.models import InputDeclaration
 from bakeoff.workflow.problems import suggestion
@@ -131,7 +130,7 @@ def project_integration(project: Path | None) -> str | None:
     if project is None:
         return None
     try:
-        data = json.loads(read_named(project / ".specify" / "integration.json").decode())
+        data = json.loads((project / ".specify" / "integration.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
