@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +31,30 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep slots, results and rates out of the user's folders."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+MountTmpfs = Callable[[Path, str], Path]
+
+
+@pytest.fixture
+def mount_tmpfs() -> Iterator[MountTmpfs]:
+    """Makes a folder a small file system of its own, of a size as `8m`; skips where this login may not mount one."""
+    mounted: list[Path] = []
+
+    def mount(place: Path, size: str) -> Path:
+        place.mkdir(exist_ok=True)
+        try:
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], check=True, capture_output=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("this login may not mount a file system")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "-l", place], check=True)
 
 
 @pytest.fixture(autouse=True)

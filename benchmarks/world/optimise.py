@@ -21,6 +21,8 @@ RACE_SECONDS = 5
 SAME = {"faster", "not-faster", "undecided", "mixed", "duplicate"}
 # Nothing can be said of it: no verdict, never accepted, and no row that is right.
 SILENT = {"flaky", "incomparable", "invalid"}
+# Why a function cannot be judged or timed by itself, as bakeoff says it.
+UNJUDGED = ("pytest itself uses the module", "cannot be timed by itself")
 
 
 def rows(project: Project) -> Iterator[Row]:
@@ -93,8 +95,9 @@ def _function(project: Project, target: str, chosen: list[str], by_hand: float) 
     if "which needs --trust" in done.out:
         done, trusted = project.bakeoff(*words, "--trust"), " with --trust"
     label = f"optimize: {name}"[:22]
-    if "pytest itself uses" in done.err:
-        return Row(label, None, done.seconds, note=f"{target}: pytest itself uses this module")
+    for reason in UNJUDGED:
+        if reason in done.err:
+            return Row(label, None, done.seconds, note=f"{target}: {reason}{trusted}")
     if done.status not in (0, 3):
         return Row(label, False, done.seconds, note=f"status {done.status}{trusted}: {done.err[-250:]}")
     said: list[dict[str, Any]] = done.json()["candidates"]

@@ -70,6 +70,10 @@ def install(project: Project) -> str:
     project.run([sys.executable, "-m", "venv", top / ".venv"])
     pip: list[str | Path] = [top / ".venv/bin/python", "-m", "pip", "install", "--quiet"]
     project.run([*pip, "--upgrade", "pip"], INSTALL_SECONDS)
+    makefile = top / "Makefile"
+    if makefile.exists() and "cython" in makefile.read_text():
+        project.run([*pip, "cython"], INSTALL_SECONDS)  # contributors make the C of its extensions before
+        project.run(["python", "-m", "cython", *project.git("ls-files", "*.pyx").splitlines()], INSTALL_SECONDS)
     missing = [" ".join(words) for words in _installs(top) if project.run([*pip, *words], INSTALL_SECONDS).status]
     if project.run([top / ".venv/bin/python", "-m", "pytest", "--version"]).status:
         raise Unusable("pytest cannot be installed beside it")

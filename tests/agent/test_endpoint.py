@@ -38,7 +38,7 @@ def test_which_endpoint_and_which_model_an_agent_asks():
         "gpt-5",
     )
     asked = find_entry("codex", SETTINGS, "box")
-    assert asked.endpoint == Endpoint("box", BOX.url, "coder", "BOX_KEY", 16384)
+    assert asked.endpoint == Endpoint(BOX.url, "coder", "BOX_KEY", 16384, name="box")
     assert (asked.named(None), asked.named("huge")) == ("coder", "huge")
     near = find_entry("near", SETTINGS)
     assert (near.endpoint.name, near.named(None)) == ("box", "big")
@@ -83,7 +83,7 @@ def test_its_files_are_made_once_and_mended(tmp_path):
 
 def test_two_endpoints_of_one_name_share_no_folder():
     box = find_entry("gemini", SETTINGS, "box").endpoint
-    other = Endpoint("box", BOX.url, "another", "BOX_KEY", 16384)
+    other = Endpoint(BOX.url, "another", "BOX_KEY", 16384, name="box")
     assert box.folder("gemini") != other.folder("gemini")
     assert box.folder("gemini") == find_entry("gemini", SETTINGS, "box").endpoint.folder("gemini")
 

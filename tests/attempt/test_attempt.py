@@ -177,11 +177,15 @@ def test_task_from_a_file_and_from_standard_input(lab, monkeypatch):
     assert (lab.place / "asked").read_text() == "the task\nof two lines\n\nfrom stdin\n"
     assert lab("attempt", "@nowhere", "--agent", "fake", "--check", "true").status == 1
     os.mkfifo(lab.place / "pipe")
-    for file in (lab.place / "pipe", "/dev/zero"):
+    device = "it is a character device, and no regular file"
+    for file, once, again in (
+        (lab.place / "pipe", "it is a named pipe, which may never end", "it is a pipe, which can be read only once"),
+        ("/dev/zero", device, device),
+    ):
         said = lab("attempt", f"@{file}", "--agent", "fake", "--check", "true")
-        assert (said.status, "the file cannot be read: it is no regular file" in said.err) == (1, True), said
+        assert (said.status, f"the file cannot be read: {once}" in said.err) == (1, True), said
         said = lab("compare", str(file), "--check", "true")
-        assert (said.status, "nor a patch file (it is no regular file)" in said.err) == (1, True), said
+        assert (said.status, f"nor a patch file ({again}" in said.err) == (1, True), said
         assert lab("resume", "r", "-i", f"@{file}").status == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,9 @@ FILL = "cat /dev/zero > {junk} 2>/dev/null; true"
 
 
 @pytest.fixture
-def disk(lab: Lab) -> Iterator[Path]:
+def disk(lab: Lab, mount_tmpfs: Callable[[Path, str], Path]) -> Path:
     """A small file system of its own."""
-    place = lab.place / "disk"
-    place.mkdir()
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this login may not mount a file system")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
+    return mount_tmpfs(lab.place / "disk", "8m")
 
 
 def grow(disk: Path) -> None:

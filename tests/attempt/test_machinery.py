@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -201,25 +203,19 @@ def test_an_attempt_that_changes_what_a_check_names_says_so(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("place", ["cache", "data"])
-def test_a_disk_that_is_full_at_the_start_is_named(lab: Lab, place: str) -> None:
+def test_a_disk_that_is_full_at_the_start_is_named(
+    lab: Lab, place: str, mount_tmpfs: Callable[[Path, str], Path]
+) -> None:
     """A small file system of its own, really full, where slots or results are to be."""
     lab.agent(FIX)
-    disk = lab.place / place
-    disk.mkdir(exist_ok=True)
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this login may not mount a file system")
-    try:
-        said = lab.attempt()
-        assert said.status == 1, said
-        shown = lab("show", "r")
-        for text in (said.err + said.out, shown.out, json.dumps(lab("show", "r", "--json").json["error"])):
-            assert "OSError" not in text
-            assert "Errno" not in text
-            assert "no space is left on the disk" in text, text
-            assert f"make room where {disk}/bakeoff ({'slots' if place == 'cache' else 'results'}) is" in text
-        subprocess.run(["mount", "-o", "remount,size=40m", disk], check=True)
-        assert lab("resume", "r").status == 0
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
+    disk = mount_tmpfs(lab.place / place, "16k")
+    said = lab.attempt()
+    assert said.status == 1, said
+    shown = lab("show", "r")
+    for text in (said.err + said.out, shown.out, json.dumps(lab("show", "r", "--json").json["error"])):
+        assert "OSError" not in text
+        assert "Errno" not in text
+        assert "no space is left on the disk" in text, text
+        assert f"make room where {disk}/bakeoff ({'slots' if place == 'cache' else 'results'}) is" in text
+    subprocess.run(["mount", "-o", "remount,size=40m", disk], check=True)
+    assert lab("resume", "r").status == 0

@@ -61,6 +61,13 @@ def test_a_check_that_cannot_run(command: str, status: int, said: str) -> None:
     assert why_unrunnable(command, found(status, said)), said
 
 
+@pytest.mark.parametrize("program", ["pytest", "__main__.py"])
+def test_an_option_that_pytest_does_not_know_is_named(program: str) -> None:
+    said = f"pytest ran no test\nERROR: usage: {program} [options]\n{program}: error: unrecognized arguments: --foo\n"
+    why = why_unrunnable("pytest --foo", found(4, said, INVALID))
+    assert why == f"pytest ran no test: {program}: error: unrecognized arguments: --foo"
+
+
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
@@ -287,3 +294,68 @@ def test_an_agent_without_login_is_not_called(lab: Lab, monkeypatch: pytest.Monk
         assert "start claude once and log in, or set ANTHROPIC_API_KEY" in said.err
         assert not lab.run.root.exists()
     assert count(lab) == 0
+
+
+def test_a_pattern_that_protects_nothing_is_named(lab: Lab) -> None:
+    lab.agent(FIX)
+    lab.write("docs/a/b.md", "x")
+    lab.commit()
+    asked = [word for glob in ("calc.py", "clac.py", "docs", "docs/", "*.md") for word in ("--protect", glob)]
+    said = lab.attempt(*asked, "--no-preflight")
+    lines = [line for line in said.err.splitlines() if "matches no file of the snapshot" in line]
+    assert [line.split()[2] for line in lines] == ["clac.py", "docs"], said
+    assert lines[1].endswith("for what is in that folder give docs/**")
+    lab.git("branch", "b")
+    said = lab("compare", "b", "--check", "true", "--protect", "nope/*", "--run-id", "c")
+    assert "--protect nope/* (`protect` in files) matches no file of the snapshot" in said.err
+    said = lab("optimize", "--bench", "true", "--ref", "b", "--protect", "nope/*", "--run-id", "o")
+    assert "--protect nope/* (`protect` in files) matches no file of the snapshot" in said.err
+
+
+def test_a_score_that_fails_on_the_snapshot_is_named(lab: Lab) -> None:
+    lab.agent(FIX)
+    said = lab.attempt("--score", "grep -c 'a + b' calc.py")
+    assert said.status == 0, said
+    assert (
+        "score `grep -c 'a + b' calc.py` gives no score on the snapshot: the score's command ended with exit"
+        in said.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "makes", "missed"),
+    [
+        ("write a module greet", "python -c 'import greet'", "touch greet.py", "module greet"),
+        (
+            "write the package greet",
+            "python -c 'import greet.inner'",
+            "mkdir greet; touch greet/inner.py",
+            "module greet",
+        ),
+        ("write new.sh", "sh new.sh", "echo true > new.sh", "new.sh"),
+        ("write `tools/new.py`.", "python tools/new.py", "mkdir tools; touch tools/new.py", "tools/new.py"),
+    ],
+)
+def test_what_the_task_names_is_to_be_made(lab: Lab, task: str, check: str, makes: str, missed: str) -> None:
+    lab.agent(makes)
+    said = lab.attempt(task=task, check=check)
+    assert (said.status, lab.calls) == (0, ["1"]), said
+    assert f"check `{check}` misses {missed}, so it fails until an attempt makes that" in said.err
+
+
+@pytest.mark.parametrize(
+    ("task", "check"),
+    [
+        ("write a module greet", "python -c 'import gret'"),
+        ("write a module greeting", "python -c 'import greet'"),
+        ("write tests/test_new.py", "pytest -q tests/test_new.py"),
+        ("write a module test_new", "python -c 'import test_new'"),
+        ("mend it for pytest_x", "python -m pytest_x"),
+        ("write new.sh", "sh nwe.sh"),
+    ],
+)
+def test_what_the_task_does_not_name_or_may_not_make_is_refused(lab: Lab, task: str, check: str) -> None:
+    lab.agent(FIX)
+    said = lab.attempt(task=task, check=check)
+    assert (said.status, lab.calls) == (1, []), said
+    assert "name that file or module in the task, or give --no-preflight" in said.out + said.err

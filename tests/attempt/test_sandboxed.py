@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -254,10 +255,14 @@ def test_git_works_in_checks_and_shows_no_other_attempt(strict: Lab, kind: str) 
 EDITABLE = "import package\n\n\ndef test_value():\n    assert package.VALUE == 2\n"
 
 
-def editable(lab: Lab) -> None:
-    """A project that is installed editable in its own `.venv`."""
+def editable(lab: Lab, elsewhere: Path | None = None) -> None:
+    """A project that is installed editable in its own `.venv`, which may be a link that leads elsewhere."""
     venv = lab.root / ".venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    if elsewhere is not None:
+        shutil.rmtree(venv)  # the one that other tests attack
+        venv.symlink_to(elsewhere)
+        lab.write(".gitignore", f"{(lab.root / '.gitignore').read_text()}.venv\n")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(elsewhere or venv)], check=True)
     site = next(venv.glob("lib/python*/site-packages"))
     (site / "__editable__.package.pth").write_text(f"{lab.root}/src\n")
     (site / "zz_tests.pth").write_text("".join(f"{path}\n" for path in sys.path if path.endswith("site-packages")))
@@ -266,14 +271,18 @@ def editable(lab: Lab) -> None:
     lab.commit("a package")
 
 
-@pytest.mark.parametrize(("kind", "sandbox"), [("overlay", "full"), ("repository", "full"), ("repository", "none")])
+@pytest.mark.parametrize(
+    ("kind", "sandbox", "linked"),
+    [("overlay", "full", False), ("repository", "full", False), ("repository", "none", False),
+     ("overlay", "full", True), ("repository", "full", True)],
+)  # fmt: skip
 def test_attempts_are_judged_on_their_own_content(
-    strict: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, sandbox: str
+    strict: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, sandbox: str, linked: bool
 ) -> None:
     lab = strict
     for name in ("PYTHONPATH", "COVERAGE_PROCESS_CONFIG", "VIRTUAL_ENV"):
         monkeypatch.delenv(name, raising=False)
-    editable(lab)
+    editable(lab, tmp_path / "environment" if linked else None)
     lab.agent("echo VALUE = $((BAKEOFF_ATTEMPT * 2 - 2)) > src/package/__init__.py")
     lab.settings(f'[slots]\nkind = "{kind}"\n')
     # The user's own tree fails, and so does the first attempt; only the second holds what the test wants.

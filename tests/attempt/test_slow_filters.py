@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
-from time import sleep
 
 import pytest
 
 from attempt.conftest import FIX, FIXED, Lab
+from bakeoff.engine import slow
+from bakeoff.workspace import slow_filters
 from ending import ended, wait_until_ended
 from workspace.conftest import until
 
@@ -40,7 +42,7 @@ def test_the_second_signal_ends_also_the_saving_of_work(hanging: Lab, number: si
     process.send_signal(number)
     pid = filter_of(hanging)
     assert process.poll() is None
-    until(lambda: process.send_signal(number) or sleep(0.5) or process.poll() is not None, 60)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "its work is saved when the run goes on, or by `bakeoff clean`" in said
@@ -65,3 +67,48 @@ def test_a_filter_that_a_killed_run_left_is_ended_by_the_next_command(hanging: L
     (hanging.place / "hang").unlink()
     assert hanging("resume", "r").status == 0
     assert Path(hanging.place / "calls").read_text().split() == ["1"]
+
+
+def left_behind(lab: Lab) -> str:
+    """A dead slot whose work goes through the filter, which hangs from now on; its id."""
+    lab.agent(f"{FIX}; echo more >> x.loud; touch {lab.place}/hang")
+    process = lab.spawn("attempt", "x", "--agent", "fake", "--run-id", "r", "--check", FIXED)
+    pid = filter_of(lab)
+    process.kill()
+    process.communicate()
+    lab("runs")  # ends what the killed run left
+    wait_until_ended(pid)
+    (lab.place / "pid").unlink()
+    (slot,) = (name for name in lab.slots() if not name.endswith(".lock"))
+    return slot
+
+
+@pytest.mark.parametrize("command", [("clean", "-y"), ("resume", "r")])
+def test_what_is_waited_for_is_said(hanging: Lab, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> None:
+    """The filter goes on when that has been said, and not before."""
+    slot = left_behind(hanging)
+    said: list[str] = []
+    original = slow_filters.waiting_for
+
+    def waiting() -> str | None:
+        filter_of(hanging)  # it hangs by now
+        said.append(original() or "")
+        os.kill(filter_of(hanging), signal.SIGTERM)
+        (hanging.place / "hang").unlink()
+        return said[-1]
+
+    monkeypatch.setattr(slow, "SLOW", 0.0)
+    monkeypatch.setattr(slow_filters, "waiting_for", lambda: said[0] if said else waiting())
+    shown = hanging(*command).err
+    assert said
+    assert "sleep 600" in said[0]
+    assert f"saving the work of slot {slot}, whose owner died, has taken 0 s, for `sleep 600`" in shown
+    assert f"`bakeoff clean --discard {slot}` gives it up" in shown
+
+
+def test_a_slot_is_given_up_without_its_filter(hanging: Lab) -> None:
+    slot = left_behind(hanging)
+    done = hanging("clean", "--discard", slot)
+    assert done.status == 0, done
+    assert hanging.slots() == []
+    assert not (hanging.place / "pid").exists()

@@ -333,7 +333,7 @@ def test_doctor_finds_wrong_settings(project: Project) -> None:
     (project.folder / "bakeoff.toml").write_text("max_parallel = 0\n")
     result = project("doctor", PATH="/nonexistent")
     assert result.status == 1
-    assert "✗ settings: not found" in result.out
+    assert "✗ settings: cannot be read" in result.out
     assert "max_parallel" in result.out
 
 

@@ -130,7 +130,7 @@ async def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works:
     assert first.reason == "invalid"
     assert "nothing but tests, or what is protected: data.txt" in first.detail
     assert kept.reason in ("not-faster", "undecided")  # its temp folder is emptied
-    assert file.reason == "cross-call-state"
+    assert file.reason in ("cross-call-state", "undecided")  # on a busy machine it may not show in the time
     assert hangs.reason == "check-failed"
     assert found.winner is None
 

@@ -51,6 +51,14 @@ def plain(x):
 def unused(x):
     """Nobody calls it."""
     return x
+
+
+def imported(x):
+    """No test calls it, only the import."""
+    return sum(range(x))
+
+
+SUM = imported(300_000)
 '''
 TEST = """\
 import pytest

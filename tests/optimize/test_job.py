@@ -104,7 +104,7 @@ def test_a_candidate_that_cannot_be_read_stops_before_anything_is_begun(shop: Sh
     os.mkfifo(pipe)
     large.touch()
     os.truncate(large, (32 << 20) + 1)
-    for file, why in ((pipe, "it is no regular file"), (Path("/dev/zero"), "it is no regular file"),
+    for file, why in ((pipe, "it is a pipe, which can be read only once"), (Path("/dev/zero"), "it is a character"),
                       (large, "it has 33554433 bytes, more than 33554432")):  # fmt: skip
         shop("optimize", "numbers_.py:common", "--candidate", str(file), status=1)
         assert f"{file} cannot be read: {why}" in shop.said

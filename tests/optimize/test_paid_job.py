@@ -199,7 +199,8 @@ def test_an_agent_that_fails_is_said_and_ends_nothing_else(shop: Shop) -> None:
 def test_budgets_are_taken_up_with_other_ceilings_alone() -> None:
     asked = OptimizeOptions("a.py:f", models=("m",), max_calls=2)
     assert asked.with_inputs({"max_calls": "5"}).ceilings == {"calls": 5}
-    for name, value in (("samples", "3"), ("max_cost", "much")):
+    wrong = ("samples", "3"), ("max_cost", "much"), ("max_cost", "nan"), ("max_calls", "0"), ("seconds", "-1")
+    for name, value in wrong:
         with pytest.raises(BakeoffError, match=name):
             asked.with_inputs({name: value})
     with pytest.raises(BakeoffError, match="at least 1"):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attempt.test_resume import until
-from scripted_model.script import Reply, Say, Stall, Status, in_order
+from scripted_model.script import Cut, Garbage, Reply, Say, Stall, Status, in_order
 from scripted_model.server import ScriptedModel
 from steps.conftest import peak
 
@@ -239,6 +239,41 @@ def test_budgets_of_the_step_and_of_the_run(lab, flow, serve):
     )
 
 
+@pytest.mark.parametrize("bad", [Cut(), Garbage()])
+def test_answers_that_may_be_billed_are_tried_again_only_as_the_budget_has_room(lab, flow, serve, bad):
+    server = serve(bad, bad, bad, Say("good"))
+    step = "steps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1}\n"
+    said = flow("budget: {calls: 2}\n" + step)
+    assert said.status == 4, said
+    assert len(server.seen) == 2
+    assert "the budget has no room for another call" in flow.step("ask/attempt:1/generate")["error"]
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 2
+    lab("clean", "r")
+    said = flow("budget: {calls: 9}\n" + step)
+    assert said.status == 0, said
+    assert len(server.seen) == 4
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 2
+
+
+def test_what_was_turned_away_costs_no_call(lab, flow, serve):
+    server = serve(Status(429, retry_after=0), Status(503, retry_after=0), Say("good"))
+    said = flow("budget: {calls: 1}\nsteps:\n  - {id: ask, type: sample, model: m, prompt: p, loop_budget: 1}\n")
+    assert said.status == 0, said
+    assert len(server.seen) == 3
+    assert flow.step("ask/attempt:1/generate")["usage"]["calls"] == 1
+
+
+def test_a_judge_that_is_cut_off_is_asked_again_only_as_the_budget_has_room(lab, flow, serve):
+    serve(Say("good"))
+    judge = serve(Cut(), Cut(), Say("yes"), name="j")
+    said = flow(
+        "budget: {calls: 3}\nsteps:\n"
+        "  - {id: ask, type: sample, model: m, judge: j, prompt: p, loop_budget: 1, requirements: [it is polite]}\n"
+    )
+    assert said.status != 0, said
+    assert len(judge.seen) == 2
+
+
 def test_many_items_share_a_model_and_the_bound(lab, flow, serve):
     server = serve(Say("good"))
     said = flow(
@@ -354,6 +389,8 @@ def test_commands_that_judge_badly(lab, flow, serve):
         ("prompt: p, strategy: rejecton", "did you mean `rejection`", ":3:"),
         ("prompt: p, loop_budget: 0", "a whole number of at least 1, or an expression", ":3:"),
         ("prompt: p, loop_bugdet: 2", "did you mean `loop_budget`", ":3:"),
+        ("prompt: p, budget: {calls: 0}", "a number above 0, or an expression, not the number 0", ":3:"),
+        ("prompt: p, budget: {usd: -1}", "a number above 0, or an expression, not the number -1", ":3:"),
         ("prompt: p, budget: {euros: 1}", "unknown key `euros`", ":3:"),
         ("prompt: '{{ steps.nope.output }}'", "nope", ":3:"),
     ],
@@ -376,7 +413,10 @@ def test_validation(lab, flow, fields, words, place):
         ("task: t, chek: c", "did you mean `check`"),
         ("task: t, check: c, attempts: -1", "a whole number of at least 1"),
         ("task: t, check: c, attempts: two", "a whole number of at least 1"),
-        ("task: t, check: c, max_cost: -0.5", "a number of at least 0"),
+        ("task: t, check: c, max_cost: -0.5", "a number above 0"),
+        ("task: t, check: c, max_cost: 0", "a number above 0, or an expression, not the number 0"),
+        ("task: t, check: c, max_calls: 0", "a number above 0, or an expression, not the number 0"),
+        ("task: t, check: c, max_tokens: 0", "a number above 0, or an expression, not the number 0"),
         ("check: c", "`task` is missing"),
         ("task: t, check: c, agent: nobody", "no agent is called `nobody`"),
     ],
@@ -386,6 +426,37 @@ def test_validation_of_attempts(lab, flow, fields, words):
     assert said.status == 1
     assert words in said.out, said
     assert ":3:" in said.out
+
+
+@pytest.mark.parametrize("given", ["0", "-2"])
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (
+            "type: attempt, task: t, check: 'true', max_calls: '{{ inputs.most }}'",
+            "`max_calls` must be a number above 0",
+        ),
+        ("type: attempt, task: t, check: 'true', max_cost: '{{ inputs.most }}'", "`max_cost` must be a number above 0"),
+        ("type: attempt, task: t, check: 'true', max_tokens: '{{ inputs.most }}'", "`max_tokens` must be"),
+        (
+            "type: sample, model: m, prompt: p, budget: {calls: '{{ inputs.most }}'}",
+            "`budget`, calls, must be a number",
+        ),
+        ("type: sample, model: m, prompt: p, max_tokens: '{{ inputs.most }}'", "`max_tokens` must be at least 1"),
+        ("type: optimize, target: 'calc.py:add', seconds: '{{ inputs.most }}'", "`seconds` must be a number above 0"),
+    ],
+)
+def test_a_ceiling_of_nothing_is_refused_whatever_it_comes_from(lab, flow, serve, step, said, given):
+    server = serve(Say("x"))
+    lab.agent("exit 1")
+    text = f"inputs: {{most: {{type: number}}}}\nsteps:\n  - {{id: a, {step}}}\n"
+    failed = flow(text, "-i", f"most={given}")
+    assert failed.status == 1, failed
+    shown = failed.out + failed.err
+    assert said in shown, failed
+    assert f"not {given}" in shown, failed
+    assert "step a" in shown, failed
+    assert (lab.calls, server.seen) == ([], [])
 
 
 def test_untrusted_text_in_a_check_is_refused(lab, flow):
@@ -420,3 +491,40 @@ def test_the_schema_knows_them(lab, flow):
     ]:
         data = yaml.safe_load('workflow: {id: f, name: F, version: "1.0.0"}\nsteps: [' + text + "]")
         assert jsonschema.Draft202012Validator(schema).is_valid(data) is valid, text
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("requirements: [{check: pytset -q}]", "check `pytset -q` cannot judge: its program was not found"),
+        ("requirements: [{check: python nope.py}]", "can't open file"),
+        ("score: no-such-scorer", "score `no-such-scorer` cannot judge: its program was not found"),
+    ],
+)
+def test_a_command_that_cannot_judge_is_not_paid_for(lab, flow, serve, field, said):
+    server = serve(Say("Ada"), Say("Bob"))
+    step = f"{{id: ask, type: sample, model: m, prompt: x, loop_budget: 2, {field}}}"
+    failed = flow(f"steps:\n  - {step}\n")
+    assert failed.status == 1, failed
+    assert said in failed.out + failed.err
+    assert "nothing was paid" in failed.out + failed.err
+    assert server.seen == []
+    flow.edit(f"steps:\n  - {{preflight: false, {step[1:]}\n")
+    assert len(server.seen) == 2
+
+
+def test_a_command_that_needs_a_text_is_asked_later(lab, flow, serve):
+    serve(Say("def f(): return 1"))
+    check = "cat > m.py; python -c 'import m; m.f()' && ! [ -z \"$(cat m.py)\" ]"
+    said = flow(
+        f"""
+        steps:
+          - id: ask
+            type: sample
+            model: m
+            prompt: x
+            requirements:
+              - check: {json.dumps(check)}
+        """
+    )
+    assert said.status == 0, said

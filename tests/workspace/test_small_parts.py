@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from bakeoff.engine.named_files import kind_of, read_exactly
 from bakeoff.workspace import deleting, git, locks
 from bakeoff.workspace.applying import apply, open_project
 from bakeoff.workspace.cache import ProjectCache, cache_root, data_root, projects
 from bakeoff.workspace.changes import Changes, read_upper
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
-from bakeoff.workspace.files import RefusedError, kind_of, open_regular, read_exactly, read_link, read_small
+from bakeoff.workspace.files import RefusedError, open_regular, read_link, read_small
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.layers import layer
 from bakeoff.workspace.merging import merge_trees

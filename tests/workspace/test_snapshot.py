@@ -123,6 +123,10 @@ def test_what_is_no_work_tree_is_refused_in_words(checkout, tmp_path: Path, proj
         find_project(bare.root)
     with pytest.raises(ProjectError, match="inside a git directory"):
         find_project(project.root / ".git")
+    project.git("config", "core.worktree", str(bare.root))
+    with pytest.raises(ProjectError, match=r"core\.worktree puts elsewhere"):
+        find_project(project.root)
+    project.git("config", "--unset", "core.worktree")
     broken = checkout("broken")
     (broken.root / ".git/config").write_text("[core\n")
     with pytest.raises(GitError, match="cannot read the repository"):

@@ -16,6 +16,7 @@ import anyio
 
 from bakeoff.model.connections import is_refused
 from bakeoff.model.retrying import REFUSED_TRIES
+from bakeoff.settings import EndpointSettings
 from bakeoff.workspace.cache import data_root
 
 KEY = "AGENT_ENDPOINT_KEY"
@@ -29,22 +30,14 @@ NO_KEY = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a CLI is to find its model.
+class Endpoint(EndpointSettings):
+    """Where a CLI is to find its model: what a user says of it, with a name.
 
     Attributes:
         name: what messages call it.
-        url: its address, `/v1` included.
-        model: the model's name there.
-        key_env: variable that holds the key; None for none.
-        context: tokens that the model takes; None where that is not known.
     """
 
-    name: str
-    url: str
-    model: str
-    key_env: str | None = None
-    context: int | None = None
+    name: str = field(kw_only=True)
 
     @property
     def root(self) -> str:

@@ -53,7 +53,7 @@ def endpoint_of(name: str, settings: Settings) -> Endpoint:
 
     Passes on SettingsError: there is none.
     """
-    return Endpoint(name, **asdict(named_endpoint(name, settings.endpoints, "--endpoint")))
+    return Endpoint(**asdict(named_endpoint(name, settings.endpoints, "--endpoint")), name=name)
 
 
 def _found(name: str | None, settings: Settings) -> Entry:

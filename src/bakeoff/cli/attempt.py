@@ -155,13 +155,13 @@ def command(
 def text_given(given: str) -> str:
     """A text, or what is in the file that it names behind @, or - for standard input."""
     from bakeoff.cli.opening import refuse
-    from bakeoff.workspace.files import read_named
+    from bakeoff.engine.named_files import read_named
 
     if given == "-":
         return sys.stdin.read()
     if given.startswith("@"):
         try:
-            return read_named(Path(given[1:])).decode()
+            return read_named(Path(given[1:]), once=True).decode()
         except (OSError, UnicodeDecodeError) as failure:
             refuse(f"{given}: the file cannot be read: {getattr(failure, 'strerror', failure)}")
     return given

@@ -40,17 +40,23 @@ class Age(click.ParamType):  # type: ignore[type-arg]
         return float(match[1]) * _UNITS[match[2]]
 
 
+_SKEW = 60.0
+"""Seconds that a clock which was set meanwhile may be off."""
+
+
 @dataclass(slots=True)
 class Choice:
-    """What is to go, and what stays for which reason."""
+    """What is to go, what stays for which reason, and what is to be said of how it was chosen."""
 
     go: list[tuple[Overview, int]] = field(default_factory=list)
     stay: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @click.command("clean")
 @click.argument("runs", nargs=-1, type=RUN, metavar="[RUN]...")
-@click.option("--older-than", type=Age(), help="Only runs that have not changed for so long, as in 7d.")
+@click.option("--older-than", type=Age(),
+              help="Only runs that have not changed for so long, as in 7d.")  # fmt: skip
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only runs that stand so.")
 @click.option("--all", "everything", is_flag=True, help="Also runs that can still be resumed.")
 @click.option(
@@ -75,10 +81,13 @@ def command(
     """Remove runs: those named, or those that have nothing left to do; and, naming none, slots that nobody owns.
 
     A live run is never removed. One that can still be resumed is removed only when it is named, or with --all;
-    that, and cleaning without naming or narrowing anything, asks first (or needs --yes). Work in a slot is saved
+    that, and cleaning without naming or narrowing anything, asks first (or needs --yes). Of a run that is dated in the
+    future the time of its files counts; where that is to come, too, it is kept and named. Work in a slot is saved
     before the slot is removed; slots of live processes, results and saved work stay.
     """
     from bakeoff.cli.opening import misused, refuse, store
+    from bakeoff.cli.say import say
+    from bakeoff.engine.slow import telling
 
     if discard:
         if runs or older_than is not None or statuses or everything or dry_run:
@@ -97,8 +106,11 @@ def command(
             refuse(f"{_count(chosen)} would be removed: say --yes, or look with --dry-run")
         _list(chosen)
         click.confirm(f"Remove {_count(chosen)}?", err=True, abort=True)
-    removed = chosen.go if dry_run else list(_removed(chosen))
-    slots = None if runs else _clean_slots(dry_run)
+    for note in chosen.notes:
+        say(note)
+    with telling(say):
+        removed = chosen.go if dry_run else list(_removed(chosen))
+        slots = None if runs else _clean_slots(dry_run)
     _report(removed, chosen, slots, dry_run, as_json)
     sys.exit(1 if runs and chosen.stay else 0)
 
@@ -128,21 +140,44 @@ def _fitting(store: RunStore, older_than: float | None, statuses: tuple[str, ...
 
     chosen = Choice()
     for run in overviews(store):
-        old = time.time() - (run.updated_at or _changed(run.folder))
+        old = _age(run)
         if statuses and (run.status or "unreadable") not in statuses:
             continue
-        if older_than is not None and old < older_than:
+        if older_than is not None and old is None:
+            chosen.stay.append((run.folder.id, f"{_ahead(run)}, and so are its files: name it to have it removed"))
             continue
+        if older_than is not None and old is not None and old < older_than:
+            continue
+        if older_than is not None and run.updated_at > time.time() + _SKEW:
+            chosen.notes.append(f"{run.folder.id}: {_ahead(run)}, so the time of its files counts")
         begun = run.folder.begun()
         if run.folder.root.is_symlink():
             _sort(chosen, run)
-        elif run.status is None and not (everything if begun else old >= _JUST_MADE):
+        elif run.status is None and not (everything if begun else (old or 0.0) >= _JUST_MADE):
             chosen.stay.append((run.folder.id, f"{run.error}; --all takes it too"))
         elif run.resumable and not everything and not run.folder.alive():
             chosen.stay.append((run.folder.id, f"it is {run.status} and can be resumed; --all takes it too"))
         else:
             _sort(chosen, run)
     return chosen
+
+
+def _age(run: Overview) -> float | None:
+    """Seconds since it changed last; None where they are not known.
+
+    Its journal may tell a moment that is still to come, for a clock that was wrong then or is now. The time of its
+    files counts in its place; where that is to come as well, nobody can tell, and it is None.
+    """
+    now = time.time()
+    moments = [run.updated_at or _changed(run.folder), _changed(run.folder)]
+    past = [moment for moment in moments if moment <= now + _SKEW]
+    return max(0.0, now - past[0]) if past else None
+
+
+def _ahead(run: Overview) -> str:
+    from bakeoff.report.words import moment
+
+    return f"it changed last at {moment(run.updated_at)}, which is still to come (a clock was wrong)"
 
 
 def _changed(folder: RunFolder) -> float:

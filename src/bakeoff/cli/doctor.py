@@ -54,7 +54,7 @@ def command(models: tuple[str, ...], as_json: bool) -> None:
             "settings", True, str(settings.source or "none; defaults hold"), "; ".join(settings.warnings) or None
         )
     except BakeoffError as failure:
-        settings, own = Settings(), Check("settings", False, None, str(failure))
+        settings, own = Settings(), Check("settings", False, "cannot be read", str(failure))
     checks = [*_versions(), *_machine(here), *_workspaces(), *_sandbox(), own, *_step_types(settings)]
     checks += [*_endpoints(settings), *_models(models, settings)]
     agents = _agents(settings, here)
@@ -139,7 +139,7 @@ def _machine(here: Path) -> list[Check]:
 
 def _workspaces() -> list[Check]:
     """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
-    from bakeoff.workspace.cache import cache_root, data_root
+    from bakeoff.workspace.cache import cache_root
     from bakeoff.workspace.doctor import look
 
     found = look(cache_root())
@@ -157,18 +157,22 @@ def _workspaces() -> list[Check]:
             f"slots are overlay mounts, kept in {cache_root()}" if found.overlay is None else None,
             None if found.overlay is None else f"{found.overlay}; {slower}",
         ),
-        _results(data_root()),
+        _results(),
     ]
 
 
-def _results(place: Path) -> Check:
-    """Where they are kept; it, or what it is to be made in, must be there to be written."""
-    import os
+def _results() -> Check:
+    """Where they are kept; it and the place of slots are made, as a run makes them, and tried."""
+    from bakeoff.workspace.cache import check_roots, data_root
+    from bakeoff.workspace.errors import WorkspaceError
 
-    there = next(folder for folder in (place, *place.parents) if folder.exists())
-    free = os.access(there, os.W_OK) and there.is_dir()
-    advice = f"{there} cannot be written; set XDG_DATA_HOME to a folder that can be, or attempts are refused"
-    return Check("results", True, f"of attempts are kept in {place}", None if free else advice)
+    try:
+        check_roots()
+    except (OSError, WorkspaceError) as failure:
+        return Check(
+            "results", False, "cannot be kept", f"{failure}; until then everything that needs a slot is refused"
+        )
+    return Check("results", True, f"of attempts are kept in {data_root()}")
 
 
 def _step_types(settings: Settings) -> list[Check]:

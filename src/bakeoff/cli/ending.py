@@ -14,13 +14,13 @@ from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
 from bakeoff.engine.errors import BakeoffError, JournalError
+from bakeoff.engine.named_files import read_named
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
 from bakeoff.report.words import duration, how_to_go_on
-from bakeoff.workspace.files import read_named
 
 if TYPE_CHECKING:
     from bakeoff.workflow.job import Conditions
@@ -55,7 +55,7 @@ def parse_inputs(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def _inputs_of_file(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_named(path))
+        found = json.loads(read_named(path, once=True))
     except OSError as failure:
         raise BakeoffError(f"-i @{path}: the file cannot be read: {failure.strerror}") from failure
     except (ValueError, RecursionError) as failure:

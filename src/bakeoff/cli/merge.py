@@ -18,6 +18,8 @@ from bakeoff.settings.merge import STRATEGIES
 @click.option("--at-once", "width", type=click.IntRange(min=1), metavar="N",
               help="Merges tested at once in the search for a culprit; more take less time and more runs.")  # fmt: skip
 @click.option("--tested", is_flag=True, help="They are known to pass by themselves: do not test each alone first.")
+@click.option("--no-preflight", "preflight", is_flag=True, flag_value=False, default=True,
+              help="Do not run the checks on the base first: what is merged brings what a check needs.")  # fmt: skip
 @click.option("--apply", "and_apply", is_flag=True, help="Move the branch that is checked out, and your files with it.")
 @click.option("--branch", metavar="NAME", help="Move or make this branch; your files stay as they are.")
 @PARALLEL
@@ -34,6 +36,7 @@ def command(
     union: tuple[str, ...],
     width: int | None,
     tested: bool,
+    preflight: bool,
     and_apply: bool,
     branch: str | None,
     max_parallel: int | None,
@@ -66,6 +69,7 @@ def command(
         width=width,
         union=union or None,
         tested=tested,
+        preflight=preflight,
         check_timeout=check_timeout,
         sandbox=sandbox,
     )

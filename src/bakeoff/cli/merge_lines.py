@@ -11,6 +11,7 @@ from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChan
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.standing import Ran
 from bakeoff.report.words import counted, duration, short_ids
+from bakeoff.sampling.attempt.preflight import NODE as PREFLIGHT
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -39,7 +40,10 @@ class MergeLines(Lines):
             case QueueSaid():
                 self._say(f"· {short_ids(event.text)}")
             case NodeStarted():
-                if (ran := Ran.at(event.path)) is not None:
+                if event.type == PREFLIGHT:
+                    name = f"the base first, check {event.path.rpartition(':')[2]}"
+                    self.running[event.path] = (name, time.monotonic())
+                elif (ran := Ran.at(event.path)) is not None:
                     self.running[event.path] = (name_of(ran, self.refs), time.monotonic())
             case NodeEnded():
                 self._ended(event)

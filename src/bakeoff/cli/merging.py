@@ -240,7 +240,8 @@ def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing) -
     if findings is None:
         said = f": {ending.error}" if ending.error else ""
         yield f"run {run} {ending.status.value.replace('_', ' ')}{said}"
-        if (way := how_to_go_on(run, ending.status, JOB)) is not None:
+        way = how_to_go_on(run, ending.status, JOB)
+        if way is not None and not ending.facts.get("refused"):
             yield f"  go on with: {way}"
         return
     of = f"{len(findings.landed)} of {len(found.options.refs)}"

@@ -16,6 +16,7 @@ import click
 from bakeoff.cli.say import hide, say
 from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.journal import open_to_read
+from bakeoff.engine.named_files import read_named
 from bakeoff.engine.store import RunFolder, RunStore, find_project
 from bakeoff.report.escape import visible
 from bakeoff.report.words import counted
@@ -123,7 +124,7 @@ def hide_secrets_of(*files: Path, called: Iterable[str] = ()) -> None:
     texts = list(called)
     for file in files:
         with suppress(OSError):  # a program's run has no such file
-            texts.append(file.read_text("utf-8", "replace"))
+            texts.append(read_named(file).decode("utf-8", "replace"))
     if any("secrets" in text for text in texts):
         from bakeoff.workflow.secrets import present, secrets_of
 

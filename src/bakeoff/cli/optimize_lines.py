@@ -7,11 +7,13 @@ import time
 from typing import TYPE_CHECKING
 
 from bakeoff.cli.lines import Lines, heard_of
+from bakeoff.cli.say import MARKS
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
 from bakeoff.optimize.options import NOTHING
 from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.report.escape import one_line
+from bakeoff.report.outcome import WITHOUT
 from bakeoff.report.words import counted, duration
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class OptimizeLines(Lines):
             self._say(f"· {counted(len(self.functions), 'function')} that tests reach ({took})")
         elif record.type == "function":
             how = "faster" if output["winner"] is not None else output["error"] or "no winner"
-            sign = "✓" if output["winner"] is not None else "-"
+            sign, _ = MARKS["completed" if output["winner"] is not None else WITHOUT]
             self._say(f"{sign} {self.functions.get(f'{record.path}/', record.path)}: {how}")
         elif record.type == "race":
             for name, speed in output["speeds"].items():

@@ -14,6 +14,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import one_line
+from bakeoff.report.outcome import outcome
 from bakeoff.report.outline import Node, is_called, outline, tally, walk
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on, moment, no_step
 
@@ -64,7 +65,8 @@ def print_step(folder: RunFolder, step: str, everything: bool) -> None:
 def _head(folder: RunFolder, history: History, status: RunStatus, error: str | None) -> Iterator[str]:
     workflow = one_line(str(history.meta.get("workflow_id") or history.meta.get("name") or "?"))
     created = history.meta.get("created_at")
-    yield f"{mark(status)} run {click.style(folder.id, bold=True)} of {workflow}: {status}"
+    sign, words = outcome(history.meta.get("job"), status, history.ending) or (status, "")
+    yield f"{mark(sign)} run {click.style(folder.id, bold=True)} of {workflow}: {status}{words and f', {words}'}"
     if error:
         yield f"  {one_line(error, 2000)}"
     span = duration(history.updated_at - created) if created else "-"

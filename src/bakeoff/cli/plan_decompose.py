@@ -152,10 +152,20 @@ def _by_owners(project: Project, found: ProjectFiles, config: PlanSettings, impo
 
 
 def _text(path: Path) -> str | None:
+    """What stands in a file; None where there is none.
+
+    Raises:
+        BakeoffError: it cannot be read.
+    """
+    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.engine.named_files import read_named
+
     try:
-        return path.read_text("utf-8", "replace")
+        return read_named(path).decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as failure:
+        raise BakeoffError(f"{path} cannot be read: {failure.strerror}") from failure
 
 
 def _read(file: Path) -> Hierarchy:
@@ -167,11 +177,11 @@ def _read(file: Path) -> Hierarchy:
     import json
 
     from bakeoff.engine.errors import BakeoffError
+    from bakeoff.engine.named_files import read_named
     from bakeoff.plan.decompose.document import from_json
-    from bakeoff.workspace.files import read_named
 
     try:
-        return from_json(json.loads(read_named(file)), str(file))
+        return from_json(json.loads(read_named(file, once=True)), str(file))
     except (OSError, ValueError, RecursionError) as failure:
         raise BakeoffError(f"{file} cannot be read: {getattr(failure, 'strerror', failure)}") from failure
 

@@ -26,7 +26,7 @@ def command(as_json: bool) -> None:
         [
             run.folder.id,
             one_line(run.workflow_id or run.name or run.job or "-", 40),
-            str(run.status or "unreadable"),
+            f"{run.status or 'unreadable'}{(run.outcome and f', {run.outcome}') or ''}",
             moment(run.created_at),
             duration(run.updated_at - run.created_at if run.created_at else None),
             one_line(run.error or "", 80),

@@ -32,6 +32,7 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.salvage import lost_tail, rebuild
+from bakeoff.engine.slow import telling_by
 from bakeoff.engine.store import RunFolder
 
 SAME_SIGNAL = 0.2
@@ -227,7 +228,8 @@ async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Endi
             if terms.seconds is not None:
                 watchers.start_soon(_watch_time, stop, terms.seconds - run.history.active_seconds)
             async with control_server(folder.root, lambda message: _handle(run, stop, message)):
-                ending = await _ended(run, job)
+                with telling_by(terms.events, terms.clock.wall):
+                    ending = await _ended(run, job)
         watchers.cancel_scope.cancel()
     if stop.status is not None and (ending is None or ending.status is not RunStatus.COMPLETED):
         return Ending(stop.status, stop.error, dict(ending.facts) if ending else {}, stop.signal)

@@ -114,6 +114,24 @@ class Protection:
         return {os.path.normpath(word) for command in self.checks for word in _words(command)}
 
 
+def unmatched(globs: Iterable[str], files: Iterable[bytes]) -> list[str]:
+    """What to say of each of the patterns that fits none of the files. Blocks."""
+    paths = [os.fsdecode(path) for path in files]
+    folders = {path[:end] for path in paths for end, sign in enumerate(path) if sign == "/"}
+    said = []
+    for glob in dict.fromkeys(globs):
+        pattern = glob_pattern(glob)
+        if any(pattern.fullmatch(path) for path in paths):
+            continue
+        inside = any(pattern.fullmatch(folder) for folder in folders)
+        hint = f"; for what is in that folder give {glob}/**" if inside else ""
+        what = (
+            f"--protect {glob} (`protect` in files) matches no file of the snapshot, so it protects none that is there"
+        )
+        said.append(f"{what}{hint}")
+    return said
+
+
 USUAL = Protection()
 """What holds where nobody says more."""
 

@@ -24,6 +24,9 @@ _OF_CODE = re.compile(
 _WHY_NONE = re.compile(r"INTERNALERROR> [A-Za-z_][\w.]*(?:$|: )|ERROR: |!+ .* !+$")
 """Lines by which pytest says why it ran nothing."""
 
+_ASKED_WRONGLY = re.compile(r"(?:\S*/)?[\w.]+: error: ")
+"""How argparse says what it did not understand."""
+
 _SIGNS = tuple(map(re.compile, (
     # shells; a number before the colon is a line of the command, and line 0 the script itself
     r"(?:\S*/)?(?:da|ba|z|k)?sh: (?:line )?(?:\d+: )?syntax error", r"(?:\S*/)?sh: 0: cannot open ",
@@ -88,6 +91,8 @@ def why_unrunnable(command: str, found: ValidationResult) -> str | None:
         if unsaid and not any(_NONE_RAN.search(line) for line in lines[1:]):
             return None
         sign = next((line for line in lines if _says_so(command, line)), None)
+        if sign is not None and "usage: " in sign:  # what was wrong with it comes behind
+            sign = next((line for line in lines if _ASKED_WRONGLY.match(line)), sign)
         sign = sign or next((line for line in reversed(lines) if _WHY_NONE.match(line)), None)
         return ": ".join(filter(None, (lines[0] if lines else found.error, sign)))
     if status in (NOT_FOUND, NOT_EXECUTABLE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from typing import Protocol
 
 import anyio
 
@@ -20,8 +21,19 @@ LONGEST_WAIT = 300.0
 JITTER = 0.1
 """Share of a `Retry-After` that is added at random, so that those rejected together do not return together."""
 
-FAILURES: ContextVar[list[ModelError] | None] = ContextVar("FAILURES", default=None)
-"""Where whoever awaits a reply hears of failures that are tried again: its time may be over before the last."""
+
+class Account(Protocol):
+    """Whoever awaits a reply and pays for it."""
+
+    def failed(self, failure: ModelError) -> None:
+        """Hear of a try that failed: the time may be over before the last."""
+
+    def again(self, failure: ModelError) -> bool:
+        """Whether another try may be made after one that failed so."""
+
+
+TRIES: ContextVar[Account | None] = ContextVar("TRIES", default=None)
+"""Who is asked before each further try; with nobody there, all are made."""
 
 
 async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: random.Random) -> Reply:
@@ -38,8 +50,9 @@ async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: ran
         try:
             return await ask()
         except ModelError as failure:
-            if (heard := FAILURES.get()) is not None:
-                heard.append(failure)
+            account = TRIES.get()
+            if account is not None:
+                account.failed(failure)
             refused += failure.refused
             if refused == REFUSED_TRIES:
                 failure.transient = False
@@ -50,4 +63,6 @@ async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: ran
                 if failure.retry_after > LONGEST_WAIT:
                     raise
                 delay = failure.retry_after * (1 + JITTER * chance.random())
+            if account is not None and not account.again(failure):
+                raise
         await anyio.sleep(delay)

@@ -17,6 +17,7 @@ from bakeoff.judge.timing.race import Options, race
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour
+from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.imports import imported_by
@@ -77,8 +78,19 @@ class SlotJudge:
             return await self.checker.judge(slot, baseline, candidate)
 
     async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
-        """Passes on TimingError: nothing can be measured here."""
+        """See `Judge`.
+
+        Raises:
+            BehaviourError: there is no call to time.
+
+        Passes on TimingError: nothing can be measured here.
+        """
         baseline, options = await self.baseline(), self.options
+        if not baseline.recorded:
+            raise BehaviourError(
+                f"{baseline.target} behaves the same but cannot be timed by itself: no call of it can be made in a "
+                f"process without its tests ({_first_reason(baseline)}); time a whole command with --bench"
+            )
         inputs = [Input(call.before, call.derived) for call in baseline.recorded]
         names = {path for candidate in candidates.values() for path in candidate.files}
         original = {path: content for path, content in self.contents(names).items() if content is not None}
@@ -127,6 +139,10 @@ class SlotJudge:
     async def _interpreter(self, baseline: Baseline, slot: Slot, reads: Sequence[str]) -> Command:
         memory = max(LEAST_MEMORY, 4 * baseline.peak)
         return await self.checker.interpreter(slot, memory, reads, {"PYTHONHASHSEED": "0"})
+
+
+def _first_reason(baseline: Baseline) -> str:
+    return next(iter(baseline.in_process.values()), "none gives the same twice")
 
 
 def _folders(baseline: Baseline, slot: Slot) -> list[str]:

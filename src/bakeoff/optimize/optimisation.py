@@ -15,7 +15,7 @@ from bakeoff.engine.run import Run
 from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
-from bakeoff.judge.protected import USUAL, Protection
+from bakeoff.judge.protected import USUAL, Protection, unmatched
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace
@@ -110,6 +110,9 @@ class Optimisation:
         source = b"" if target.is_project else await in_thread(original.content, str(target.path))
         if source is None:
             raise BakeoffError(f"{target.path}: the project has no such file")
+        if options.protect:
+            for said in await in_thread(lambda: unmatched(options.protect, workspace.base.entries.files)):
+                self.warn(said)
         hired = self.hired is not None and bool(self.hired.models or self.hired.agents)
         if hired and not target.is_project and self._protection(workspace).covers(str(target.path)):
             raise BakeoffError(f"{target.path} is a test, or configures tests: candidates are judged by it as it is")

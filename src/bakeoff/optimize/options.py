@@ -200,4 +200,6 @@ class OptimizeOptions:
                 changes[name] = float(value)
             except ValueError:
                 raise BakeoffError(f"-i {name}={value}: it must be a number") from None
+            if not math.isfinite(changes[name]) or changes[name] <= 0:
+                raise BakeoffError(f"-i {name}={value}: it must be a number above 0")
         return replace(self, **changes)

@@ -13,6 +13,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.journal import Entry, intact, open_to_read
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore, by_age
+from bakeoff.report.outcome import outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class Overview:
     name: str | None = None
 
     @property
+    def outcome(self) -> str | None:
+        """In words, of one that is completed without a result or with part of it."""
+        found = outcome(self.job, self.status, self.facts)
+        return None if found is None else found[1]
+
+    @property
     def resumable(self) -> bool:
         """Whether it could still be taken up again."""
         return self.status not in (RunStatus.COMPLETED, RunStatus.ABORTED, None)
@@ -50,6 +57,7 @@ class Overview:
             "job": self.job,
             "name": self.name,
             "status": self.status.value if self.status else None,
+            "outcome": self.outcome,
             "error": self.error,
             "created_at": self.created_at or None,
             "updated_at": self.updated_at or None,

@@ -114,6 +114,7 @@ def _runs() -> dict[str, Any]:
             "job": _or_null(_TEXT),
             "name": _or_null(_TEXT),
             "status": _or_null(_RUN_STATUS),
+            "outcome": _or_null(_TEXT),
             "error": _or_null(_TEXT),
             "created_at": _or_null(_NUMBER),
             "updated_at": _or_null(_NUMBER),

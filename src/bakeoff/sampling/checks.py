@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from bakeoff.engine.budget import Budget
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
@@ -17,6 +19,7 @@ from bakeoff.model.protocol import ModelError
 from bakeoff.sampling.errors import STOPPING, machinery, refused, unbilled
 from bakeoff.sampling.options import Options, check_amounts
 from bakeoff.sampling.result import Attempt, AttemptError
+from bakeoff.sampling.tries import Tries
 from bakeoff.sampling.usage import settled
 
 
@@ -74,7 +77,8 @@ class Checks:
             if (known := self.known.get(key)) is not None:
                 _count(attempt, requirement, known)
                 return known
-        one = _Check(requirement, subject, attempt, self.durable)
+        amounts = check_amounts(requirement, subject, self.ceilings) if self.ceilings else {}
+        one = _Check(requirement, subject, attempt, self.durable, self.run.budget, amounts)
         record = await self.run.leaf(
             path,
             "check",
@@ -84,7 +88,7 @@ class Checks:
             retry=self.options.retry,
             timeout=min(timeouts, default=None),
             absorb=True,
-            reserve=check_amounts(requirement, subject, self.ceilings) if self.ceilings else {},
+            reserve=amounts,
             backlog=backlog,
         )
         if not one.tries and record.status is Status.COMPLETED:
@@ -113,8 +117,17 @@ class Checks:
 class _Check:
     """One requirement that judges one output, as a leaf's work."""
 
-    def __init__(self, requirement: Any, subject: Subject, attempt: Attempt, durable: bool) -> None:
+    def __init__(
+        self,
+        requirement: Any,
+        subject: Subject,
+        attempt: Attempt,
+        durable: bool,
+        budget: Budget,
+        amounts: Mapping[str, float],
+    ) -> None:
         self.requirement, self.subject, self.attempt, self.durable = requirement, subject, attempt, durable
+        self.budget, self.amounts = budget, amounts
         self.asks = requirement.cost == Cost.MODEL
         self.tries = 0
         self.found: list[ValidationResult] = []
@@ -122,6 +135,14 @@ class _Check:
 
     async def work(self, _: int) -> Outcome:
         """Judge; a judge that could not be asked is a failure of the leaf, which may be tried again."""
+        with Tries(self.budget, self.amounts, self.attempt.usage) as tries:
+            try:
+                outcome = await self._judged()
+            finally:
+                tries.count()
+        return replace(outcome, usage=tries.whole(outcome.usage))
+
+    async def _judged(self) -> Outcome:
         self.tries += 1
         self.raised.clear()
         used = self.attempt.usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,13 +19,13 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run, Work
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.model.protocol import Message, ModelError
-from bakeoff.model.retrying import FAILURES
 from bakeoff.sampling.action import Ask, Call, Generation, Ticket, talk
 from bakeoff.sampling.checks import Checks
 from bakeoff.sampling.errors import FAULTS, OWN, refused, unbilled
 from bakeoff.sampling.events import Announcer, AttemptEnded, Repaired
 from bakeoff.sampling.options import Options
 from bakeoff.sampling.result import Attempt, AttemptError, Reason
+from bakeoff.sampling.tries import Tries
 from bakeoff.sampling.usage import UsageTotal, settled
 
 UNMADE = "unmade"
@@ -176,11 +177,20 @@ class Sampler:
             if not paid and self.stopped is not None:
                 none = dict.fromkeys(("calls", *amounts), 0)
                 return Outcome(Status.FAILED, {"aborted": True}, f"not begun: {self.stopped}", UNMADE, usage=none)
+            with Tries(budget, amounts, attempt.usage, tried_again) as tries:
+                outcome = await tried(tries)
+            if tries.short is not None and self.stopped is None:
+                self.stopped, self.short = Reason.CAP, f"the budget is spent: {tries.short}"
+            return replace(outcome, usage=tries.whole(outcome.usage))
+
+        async def tried(tries: Tries) -> Outcome:
             attempt.usage.calls += 1
             known = False
-            token = FAILURES.set(tried_again)
             try:
-                generation = await self._make(ticket, amounts)
+                try:
+                    generation = await self._make(ticket, amounts)
+                finally:
+                    tries.count()
                 attempt.usage.add(generation.usage)
                 known = True
                 made[:] = [generation]
@@ -203,7 +213,6 @@ class Sampler:
                 raised.append(failure)
                 raise
             finally:
-                FAILURES.reset(token)
                 attempt.usage.unknown += not known
 
         async def take_up(reply: Mapping[str, Any]) -> Work | None:

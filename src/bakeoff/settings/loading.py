@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bakeoff.engine.named_files import read_named
 from bakeoff.engine.ownership import check_owner
 
 from .agents import AgentSettings, agent_settings
 from .checks import (
     Check,
     SettingsError,
+    above,
     amount,
     checked,
     checked_value,
@@ -138,7 +140,7 @@ def _read(root: Path) -> tuple[Path | None, Mapping[str, Any], tuple[str, ...]]:
 def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
     try:
         check_owner(path)
-        raw = path.read_bytes()
+        raw = read_named(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as failure:
@@ -163,7 +165,7 @@ _TOP: Mapping[str, Check] = {
     "integration": text,
     "model": text,
     "endpoint": text,
-    "max_usd": amount,
+    "max_usd": above,
     "grace": amount,
     "step_types": text,
     "agents": table,

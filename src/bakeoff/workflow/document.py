@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path as FilePath
@@ -9,6 +10,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from bakeoff.engine.named_files import read_named
 from bakeoff.workflow.problems import InvalidWorkflowError, Path, Problem, show_path
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -109,12 +111,12 @@ def load_document(path: FilePath) -> Document:
     """
     name = str(path)
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        raw = read_named(path, MAX_BYTES)
     except OSError as failure:
-        raise InvalidWorkflowError(name, [Problem("error", f"cannot read the file: {failure.strerror}")]) from None
-    if len(raw) > MAX_BYTES:
-        raise InvalidWorkflowError(name, [Problem("error", f"the file is larger than {MAX_BYTES:,} bytes")])
+        why = f"cannot read the file: {failure.strerror}"
+        if failure.errno == errno.EFBIG:
+            why = f"the file is larger than {MAX_BYTES:,} bytes"
+        raise InvalidWorkflowError(name, [Problem("error", why)]) from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as failure:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.named_files import kind_of, read_named
 from bakeoff.engine.ownership import check_owner
 
 _ID = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
@@ -35,7 +36,7 @@ def _check_enabled(name: str, file: Path) -> None:
     """
     registry = file.parents[1] / "workflow-registry.json"
     try:
-        known = json.loads(registry.read_text("utf-8"))["workflows"][name]["enabled"]
+        known = json.loads(read_named(registry).decode())["workflows"][name]["enabled"]
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return
     if known is False:
@@ -63,8 +64,11 @@ def require_workflow(name: str, caller: Path | None, project: Path) -> Path:
     found = find_workflow(name, caller, project)
     if found is None:
         for place in candidates(name, caller, project):
-            if place.is_dir():
+            if os.path.isdir(place):
                 raise BakeoffError(f"{place} is a folder, not a workflow file; name the file in it")
+            if os.path.exists(place):
+                what = f"{place} is {kind_of(place.stat().st_mode)}, and a workflow is a regular file"
+                raise BakeoffError(f"{what}: write it to one, for what it names is looked for beside it")
         looked = ", ".join(str(place) for place in candidates(name, caller, project))
         raise BakeoffError(f"there is no workflow {name!r}; looked for {looked}")
     return found

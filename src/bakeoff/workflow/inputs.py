@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
+from bakeoff.engine.named_files import read_named
 from bakeoff.workflow.messages import quoting, shown
 from bakeoff.workflow.models import InputDeclaration
 from bakeoff.workflow.problems import suggestion
@@ -130,7 +131,7 @@ def project_integration(project: Path | None) -> str | None:
     if project is None:
         return None
     try:
-        data = json.loads((project / ".specify" / "integration.json").read_text("utf-8"))
+        data = json.loads(read_named(project / ".specify" / "integration.json").decode())
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):

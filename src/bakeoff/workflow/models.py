@@ -133,15 +133,16 @@ Share = Annotated[
 ]
 
 
-def _expression_or(least: int, whole: bool) -> Any:
-    """A check of a number that may be given as an expression."""
-    wanted = f"a {'whole ' if whole else ''}number of at least {least}, or an expression"
+def _expression_or(least: int, whole: bool, *, above: bool = False) -> Any:
+    """A check of a number that may be given as an expression; with `above` it is more than `least`."""
+    bound = f"above {least}" if above else f"of at least {least}"
+    wanted = f"a {'whole ' if whole else ''}number {bound}, or an expression"
 
     def check(value: Any) -> Any:
         if isinstance(value, str) and "{{" in value:
             return value
         number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not number or value < least or not _is_finite(value):
+        if not number or value < least or (above and value == least) or not _is_finite(value):
             from bakeoff.workflow.messages import shown
 
             raise ValueError(f"must be {wanted}, not {shown(value)}")
@@ -150,13 +151,17 @@ def _expression_or(least: int, whole: bool) -> Any:
     return AfterValidator(check)
 
 
-def _number_schema(least: int, kind: str) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [{"type": kind, "minimum": least}, {"type": "string", "pattern": r"\{\{"}]})
+def _number_schema(least: int, kind: str, bound: str = "minimum") -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": kind, bound: least}, {"type": "string", "pattern": r"\{\{"}]})
 
 
 Count = Annotated[Any, Interpolated(), _expression_or(1, True), _number_schema(1, "integer")]
 Whole = Annotated[Any, Interpolated(), _expression_or(0, True), _number_schema(0, "integer")]
 Amount = Annotated[Any, Interpolated(), _expression_or(0, False), _number_schema(0, "number")]
+Ceiling = Annotated[
+    Any, Interpolated(), _expression_or(0, False, above=True), _number_schema(0, "number", "exclusiveMinimum")
+]
+"""What may be used at most: nothing at all is no ceiling that anybody means."""
 Text = Annotated[str, Interpolated()]
 
 

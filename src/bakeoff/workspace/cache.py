@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,8 +53,17 @@ def check_roots() -> None:
     """
     for place in (cache_root(), data_root()):
         _make(place)
-        if not os.access(place, os.W_OK | os.X_OK):
+        if not _writable(place):
             raise WorkspaceError(f"{place} cannot be written; {_ADVICE}")
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be made there, tried for real; that there is no room for one is another matter."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as failure:
+        return failure.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOENT)
 
 
 def _make(folder: Path) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.engine.folders import Folder, walk
+from bakeoff.engine.named_files import kind_of
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.files import kind_of
 from bakeoff.workspace.mounts import is_opaque
 
 MOST = 500_000

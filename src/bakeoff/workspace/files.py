@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-NAMED_LIMIT = 32 << 20
-"""Bytes of a file that a user names, at most."""
+from bakeoff.engine.named_files import kind_of, read_exactly
 
 
 class RefusedError(Exception):
@@ -84,34 +82,6 @@ def read_small(root: Path, path: bytes, limit: int = 1 << 20) -> bytes | None:
         return None
 
 
-def read_named(path: Path) -> bytes:
-    """The content of a file that the user names; links are followed. A pipe or a device would never end.
-
-    Raises:
-        OSError: it cannot be read, is no regular file, or has more than `NAMED_LIMIT` bytes.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        if found.st_size > NAMED_LIMIT:
-            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, more than {NAMED_LIMIT}")
-        return read_exactly(descriptor, found.st_size)
-    finally:
-        os.close(descriptor)
-
-
-def read_exactly(descriptor: int, size: int) -> bytes:
-    """That many bytes from the start, fewer where the file has shrunk."""
-    parts = []
-    at = 0
-    while at < size and (part := os.pread(descriptor, min(size - at, 1 << 20), at)):
-        parts.append(part)
-        at += len(part)
-    return b"".join(parts)
-
-
 def read_link(root: Path, path: bytes) -> bytes:
     """Where the symbolic link `path` leads; it is not followed.
 
@@ -123,16 +93,3 @@ def read_link(root: Path, path: bytes) -> bytes:
             return os.readlink(name, dir_fd=folder)
     except OSError as failure:
         raise RefusedError(f"it is no link any more: {failure.strerror}") from None
-
-
-def kind_of(mode: int) -> str:
-    """What sort of file a mode says, for a message."""
-    kinds = {
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-        stat.S_IFCHR: "a character device",
-        stat.S_IFBLK: "a block device",
-        stat.S_IFDIR: "a folder",
-        stat.S_IFLNK: "a symbolic link",
-    }
-    return kinds.get(stat.S_IFMT(mode), "no regular file")

@@ -86,6 +86,11 @@ def find_project(path: Path) -> Project:
     bare, inside, object_format, git_dir, common_dir = lines[:5]
     if bare == "true":
         raise ProjectError(f"{path} is a bare repository: it has no files to work on; go to a clone or work tree of it")
+    if inside != "true" and not path.resolve().is_relative_to(git_dir):
+        raise ProjectError(
+            f"{path} is not in the work tree of {git_dir}, which core.worktree puts elsewhere: go there, "
+            "or take that away with `git config --unset core.worktree`"
+        )
     if inside != "true" or status:
         raise ProjectError(f"{path} lies inside a git directory, not in a work tree; go to the project's own folder")
     if len(lines) != 6:

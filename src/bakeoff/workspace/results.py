@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import IO
 
+from bakeoff.engine.named_files import read_exactly
 from bakeoff.workspace.attributes import quoted
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.errors import GitError
-from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_exactly, read_link
+from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_link
 from bakeoff.workspace.git import Git
 from bakeoff.workspace.refused_names import repository_of, why_refused
 from bakeoff.workspace.repository import Repository

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.process import Command
+from bakeoff.engine.slow import said_when_slow
 from bakeoff.workspace.applying import write_changes
 from bakeoff.workspace.attributes import rules_of
 from bakeoff.workspace.blocking import in_thread
@@ -29,6 +30,7 @@ from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, changed_between, make_result
 from bakeoff.workspace.salvage import salvage_commits, salvage_files
+from bakeoff.workspace.slow_filters import storing
 from bakeoff.workspace.snapshot import read_entries
 from bakeoff.workspace.trees import Base
 
@@ -118,8 +120,9 @@ class Slot:
 
     @property
     def environments(self) -> list[str]:
-        """Environments of Python's that it has from the user."""
-        return [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
+        """Environments of Python's that it has from the user; of one that is a link, also where that leads."""
+        found = [str(source) for source in self.place.links.values() if (source / "pyvenv.cfg").is_file()]
+        return list(dict.fromkeys([*found, *map(os.path.realpath, found)]))
 
     @property
     def links(self) -> Mapping[str, str]:
@@ -190,7 +193,8 @@ class Slot:
     def commit_now(self, name: str, message: str | None = None) -> Result:
         """The same for those who are in a thread already."""
         text = message or f"{name} of run {self.run}"
-        return self._make(ref_name(self.run, name), text, self.place.changes())
+        with said_when_slow(storing(self.id, alive=True)):
+            return self._make(ref_name(self.run, name), text, self.place.changes())
 
     def make_due(self, changes: Changes) -> Result | None:
         """Make the result that is due out of what has changed; None where none is. To be called in a thread.
@@ -302,6 +306,10 @@ class SlotMaker:
         """Keep work that no result holds, and commits that were made in the slot."""
         if slot.disposable:
             return
+        with said_when_slow(storing(slot.id, alive=True)):
+            self._save(slot)
+
+    def _save(self, slot: Slot) -> None:
         changes = slot.place.changes()
         if (made := slot.make_due(changes)) is not None:
             self.note(made.ref)

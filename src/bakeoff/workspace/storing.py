@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bakeoff.engine.named_files import read_exactly
 from bakeoff.workspace.attributes import ATTRIBUTES
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.drivers import Driver
-from bakeoff.workspace.files import RefusedError, open_regular, read_exactly
+from bakeoff.workspace.files import RefusedError, open_regular
 from bakeoff.workspace.shadow import TRIGGERS, Shadow
 from bakeoff.workspace.trees import Base
 

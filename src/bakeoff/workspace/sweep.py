@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bakeoff.engine.slow import said_when_slow
 from bakeoff.workspace.blocking import StoppedError
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
@@ -17,6 +18,7 @@ from bakeoff.workspace.place import base_of, read_facts
 from bakeoff.workspace.results import result_at
 from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
 from bakeoff.workspace.scan import read_index, scan
+from bakeoff.workspace.slow_filters import storing
 from bakeoff.workspace.trees import Base
 
 
@@ -64,7 +66,8 @@ def sweep(cache: ProjectCache, due: Mapping[str, Due] | None = None) -> Swept:
         if lock is None:
             continue
         try:
-            swept.saved += save_dead(cache, name, (due or {}).get(name))
+            with said_when_slow(storing(name, alive=False)):
+                swept.saved += save_dead(cache, name, (due or {}).get(name))
         except StoppedError:
             lock.release()
             raise

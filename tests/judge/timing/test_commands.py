@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
@@ -209,6 +210,12 @@ async def test_what_is_fast_by_files_of_earlier_runs_is_found(tmp_path: Path, si
         found = await raced(tmp_path, {name: named(name)}, named("slow"), terms=Terms(forget={name: forget}))
         assert found.speeds[name].verdict == verdict, name
         assert ("file" in found.speeds[name].detail) == (verdict != "faster")
+
+    times = itertools.cycle([0.3, 1.0])  # on a machine with noise: neither is seen
+    simulated(slow=1.0, unclear=lambda: 0.1 if "file" in left else run_with_file(next(times), 0.1))
+    found = await raced(tmp_path, {"unclear": named("unclear")}, named("slow"), terms=Terms(forget={"unclear": forget}))
+    assert found.speeds["unclear"].verdict == "undecided"
+    assert "did not show within the time" in found.speeds["unclear"].detail
 
 
 async def test_processes_that_are_left_are_counted_by_who_clears_away(

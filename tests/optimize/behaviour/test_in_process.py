@@ -62,6 +62,47 @@ async def test_without_trust_it_is_incomparable(tmp_path: Path) -> None:
         assert found.receipt["judged"] == "not at all"
 
 
+COUNTING = "COUNT = [0]\n\ndef work(f):\n    COUNT[0] += 1\n    return COUNT[0]\n"
+COUNTING_TESTS = (
+    "from mod import COUNT, work\n\ndef test_first():\n    assert work(1) >= 1\n\n"
+    "def test_then():\n    before = work(lambda: 2)\n    assert work(1) == before + 1\n"
+)
+
+
+async def test_calls_that_depend_on_earlier_tests_count_by_their_outcome(tmp_path: Path) -> None:
+    files = {"mod.py": COUNTING, "test_mod.py": COUNTING_TESTS}
+    async with judging(tmp_path / "p", files, "mod.py:work", python=sys.executable, trust=True) as judge:
+        assert "test_mod.py::test_then" in judge.baseline.in_process
+        assert "test_mod.py::test_then" in judge.baseline.unrepeatable
+        right = await judge(COUNTING.replace("COUNT[0] += 1", "COUNT[0] = 1 + COUNT[0]"))
+        assert right.reason is None, right.detail
+        wrong = await judge(COUNTING.replace("COUNT[0] += 1", "COUNT[0] += 2"))
+        assert wrong.reason is not None
+
+
+DOCTESTS = 'def work(f, xs):\n    """Of each.\n\n    >>> work({0}, [1, 2])\n    [1, 2]\n    """\n    return [f(x) for x in xs]\n'
+ADDED = "    assert xs, 'none'\n    return [f(x)"
+
+
+@pytest.mark.parametrize(("function", "trust"), [("abs", False), ("(lambda x: x)", True)])
+@pytest.mark.parametrize(
+    "besides", ["", "import mod\n\ndef test_it():\n    assert mod.work(abs, [-1]) == [1]\n"], ids=["alone", "besides"]
+)
+async def test_doctests_of_its_own_file_judge_a_function(
+    tmp_path: Path, function: str, trust: bool, besides: str
+) -> None:
+    source = DOCTESTS.format(function)
+    files = {"mod.py": source, "test_mod.py": besides, "setup.cfg": "[tool:pytest]\naddopts = --doctest-modules\n"}
+    async with judging(tmp_path / "p", files, "mod.py:work", python=sys.executable, trust=trust) as judge:
+        name = "mod.py::mod.work"
+        assert name in (judge.baseline.in_process if trust else judge.baseline.passing)
+        right = await judge(source.replace("    return [f(x)", ADDED))
+        assert right.reason is None, right.detail
+        assert right.receipt["calls_compared"] >= (0 if trust else 1)
+        wrong = await judge(source.replace("return [f(x)", "return [2 * f(x)"))
+        assert wrong.reason in ("behaviour/return", "test-failed")
+
+
 ORIGINALS = {
     "leaks": (
         "import os, time\n\ndef work(x):\n    if os.fork() == 0:\n        time.sleep(30)\n        os._exit(0)\n    return x\n",

@@ -29,7 +29,7 @@ def test_all_good_lands_with_one_run(project):
     assert said.status == 0, said
     assert (said.json["landed"], said.json["runs"]) == (refs, 1)
     assert (said.json["conflicts"], said.json["culprits"]) == ([], [])
-    assert len(project.runs) == 7
+    assert len(project.runs) == 8  # the base, each alone, the merge
     assert project.lab.digest() == before
     found = project.lab.refs()
     assert found["r/tip"] == said.json["tip"]
@@ -62,7 +62,7 @@ def test_clean_text_and_broken_code(project):
     assert landing - naming <= 8
     assert naming <= 5
     assert said.json["runs"] == landing
-    assert len(project.runs) == 16 + landing
+    assert len(project.runs) == 1 + 16 + landing  # the base first
     tip = project.lab.refs()["r/tip"]
     assert project.lab.content(tip, "def-g") == "f\n"
     jsonschema.validate(said.json, output_schema("merge"))
@@ -119,7 +119,7 @@ def test_a_test_that_fails_by_chance_is_run_once_more_also_where_the_base_is_red
 
 def test_a_check_that_fails_on_the_base_and_names_no_tests_blames_nobody(project):
     refs = plain(project, 2)
-    said = project.merge(*refs, "--json", check="no-such-program --all")
+    said = project.merge(*refs, "--json", "--no-preflight", check="no-such-program --all")
     assert (said.status, said.json["landed"], said.json["culprits"]) == (1, [], [])
     jsonschema.validate(said.json, output_schema("merge"))
     assert [(one["ref"], one["landed"]) for one in said.json["preexisting"]] == [("r1", False), ("r2", False)]
@@ -140,7 +140,10 @@ def test_tests_that_cannot_be_collected_on_the_base_excuse_nobody(project):
     project.lab.write("made.py", "")
     refs = plain(project, 2, r2={"calc.py": "def (: broken"})
     check = "python -m pytest -q -p no:cacheprovider"
-    said = project.merge(*refs, "--json", check=check, sandbox="weak")
+    said = project.merge(*refs, "--json", "--run-id", "q", check=check, sandbox="weak")
+    assert (said.status, said.json["status"]) == (1, "failed")
+    assert 'copy = ["made.py"]' in said.json["error"]
+    said = project.merge(*refs, "--json", "--no-preflight", check=check, sandbox="weak")
     assert (said.status, said.json["landed"], said.json["culprits"]) == (1, [], []), said
     assert [(one["ref"], one["tests"]) for one in said.json["preexisting"]] == [("r1", [check]), ("r2", [check])]
     assert 'copy = ["made.py"]' in project.lab("show", "r").out
@@ -271,7 +274,7 @@ def test_what_ci_has_tested_is_not_tested_alone(project):
     said = project.merge(*refs, "--json", "--tested")
     assert said.json["landed"] == [ref for ref in refs if ref != "r4"]
     assert [(one["ref"], one["with"]) for one in said.json["culprits"]] == [("r4", None)]
-    assert len(project.runs) == said.json["runs"] + 1  # and the base, which the first red run asked for
+    assert len(project.runs) == said.json["runs"] + 1  # and the base
 
 
 def test_apply_moves_the_branch_and_its_files(project):
@@ -422,12 +425,12 @@ def test_a_run_that_is_interrupted_goes_on_and_shows_how_far_it_is(project):
     assert process.returncode == 143, err
     assert json.loads(out)["status"] == "paused"
     assert "go on with: bakeoff resume r" in err
-    assert len(project.runs) == 4
+    assert len(project.runs) == 5
     (place / "go").touch()
     project.lab.git("branch", "-f", "r2", "r1")
     said = project.lab("resume", "r", "--json")
     assert (said.status, said.json["landed"], said.json["runs"]) == (0, refs, 1)
-    assert len(project.runs) == 5
+    assert len(project.runs) == 6
     assert "kept from before" in said.err
     assert project.lab.content(said.json["tip"], "m2") == "x\n"
     assert project.lab("resume", "r", "-i", "a=b").status in (1, 2)

@@ -20,13 +20,15 @@ from bakeoff.judge.timing.load import LoadWatch
 from bakeoff.judge.timing.parent import Place, TimingError, place
 from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
-from bakeoff.judge.timing.statistics import MedianSequence, middle
+from bakeoff.judge.timing.statistics import MedianSequence
 
 COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3
 """Pairs of the calibration: a command takes long."""
 FORGOTTEN = 5
-"""Runs of what is faster without the files that its earlier runs left."""
+"""By how many more runs it must save time, or save none, without the files that its earlier runs left."""
+MOST_FORGOTTEN = 60
+"""Most runs without them; also where time is over, as many are made as may decide."""
 STARTS = 3
 """How often it is measured what starting a command takes; the least counts."""
 
@@ -189,18 +191,22 @@ class _Commands:
 
         A build may leave files, too; what counts is whether most of the time is still saved without them.
         """
-        usual, anew = [], []
-        for _ in range(FORGOTTEN):
+        lead, left = 0, list[str]()
+        for round in range(MOST_FORGOTTEN):
+            if abs(lead) >= FORGOTTEN or (round >= FORGOTTEN and time.monotonic() > self.blocks.until()):
+                break
             original, quick = await self.blocks.block(lambda: (self.originals(), self.counted(name)))
             left = forget()
             if not left:
                 return None
             again = await self.blocks.block(lambda: self.counted(name))
-            usual.append(original.wall - quick.wall)
-            anew.append(original.wall - again.wall)
-        if middle(sorted(anew)) >= middle(sorted(usual)) / 2:
+            lead += 1 if original.wall - again.wall >= (original.wall - quick.wall) / 2 else -1
+        if lead >= FORGOTTEN:
             return None
-        return "cross-call-state", f"it is fast only where an earlier run has left {', '.join(left[:3])}"
+        files = ", ".join(left[:3])
+        if lead <= -FORGOTTEN:
+            return "cross-call-state", f"it is fast only where an earlier run has left {files}"
+        return UNDECIDED, f"whether it is fast without {files}, which earlier runs left, did not show within the time"
 
     def pairs(self, alpha: float) -> Pairs:
         """Nothing known yet."""

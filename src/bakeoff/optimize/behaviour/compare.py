@@ -146,6 +146,11 @@ def arguments_of(before: bytes) -> str:
         return "(?)"
 
 
+def comparable(calls: Sequence[Call]) -> list[Call]:
+    """Those of which there is something to compare."""
+    return [call for call in calls if call.kind not in ("unfit", "incomparable")]
+
+
 def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options: BehaviourOptions) -> list[Difference]:
     """What differs in the calls of one test. What follows from an earlier difference is not counted again."""
     differences: list[Difference] = []

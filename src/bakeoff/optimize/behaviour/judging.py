@@ -15,10 +15,10 @@ from bakeoff.judge.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.compare import UNSEEN, arguments_of, of_call, of_test
+from bakeoff.optimize.behaviour.compare import UNSEEN, arguments_of, comparable, of_call, of_test
 from bakeoff.optimize.behaviour.discovering import SEEDS
 from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
-from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
+from bakeoff.optimize.behaviour.findings import Place, Replay, TestRun
 from bakeoff.optimize.behaviour.found import GRAVE, Found, losses, of_loss
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
@@ -343,8 +343,10 @@ class Judging:
                 self._compare_calls_here(run, name, test.printed)
 
     def _compare_calls_here(self, run: TestRun, name: str, printed: tuple[str, ...]) -> None:
-        expected = _comparable(self.baseline.here[name])
-        calls = _comparable(run.calls.get(name, []))
+        if name in self.baseline.unrepeatable:
+            return
+        expected = comparable(self.baseline.here[name])
+        calls = comparable(run.calls.get(name, []))
         if len(self.baseline.here[name]) != len(run.calls.get(name, [])):
             self.found.differences.append(Difference(reasons.MISSING, name, "", "calls are missing, or are more"))
         elif len(expected) == len(calls):
@@ -405,10 +407,6 @@ class Judging:
             str(ordered[0]) if ordered else f"{found.compared} calls of {found.tests} tests, {found.derived} derived"
         )
         return Judgement(reason, detail, receipt, tuple(ordered))
-
-
-def _comparable(calls: Sequence[Call]) -> list[Call]:
-    return [call for call in calls if call.kind not in ("unfit", "incomparable")]
 
 
 def _why(in_process: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
-from bakeoff.optimize.behaviour.compare import DIGEST, same
+from bakeoff.optimize.behaviour.compare import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.deriving import derive
 from bakeoff.optimize.behaviour.discovering import SEEDS, Discovering, Discovery, last_line, passed
 from bakeoff.optimize.behaviour.errors import BehaviourError
@@ -116,6 +116,8 @@ class Preparing:
             expected[name] = one
             if not _alike(one, other, self.options):
                 unrepeatable.add(name)
+        if in_process and self.options.trust:
+            unrepeatable |= await self._changing(found, here, {name: stable[name] for name in in_process})
         baseline = Baseline(
             target=self.target,
             source=self.source,
@@ -156,10 +158,24 @@ class Preparing:
             )
         return baseline
 
-    async def _recorded(self, found: Discovery, wanted: Mapping[str, float]) -> TestRun:
+    async def _changing(self, found: Discovery, here: TestRun, wanted: Mapping[str, float]) -> set[str]:
+        """Those tests whose calls or output are not the same when they run alone, as they do with a candidate.
+
+        They wait for something, or what they see depends on the tests before them.
+        """
+        alone = await self._recorded(found, wanted, SEEDS[0])
+        return {
+            name
+            for name in wanted
+            if not _alike_here(here.calls.get(name, []), alone.calls.get(name, []), self.options)
+            or name not in alone.tests
+            or here.tests[name].printed != alone.tests[name].printed
+        }
+
+    async def _recorded(self, found: Discovery, wanted: Mapping[str, float], seed: int = SEEDS[1]) -> TestRun:
         """Run tests with the function in their process, and note what comes of its calls."""
         place = self.grounds[0].tests
-        async with self.stage.server(SEEDS[1]) as server:
+        async with self.stage.server(seed) as server:
             job = self._job(place, "record", wanted=wanted, module=found.module)
             return await run_tests(server, place, job, watched=True)
 
@@ -301,6 +317,10 @@ def read_source(slot: Slot, target: Target) -> bytes:
 def _alike(one: Sequence[Call], other: Sequence[Call], options: BehaviourOptions) -> bool:
     pairs = zip(one, other, strict=False)
     return len(one) == len(other) and all(a.before == b.before and same(a, b, options) for a, b in pairs)
+
+
+def _alike_here(one: Sequence[Call], other: Sequence[Call], options: BehaviourOptions) -> bool:
+    return len(one) == len(other) and _alike(comparable(one), comparable(other), options)
 
 
 def _unfit(run: TestRun, name: str) -> str | None:

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """A plugin of pytest that counts tests, notes in a file which one runs, and why one file could not be collected."""
+    """A plugin of pytest that counts tests, notes in a file which one runs, and why one file could not be collected.
 
-    def __init__(self, progress: str) -> None:
+    The profiler is on from the first test to the last: what only imports call is no function that tests reach.
+    """
+
+    def __init__(self, progress: str, profiler: cProfile.Profile) -> None:
+        self.profiler = profiler
         self.tests = 0
         self.uncollected = ""
         self.progress = progress
@@ -32,6 +36,14 @@ class Counter:
         if report.failed and not self.uncollected:
             last = report.longreprtext.strip().rpartition("\n")[2]
             self.uncollected = f"{report.nodeid} cannot be collected: {last.removeprefix('E').strip()}"[:LONGEST]
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        """All files are imported."""
+        self.profiler.enable()
+
+    def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> None:
+        """The last test is over."""
+        self.profiler.disable()
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """A test begins."""
@@ -61,11 +73,11 @@ def profile(job: dict[str, Any]) -> dict[str, Any]:
     folder = options.home(root, job["below"])
     os.chdir(folder)
     sys.path[:1] = job["sources"]
-    counter = Counter(job["progress"])
-    words = [*options.flags(root, folder), *options.arguments(root, folder, job["arguments"])]
     # What a built-in takes is its caller's own time: whoever calls it slowly is to be found.
     profiler = cProfile.Profile(builtins=False)
-    code = profiler.runcall(pytest.main, words, plugins=[counter])
+    counter = Counter(job["progress"], profiler)
+    words = [*options.flags(root, folder), *options.arguments(root, folder, job["arguments"])]
+    code = pytest.main(words, plugins=[counter])
     rows = []
     for entry in profiler.getstats():
         if isinstance(entry.code, str):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.named_files import read_named
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import PATCHES
 from bakeoff.optimize.sources.commits import changed_files
@@ -13,7 +14,6 @@ from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.sampling.attempt.given import take
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
-from bakeoff.workspace.files import read_named
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.workspace import Workspace
 

@@ -22,10 +22,12 @@ from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.options import MergeOptions
+from bakeoff.plan.queue.preflight import Preflight
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
 from bakeoff.report.words import short_ids
+from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workspace.applying import as_user, open_project
@@ -100,6 +102,8 @@ class _Job:
         ) as workspace:
             try:
                 findings = await self._landed(run, folder, workspace, spawner, brought)
+            except PreflightError as failure:
+                return Ending(RunStatus.FAILED, str(failure), {"refused": True})
             finally:
                 for text in (*workspace.lacking(), *workspace.warnings):
                     self.conditions.warn(text)
@@ -125,14 +129,9 @@ class _Job:
         attributes = await in_thread(lambda: workspace.base.rules)
         merger = Merger(git, options.rules, strategy, footer, Submodules(root), attributes)
         tip = await in_thread(merger.point, brought.snapshot.commit)
-        queue = MergeQueue(
-            merger,
-            Verification(run, ground, tip.tree, options.checks, options.check_timeout),
-            ground,
-            tip,
-            options.width or 1,
-            self._say,
-        )
+        verification = Verification(run, ground, tip.tree, options.checks, options.check_timeout)
+        preflight = Preflight(verification, self.conditions.warn).carry_out if options.preflight else None
+        queue = MergeQueue(merger, verification, ground, tip, options.width or 1, self._say, preflight)
         findings = await queue.land([replace(change, tested=options.tested) for change in brought.changes])
         await in_thread(keep, repository, folder.id, {"tip": findings.tip})
         return findings

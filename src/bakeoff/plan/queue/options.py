@@ -24,6 +24,7 @@ class MergeOptions:
         tested: what is merged is known to pass by itself, so that it is not tested alone.
         check_timeout: seconds for one check.
         sandbox: what protects from what is tested; None for the setting.
+        preflight: whether the checks are run on the base before anything else is tested.
     """
 
     refs: tuple[str, ...]
@@ -37,6 +38,7 @@ class MergeOptions:
     tested: bool = False
     check_timeout: float | None = None
     sandbox: str | None = None
+    preflight: bool = True
 
     def __post_init__(self) -> None:
         if not self.checks:

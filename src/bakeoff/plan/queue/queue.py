@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ class MergeQueue:
         tip: what they are merged onto.
         width: prefixes that are tested at once while a culprit is looked for.
         say: told in words what happens.
+        preflight: called before the first check, where there is one, with the paths that the changes write.
     """
 
     merger: Merger
@@ -50,6 +51,7 @@ class MergeQueue:
     tip: Point
     width: int = 1
     say: Callable[[str], None] = lambda text: None
+    preflight: Callable[[Collection[bytes]], Awaitable[None]] | None = None
 
     async def land(self, changes: Sequence[Change]) -> Findings:
         """Merge and verify `changes`, which are in plan order: where two do not go together the earlier one lands.
@@ -57,12 +59,14 @@ class MergeQueue:
         Nothing of the user's moves: what lands is the commit `tip` of what is returned, in bakeoff's repository.
         Cancelled, checks that have ended stay on the run's record, and the same call goes on from there.
 
-        Passes on BakeoffError: a check could not be run.
+        Passes on BakeoffError: a check could not be run, or `preflight` refuses.
         """
         batch = _Batch(self, list(changes))
         await batch.look()
         if self.merger.strategy == "fail_on_conflict" and batch.conflicts:
             return Findings(self.tip.commit, self.tip.commit, conflicts=batch.conflicts)
+        if self.preflight is not None and batch.own:
+            await self.preflight(batch.written())
         await batch.verify_each()
         outcome = await batch.drive(policy.land(batch.alone, self.width))
         return await batch.findings(outcome)
@@ -135,6 +139,10 @@ class _Batch:
         base = self.queue.ground.workspace.base
         given = next((found for path in paths if (found := base.given_below(path)) is not None), None)
         return None if given is None else f"a file where slots have a folder for {given}"
+
+    def written(self) -> Collection[bytes]:
+        """The paths that any of them changes."""
+        return {path for change in self.touched.values() for path in change.paths}
 
     async def step(self, tip: Point, number: int) -> Step:
         """A change on top of `tip`, made once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +64,7 @@ class Verification:
     timeout: float | None = None
     prefix: str = ""
     lanes: tuple[str, ...] = ()
-    known: Mapping[int, ValidationResult] = field(default_factory=dict)
+    known: dict[int, ValidationResult] = field(default_factory=dict)
     _on_base: dict[int, ValidationResult] = field(default_factory=dict)
     _missing: dict[int, str | None] = field(default_factory=dict)
     """What the base misses of the user's ignored files, by check."""
@@ -87,14 +87,18 @@ class Verification:
             if verdict.result:
                 continue
             before = await self._before(number) if ask_base else self._on_base.get(number)
-            failing = _failing(verdict)
-            known = _failing(before) if before is not None and not before.result else ()
+            failing = failing_tests(verdict)
+            known = failing_tests(before) if before is not None and not before.result else ()
             if failing and set(failing) <= set(known):
                 excused += failing
                 continue
             tests = tuple(test for test in failing if test not in known) or (self.checks[number],)
             return Verified(False, tests, tuple(excused), verdict.reason, number)
         return Verified(True, excused=tuple(excused))
+
+    def learn(self, number: int, found: ValidationResult) -> None:
+        """Take what a check is seen to say of the base for known, so that it is not run there once more."""
+        self.known[number] = found
 
     def fails_on_base(self, number: int) -> bool:
         """Whether the check is known to fail on the base."""
@@ -115,10 +119,12 @@ class Verification:
     async def _before(self, number: int) -> ValidationResult:
         async with self._asking:
             if number not in self._on_base:
-                found = self.known.get(number) or await self._check("base", self.base, number)
-                if not found.result and not _failing(found):  # red once and for no test by name: it may be chance
+                found = self.known.get(number)  # one that failed is known, too
+                if found is None:
+                    found = await self._check("base", self.base, number)
+                if not found.result and not failing_tests(found):  # red once and for no test by name: it may be chance
                     found = await self._check("base:again", self.base, number)
-                if not found.result and not _failing(found):
+                if not found.result and not failing_tests(found):
                     self._missing[number] = await in_thread(what_to_copy, found.reason, self.ground.workspace.base)
                 self._on_base[number] = found
             return self._on_base[number]
@@ -146,7 +152,7 @@ class Verification:
         return from_json(record.output["verdict"])
 
 
-def _failing(verdict: ValidationResult) -> tuple[str, ...]:
+def failing_tests(verdict: ValidationResult) -> tuple[str, ...]:
     """The names of all tests that failed; none where they are not all known, or kept others from being run."""
     receipt = verdict.receipt or {}
     tests = receipt.get("tests")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.named_files import read_named
 from bakeoff.plan.run.plan import MODES, NAME, ON_CONFLICT, Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.plan.schedule.errors import ScheduleError
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.workspace.files import read_named
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -334,7 +334,7 @@ def read_file(file: Path) -> Plan:
         PlanFileError: the file cannot be read.
     """
     try:
-        text = read_named(file).decode()
+        text = read_named(file, once=True).decode()
     except (OSError, UnicodeDecodeError) as failure:
         raise PlanFileError(f"{file} cannot be read: {getattr(failure, 'strerror', failure)}") from failure
     return read_plan(text, str(file))

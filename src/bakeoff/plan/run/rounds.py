@@ -119,7 +119,7 @@ class Rounds:
             options.check_timeout,
             prefix=f"{self.of.prefix}round:{number}/",
             lanes=self.of.lanes,
-            known=self.known if tip.commit == self.found.base else {},
+            known=dict(self.known) if tip.commit == self.found.base else {},
         )
         self.say(f"merging {len(changes)} of {len(self.found.wanted)} subplans")
         return await MergeQueue(

@@ -23,7 +23,7 @@ from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
 from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.sampling.attempt.preflight import PreflightError, say_missing
+from bakeoff.sampling.attempt.preflight import PreflightError, say_missing, say_unmatched
 from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import (
     Conditions as Conditions,
@@ -170,6 +170,8 @@ class _Job:
         ) as workspace:
             await settle_snapshot(run, workspace, self.conditions, "attempts")
             try:
+                if self.entry is None and not self.resumed:
+                    await say_unmatched(options.protect, workspace.base, warn)
                 tried = {} if self.entry is None else await self.attempts.preflight(run, workspace, spawner, warn)
                 result = await self.attempts.make(run, workspace, spawner, resumed=self.resumed, tried=tried)
                 if not tried:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bakeoff.engine.errors import BakeoffError
@@ -17,6 +18,7 @@ from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.on_base import OnBase
+from bakeoff.judge.protected import unmatched
 from bakeoff.judge.score import ScoreRequirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import why_unrunnable, without_code
@@ -43,11 +45,21 @@ MOST_NAMED = 5
 
 _UNABLE = "cannot judge"
 
+_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+
 
 class PreflightError(BakeoffError):
     """What attempts would make cannot be judged; nothing was paid."""
 
     kind = NODE
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Words of a refusal: what was done until then, and who may go on without preflight."""
+
+    done: str = "Checks were run on the snapshot, and nothing was paid"
+    out: str = "Where attempts are to make what a check needs, name that file or module in the task, or"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +121,18 @@ class Preflight:
         What an earlier session found is found again. Where attempts were begun without it, nothing is run. Cancelled,
         the checks have ended.
 
-        Raises:
-            PreflightError: one cannot judge, or passes though it must be red.
-
-        Passes on BakeoffError: there is no slot or process to run them in.
+        Passes on PreflightError: one cannot judge, or passes though it must be red. BakeoffError: there is no slot or
+        process to run them in.
         """
+        if not self._begun():
+            await say_unmatched(self.options.protect, self.ground.workspace.base, self.warn)
         if not self.options.preflight or (self._begun() and not self._known()):
             return {}
-        records: dict[int, Record] = {}
-        commands = list(self._commands())
-
-        async def one(number: int, kind: str, command: str) -> None:
-            async def work(_: int) -> Outcome:
-                return await self._try(kind, command)
-
-            path = f"{self.prefix}{NODE}:{number}"
-            records[number] = await self.run.leaf(path, NODE, work, lanes=(LANE, *self.lanes))
-
-        async with work_group() as group:
-            for number, (kind, command) in enumerate(commands, 1):
-                group.start(one, number, kind, command)
-        failed = [record for _, record in sorted(records.items()) if record.status is not Status.COMPLETED]
-        if failed:
-            raise PreflightError(_refusal(failed))
-        for _, record in sorted(records.items()):
+        works = [partial(self._try, kind, command) for kind, command in self._commands()]
+        records = await tried_all(self.run, works, self.prefix, (LANE, *self.lanes))
+        for record in records:
             self._tell(record.output)
-        return {record.output["command"]: _tried(record.output) for record in records.values()}
+        return {record.output["command"]: _tried(record.output) for record in records}
 
     def _begun(self) -> bool:
         """Whether attempts were begun before."""
@@ -177,6 +175,8 @@ class Preflight:
         if kept is not None and kept.limit is not None:
             output["unended"] = kept.limit
         why = await self._refused(kind, command, verdict, base)
+        if why is not None and _UNABLE in why and (made := await in_thread(self._made, command, why, base)) is not None:
+            output["made"], why = made, None
         return Outcome(output=output) if why is None else Outcome(Status.FAILED, output, why, NODE)
 
     async def _refused(self, kind: str, command: str, verdict: ValidationResult, base: Base) -> str | None:
@@ -188,26 +188,31 @@ class Preflight:
         if (misses := await in_thread(what_to_copy, verdict.reason, base)) is not None:
             return f"{said} {misses}"
         why = why_unrunnable(command, verdict)
-        if why is None or await in_thread(self._makes, command, base):
-            return None
-        return f"{said} {_UNABLE}: {one_line(why, 400).rstrip('.')}"
+        return None if why is None else unable(kind, command, why)
 
-    def _makes(self, command: str, base: Base) -> bool:
-        """Whether attempts may make a file that the command names, and that is not there yet."""
-        protection = self.options.protection
-        outside = without_code(command)
-        words = (word.partition("::")[0] for word in re.split(r"[\s'\"=;&|()]+", outside))
-        paths = [os.path.normpath(word) for word in words if "/" in word or "." in word]
-        files = base.entries.files
-        return any(os.fsencode(path) not in files and protection.allows(path) for path in paths)
+    def _made(self, command: str, why: str, base: Base) -> str | None:
+        """What a check misses that attempts may make, by leave or since the task names it; None for nothing."""
+        files, options = base.entries.files, self.options
+        protection = options.protection.within(files)
+        asked = set(paths_in(options.task))
+        for path in named_by(command):
+            makes = protection.allows(path) or (path in asked and not protection.covers(path))
+            if makes and os.fsencode(path) not in files:
+                return path
+        module = _MODULE.search(why)
+        if module is None or protection.covers(f"{module[1]}.py") or protection.covers(f"{module[1]}/x.py"):
+            return None
+        return f"module {module[1]}" if module[1] in re.findall(r"\w+", options.task) else None
 
     def _tell(self, output: Mapping[str, Any]) -> None:
         said, verdict = f"{output['kind']} `{one_line(output['command'], 200)}`", from_json(output["verdict"])
-        if output.get("unended") is not None:
+        if output.get("made") is not None:
+            self.warn(f"{said} misses {output['made']}, so it fails until an attempt makes that")
+        elif output.get("unended") is not None:
             self.warn(f"{said} had not ended on the snapshot after {output['unended']:g} s; it is taken to be able to")
         elif output["kind"] == "check" and verdict.result:
             self.warn(f"{said} passes on the snapshot, so it says little of what is made (see --require-red)")
-        elif output["kind"] == "score" and not verdict.result and (verdict.receipt or {}).get("exit_code") == 0:
+        elif output["kind"] == "score" and not verdict.result:
             self.warn(f"{said} gives no score on the snapshot: {one_line(verdict.reason, 200)}")
 
 
@@ -217,10 +222,52 @@ def _tried(output: Mapping[str, Any]) -> Tried:
     return Tried(verdict if known else None, OnBase.from_json(output["base"]))
 
 
-def _refusal(failed: Iterable[Record]) -> str:
-    said = "; ".join(record.error or "" for record in failed)
-    way = ". Where attempts are to make what a check needs, give --no-preflight (`preflight: false` in files)"
-    return f"{said}. Checks were run on the snapshot, and nothing was paid{way if _UNABLE in said else ''}"
+async def tried_all(
+    run: Run,
+    works: Sequence[Callable[[], Awaitable[Outcome]]],
+    prefix: str,
+    lanes: tuple[str, ...],
+    ways: Ways | None = None,
+) -> list[Record]:
+    """Each check tried as a leaf of the run, side by side; what an earlier session found is found again.
+
+    Args:
+        run: where each is a node.
+        works: tries one; an outcome that failed refuses the run.
+        prefix: what the paths of the nodes begin with.
+        lanes: lanes that each holds.
+        ways: the words of a refusal; those of attempts, where left out.
+
+    Raises:
+        PreflightError: one is refused.
+
+    Passes on BakeoffError: one could not be tried.
+    """
+    records: dict[int, Record] = {}
+
+    async def one(number: int, work: Callable[[], Awaitable[Outcome]]) -> None:
+        records[number] = await run.leaf(f"{prefix}{NODE}:{number}", NODE, lambda _: work(), lanes=lanes)
+
+    async with work_group() as group:
+        for number, work in enumerate(works, 1):
+            group.start(one, number, work)
+    found = [record for _, record in sorted(records.items())]
+    if failed := [record for record in found if record.status is not Status.COMPLETED]:
+        said, ways = "; ".join(record.error or "" for record in failed), ways or Ways()
+        way = f". {ways.out} give --no-preflight (`preflight: false` in files)" if _UNABLE in said else ""
+        raise PreflightError(f"{said}. {ways.done}{way}")
+    return found
+
+
+def unable(kind: str, command: str, why: str) -> str:
+    """What is said of a check that cannot judge."""
+    return f"{kind} `{one_line(command, 200)}` {_UNABLE}: {one_line(why, 400).rstrip('.')}"
+
+
+def named_by(command: str) -> list[str]:
+    """Words of a command that may be paths of files, relative to the top."""
+    words = (word.partition("::")[0] for word in re.split(r"[\s'\"=;&|()]+", without_code(command)))
+    return [os.path.normpath(word) for word in words if "/" in word or "." in word]
 
 
 def protected_among(options: AttemptOptions, base: Base, paths: Iterable[str]) -> list[str]:
@@ -240,6 +287,13 @@ async def say_missing(result: SamplingResult, base: Base, warn: Callable[[str], 
     reasons = [verdict.reason for attempt in result.attempts for verdict in attempt.verdicts if not verdict.result]
     if not result.success and (misses := await in_thread(what_to_copy, "\n".join(reasons), base)) is not None:
         warn(f"what was judged {misses}")
+
+
+async def say_unmatched(protect: Iterable[str], base: Base, warn: Callable[[str], None]) -> None:
+    """Say of each pattern of what is to be protected that no file of the snapshot fits it: it may be a mistake."""
+    if protect:
+        for text in await in_thread(lambda: unmatched(protect, base.entries.files)):
+            warn(text)
 
 
 def paths_in(text: str) -> list[str]:

@@ -21,13 +21,13 @@ from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.standing import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
-from bakeoff.workflow.models import Amount, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.models import Ceiling, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
-    amount,
+    ceiling,
     count,
     ended,
     refuse_spent,
@@ -71,9 +71,9 @@ class Attempt(StepModel):
     base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
     may_edit: Globs | None = Field(None, description="Tests or test configuration that attempts may change.")
     protect: Globs | None = Field(None, description="Further files that attempts may not change.")
-    max_cost: Amount = Field(None, description="Ceiling on the money of these attempts, in US dollars.")
-    max_tokens: Amount = Field(None, description="Ceiling on their tokens.")
-    max_calls: Amount = Field(None, description="Ceiling on calls of the agent.")
+    max_cost: Ceiling = Field(None, description="Ceiling on the money of these attempts, in US dollars.")
+    max_tokens: Ceiling = Field(None, description="Ceiling on their tokens.")
+    max_calls: Ceiling = Field(None, description="Ceiling on calls of the agent.")
     agent_timeout: Positive | None = Field(None, description="Seconds for one call of the agent.")
     check_timeout: Positive | None = Field(None, description="Seconds for one check.")
     mode: Literal["deterministic", "fastest"] = Field(
@@ -165,9 +165,9 @@ def options_of(place: Place) -> AttemptOptions:
         "base": text(place, "base"),
         "may_edit": texts(place, "may_edit"),
         "protect": texts(place, "protect"),
-        "max_cost": amount(place, "max_cost"),
-        "max_tokens": amount(place, "max_tokens"),
-        "max_calls": amount(place, "max_calls"),
+        "max_cost": ceiling(place, "max_cost"),
+        "max_tokens": ceiling(place, "max_tokens"),
+        "max_calls": ceiling(place, "max_calls"),
         "timeout": place.step.agent_timeout,
         "check_timeout": place.step.check_timeout,
         "preflight": place.step.preflight,

@@ -52,6 +52,25 @@ def amount(place: Place, name: str, *, whole: bool = False) -> Any:
         raise RefusedError(f"`{name}`: {failure}") from None
 
 
+def ceiling(place: Place, name: str) -> Any:
+    """A field's number above 0; None where it is left out. As `amount`."""
+    found = amount(place, name)
+    return None if found is None else above_nothing(found, f"`{name}`", place)
+
+
+def above_nothing(found: float, what: str, place: Place) -> float:
+    """The number.
+
+    Raises:
+        RefusedError: it is not above 0; the message names the line of the step.
+    """
+    if found <= 0:
+        raise RefusedError(
+            f"{what} must be a number above 0, not {found:g} (the step is in line {place.step.position[0]})"
+        )
+    return found
+
+
 def count(place: Place, name: str, least: int = 1) -> int:
     """A field's whole number, `least` where it is left out.
 

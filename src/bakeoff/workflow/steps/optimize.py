@@ -18,9 +18,9 @@ from bakeoff.optimize.standing import Standing, read_nodes
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.sampling.attempt.landing import Work
 from bakeoff.workflow.interpreter import Halt, Place, halted_by
-from bakeoff.workflow.models import Amount, Interpolated, Positive, ShellText, StepModel, Text
+from bakeoff.workflow.models import Ceiling, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest
-from bakeoff.workflow.steps.holding import Beginning, RefusedError, amount, text, texts
+from bakeoff.workflow.steps.holding import Beginning, RefusedError, ceiling, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
 from bakeoff.workflow.steps.landing import land_result
 from bakeoff.workflow.values import as_text
@@ -49,8 +49,8 @@ class Optimize(StepModel):
     candidates: Names | None = Field(None, description="New versions of the whole file, or patches.")
     refs: Names | None = Field(None, description="Commits or branches to try.")
     rules: bool = Field(True, description="Whether the rewriting rules propose.")
-    min_speedup: Amount = Field(None, description="What the lower bound of the speed-up must reach; 1.05.")
-    seconds: Amount = Field(None, description="Of measuring for one race; 20.")
+    min_speedup: Ceiling = Field(None, description="What the lower bound of the speed-up must reach; 1.05.")
+    seconds: Ceiling = Field(None, description="Of measuring for one race; 20.")
     tests: Names | None = Field(None, description="Tests to judge by, instead of all that pytest finds.")
     inputs: Literal["derived", "recorded"] = Field("derived", description="What they are compared on.")
     trust: bool = Field(False, description="Accept what can be judged only in the candidate's own process.")
@@ -109,8 +109,8 @@ def options_of(place: Place) -> OptimizeOptions:
         "target": as_text(place.value("target")),
         "candidates": tuple(str(root / name) for name in texts(place, "candidates")),
         "refs": texts(place, "refs"),
-        "min_speedup": amount(place, "min_speedup"),
-        "seconds": amount(place, "seconds"),
+        "min_speedup": ceiling(place, "min_speedup"),
+        "seconds": ceiling(place, "seconds"),
         "tests": texts(place, "tests"),
         "bench": text(place, "bench"),
         "checks": texts(place, "check"),

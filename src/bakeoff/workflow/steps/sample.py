@@ -17,6 +17,7 @@ from bakeoff.judge.calling import most_tokens
 from bakeoff.model.protocol import Message, Model, Request
 from bakeoff.model.registry import UnknownModelError, model_for
 from bakeoff.model.retrying import RETRY
+from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.best_of_n import BestOfNStrategy
 from bakeoff.sampling.escalation import EscalationStrategy
 from bakeoff.sampling.rejection import RejectionSamplingStrategy
@@ -34,7 +35,7 @@ from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import (
     Beginning,
     RefusedError,
-    amount,
+    above_nothing,
     count,
     ended,
     refuse_spent,
@@ -44,7 +45,7 @@ from bakeoff.workflow.steps.holding import (
 )
 from bakeoff.workflow.steps.sample_fields import Sample
 from bakeoff.workflow.steps.shell import step_environment, working_directory
-from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement
+from bakeoff.workflow.steps.text_checks import KINDS, Bench, TextScore, imported, make_requirement, try_commands
 from bakeoff.workflow.values import as_text, number, plain
 
 MOST_TEXT = 2000
@@ -128,15 +129,17 @@ def _evaluated(place: Place) -> dict[str, Any]:
         RefusedError: a value cannot be used.
     """
     step, defaults = place.step, place.setting.defaults
-    own = [name for name in Sample.model_fields if name not in StepModel.model_fields]
+    own = [name for name in Sample.model_fields if name not in StepModel.model_fields and name != "preflight"]
     given = {name: _deep(place, getattr(step, name)) for name in own}
-    given["max_tokens"] = amount(place, "max_tokens", whole=True)
+    given["max_tokens"] = None if step.max_tokens is None else count(place, "max_tokens")
     for name in ("loop_budget", "concurrency_budget"):
         given[name] = count(place, name)
     for name in ("prompt", "system", "model", "judge", "slow", "score"):
         given[name] = text(place, name)
     for name in _HOW_MUCH:
         given[name] = _amounts(name, given[name])
+    for kind, most in given["budget"].items():
+        above_nothing(most, f"`budget`, {kind},", place)
     if step.action is None:
         given["model"] = given["model"] or defaults.get("model") or place.setting.settings.asked_model
         if given["model"] is None:
@@ -262,6 +265,11 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
         requirements = [make_requirement(one, bench) for one in given["requirements"]]
         if given["score"] is not None:
             requirements.append(TextScore(given["score"], bench, f"score: {given['score']}"))
+        if place.step.preflight:
+            try:
+                await try_commands(requirements, run, f"{asked['prefix']}/", setting.lanes)
+            except PreflightError as failure:
+                raise RefusedError(str(failure), failure.kind) from failure
         action = _request(given) if given["action"] is None else imported(given["action"], setting.project)
         setting.announce()
         try:

@@ -6,12 +6,31 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bakeoff.workflow.models import Amount, Count, Deep, NotNegative, Positive, ShellText, StepModel, Strict, Text
+from bakeoff.workflow.models import (
+    Amount,
+    Ceiling,
+    Count,
+    Deep,
+    NotNegative,
+    Positive,
+    ShellText,
+    StepModel,
+    Strict,
+    Text,
+)
 from bakeoff.workflow.steps.text_checks import OneRequirement
 
 
 class Ceilings(Strict):
     """Ceilings by kind."""
+
+    usd: Ceiling = Field(None, description="Money, in US dollars.")
+    tokens: Ceiling = Field(None, description="Tokens, in and out.")
+    calls: Ceiling = Field(None, description="Calls of models.")
+
+
+class Reserved(Strict):
+    """Amounts by kind, which may be nothing."""
 
     usd: Amount = Field(None, description="Money, in US dollars.")
     tokens: Amount = Field(None, description="Tokens, in and out.")
@@ -60,11 +79,12 @@ class Sample(StepModel):
     budget: Annotated[Ceilings, Deep()] = Field(
         default_factory=Ceilings, description="Ceilings for this step alone, judges included."
     )
-    reserve: Annotated[Ceilings, Deep()] = Field(
-        default_factory=Ceilings, description="What one attempt may use at most, where nobody can tell before."
+    reserve: Annotated[Reserved, Deep()] = Field(
+        default_factory=Reserved, description="What one attempt may use at most, where nobody can tell before."
     )
     attempt_timeout: Positive | None = Field(None, description="Seconds for one attempt.")
     check_timeout: Positive | None = Field(None, description="Seconds for one check.")
+    preflight: bool = Field(True, description="Run the commands that judge on an empty text before anything is paid.")
 
     @property
     def most_calls(self) -> int | None:

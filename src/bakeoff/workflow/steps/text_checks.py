@@ -7,8 +7,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,13 +17,17 @@ from pydantic import BeforeValidator, Field
 
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.process import Command, Processes, SpawnError
+from bakeoff.engine.record import Outcome, Status
+from bakeoff.engine.run import Run
 from bakeoff.engine.temporary import temporary_folder
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.verdict import ValidationResult
+from bakeoff.judge.unrunnable import why_unrunnable
+from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.model.protocol import Model
+from bakeoff.sampling.attempt.preflight import NODE, PATIENCE, Ways, tried_all, unable
 from bakeoff.workflow.models import Positive, Strict
 from bakeoff.workflow.steps.holding import RefusedError
 from bakeoff.workflow.steps.shell import DEFAULT_TIMEOUT
@@ -188,6 +193,41 @@ class TextCommand(Requirement):
     def met(self, printed: str, receipt: Mapping[str, Any]) -> ValidationResult:
         """The verdict where the command ended well."""
         return ValidationResult(True, receipt=receipt)
+
+
+async def try_commands(requirements: Sequence[Requirement], run: Run, prefix: str, lanes: tuple[str, ...] = ()) -> None:
+    """Run the commands among the requirements once on an empty text, before anything is paid.
+
+    What an earlier session found is found again. One that only fails, or has not ended in `PATIENCE`, is left as it is.
+
+    Args:
+        requirements: those that are commands are tried.
+        run: where each is a node.
+        prefix: what the paths of the nodes begin with.
+        lanes: lanes that they hold besides.
+
+    Passes on PreflightError: one cannot judge.
+    """
+    commands = [one for one in requirements if isinstance(one, TextCommand)]
+    works = [partial(_tried, one) for one in commands]
+    await tried_all(run, works, prefix, (LANE, *lanes), _WAYS)
+
+
+async def _tried(given: TextCommand) -> Outcome:
+    kind = "score" if isinstance(given, TextScore) else "check"
+    short = TextCommand(given.command, given.bench, timeout=min(PATIENCE, given.seconds))
+    found = await short.check(Subject(""))
+    output = {"command": given.command, "kind": kind, "verdict": to_json(found)}
+    # No name in the command counts for missing: what it names may be in the text, which is empty here.
+    why = None if found.error == "timeout" else why_unrunnable("", found)
+    return (
+        Outcome(output=output)
+        if why is None
+        else Outcome(Status.FAILED, output, unable(kind, given.command, why), NODE)
+    )
+
+
+_WAYS = Ways("Checks were run on an empty text, and nothing was paid", "Where a check needs more than that,")
 
 
 class TextScore(TextCommand):

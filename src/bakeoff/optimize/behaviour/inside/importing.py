@@ -51,12 +51,21 @@ class ProjectFinder:
             spec = self._found(name, path, target)
         finally:
             self._busy = False
-        if spec is None or type(spec.loader) is not SourceFileLoader or not spec.origin:
+        if spec is None or not spec.origin:
             return spec
-        if self.is_ours(spec.origin):
+        if (type(spec.loader) is SourceFileLoader and self.is_ours(spec.origin)) or self._is_special(spec.origin):
             spec.loader = ProjectLoader(name, spec.origin, self)
             spec.cached = None
         return spec
+
+    def first(self) -> None:
+        """Be asked before finders that came later: pytest's takes every file that its command line names."""
+        sys.meta_path[:] = [self, *(finder for finder in sys.meta_path if finder is not self)]
+
+    def _is_special(self, path: str) -> bool:
+        """Whether no other loader will do: it would load what is on the disk, and as it stands there."""
+        real = os.path.realpath(path)
+        return real in self.overrides or (self.target is not None and real == os.path.realpath(self.target[0]))
 
     def _found(self, name: str, path: Any, target: ModuleType | None) -> ModuleSpec | None:
         for finder in list(sys.meta_path):

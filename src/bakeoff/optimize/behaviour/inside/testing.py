@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from . import frames
@@ -26,6 +27,7 @@ class Reporter:
         timeout: seconds of a test that `timeouts` does not name.
         timeouts: seconds of each test.
         doctests: run doctests, and nothing else.
+        configured: called when pytest has set itself up.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Reporter:
         timeout: float,
         timeouts: dict[str, float],
         doctests: bool,
+        configured: Callable[[], None],
     ) -> None:
         self.report = report
         self.proxy = proxy
@@ -43,7 +46,12 @@ class Reporter:
         self.timeout = timeout
         self.timeouts = timeouts
         self.doctests = doctests
+        self.configured = configured
         self.sys_path: list[str] = []
+
+    def pytest_configure(self, config: Any) -> None:
+        """Its settings are read, and its import hook is in place."""
+        self.configured()
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
         """Keep those that are wanted."""
@@ -126,7 +134,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         if wanted is not None and not given:
             continue  # there is nothing but doctests
         words = [*flags(root, folder), *arguments(root, folder, given), *(["--doctest-modules"] if doctests else [])]
-        reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests)
+        reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests, finder.first)
         codes.append(int(pytest.main(words, plugins=[reporter])))
         sys_path = list(dict.fromkeys([*reporter.sys_path, *sys_path]))
     return {
