@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_the_second_signal_ends_also_the_saving_of_work(hanging: Lab, number: si
     process.send_signal(number)
     pid = filter_of(hanging)
     assert process.poll() is None
-    process.send_signal(number)
+    until(lambda: process.send_signal(number) or sleep(0.5) or process.poll() is not None, 60)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "its work is saved when the run goes on, or by `bakeoff clean`" in said

@@ -212,7 +212,7 @@ def test_watch_and_logs_follow_a_live_run(project: Project, held) -> None:
     runs = checked("runs", project("runs", "--json").out)
     assert runs["runs"][0] | {"updated_at": 0, "created_at": 0} == {
         "run_id": "held", "workflow_id": "held", "job": "workflow", "name": "Name of held",
-        "status": "running", "error": None, "live": True, "created_at": 0, "updated_at": 0,
+        "status": "running", "outcome": None, "error": None, "live": True, "created_at": 0, "updated_at": 0,
     }  # fmt: skip
     assert "▶ held running" in project("show", "held").out
     assert watch.stderr is not None

@@ -354,13 +354,13 @@ async def test_waiting_for_others_takes_no_time_of_the_race(root: Path, tmp_path
     async def measure() -> None:
         code, files = Code("mod", "f", str(root)), {"one": {"mod.py": FAST.encode()}, "two": {"mod.py": SAME.encode()}}
         original = {"mod.py": ORIGINAL.encode()}
-        options = Options(seconds=1.0)
+        options = Options(seconds=5.0)
         found.append(await race(here(root), code, original, files, inputs(*SIZES), options, lock=lock))
 
     async with anyio.create_task_group() as tasks:
         async with lock.measuring():
             tasks.start_soon(measure)
-            await anyio.sleep(1.2)  # another measures for longer than this race may
+            await anyio.sleep(5.2)  # another measures for longer than this race may
     assert all(speed.pairs for speed in found[0].speeds.values())
 
 
