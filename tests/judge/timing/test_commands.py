@@ -250,3 +250,17 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+async def test_an_original_that_fails_later_leaves_what_is_not_settled_undecided(tmp_path: Path) -> None:
+    """It may do so after the race has begun to select, when candidates have been paid for."""
+    selecting = tmp_path / "selecting"
+    text = f"import os; {SLOW}; os.path.exists({str(selecting)!r}) and exit(1)"
+    two = tmp_path / "two"
+    contender = (
+        f"import os; open({str(two)!r}, 'a').write('.'); "
+        f"os.path.getsize({str(two)!r}) > 2 and open({str(selecting)!r}, 'w')"
+    )
+    found = await raced(tmp_path, {"one": python(FAST), "two": python(contender)}, python(text))
+    assert {speed.verdict for speed in found.speeds.values()} == {"undecided"}
+    assert "the command ended with status 1 where nothing was changed" in found.speeds["one"].detail

@@ -413,3 +413,35 @@ async def test_what_the_original_imports_is_imported_once_a_parent_and_nothing_o
     assert sorted(by_parents) == ["installed"] * 5 + ["library"] * 5, "a parent imports what is not the project's"
     assert by_forks.count("library") == by_forks.count("installed") <= 2, "only forks that came before"
     assert by_forks.count("helper") > 10, "each fork imports the project for itself"
+
+
+def changing(counter: Path, which: str) -> str:
+    """The original, which counts its calls on some inputs in a file, and gives something else after a hundred."""
+    return (
+        "import os\n"
+        f"def f(xs):\n    if {which}:\n"
+        f"        counter = os.open({str(counter)!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
+        "        os.write(counter, b'.')\n        called = os.fstat(counter).st_size\n        os.close(counter)\n"
+        "        if called > 100:\n            return called\n"
+        "    return sum(x * x - x for x in xs)\n"
+    )
+
+
+async def test_an_input_that_the_original_turns_out_to_answer_anew_is_left_out(
+    raced: Callable[..., Any], tmp_path: Path
+) -> None:
+    original = changing(tmp_path / "calls", f"len(xs) == {SIZES[-1]}")
+    found = await raced({"fast": FAST, "same": original}, original=original)
+    assert (tmp_path / "calls").stat().st_size > 100
+    assert found.winner == "fast"
+    assert found.calibration.inputs < len(SIZES)
+
+
+async def test_an_original_that_answers_anew_on_all_inputs_is_a_verdict(
+    raced: Callable[..., Any], tmp_path: Path
+) -> None:
+    original = changing(tmp_path / "calls", "True")
+    found = await raced({"one": FAST, "two": FAST}, original=original)
+    assert {(speed.verdict, speed.detail.split(":")[0]) for speed in found.speeds.values()} == {
+        ("undecided", "the original itself")
+    }

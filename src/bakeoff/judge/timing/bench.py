@@ -15,7 +15,7 @@ from bakeoff.judge.codec import parse
 from bakeoff.judge.codec.wire import ITERATOR
 from bakeoff.judge.timing.evidence import Evidence, interval, mean
 from bakeoff.judge.timing.load import Load, LoadWatch
-from bakeoff.judge.timing.parent import Code, Files, Gone, Parent, Place, TimingError
+from bakeoff.judge.timing.parent import Code, Files, Gone, OriginalChangedError, Parent, Place, TimingError
 from bakeoff.judge.timing.plan import Input, Known, Plan, choice
 from bakeoff.judge.timing.sample import Job, Sample, compare
 from bakeoff.judge.timing.speed import Calibration
@@ -155,7 +155,7 @@ class Bench:
         """One fork of each, in a random order, from the next parent.
 
         Raises:
-            TimingError: the original does not give what it gave.
+            OriginalChangedError: the original does not give what it gave.
         """
         taken = Round(plan.job(self.chance))
         self.turn += 1
@@ -171,7 +171,8 @@ class Bench:
             taken.samples[contender] = sample
         original = taken.samples.get(0)
         if original is not None and original.failure is not None:
-            raise TimingError(f"the original itself: {original.failure}: {original.detail}")
+            call = None if original.place is None else plan.inputs[original.place].call
+            raise OriginalChangedError(f"the original itself: {original.failure}: {original.detail}", call)
         return taken
 
     def chunk(self, plan: Plan, contenders: Sequence[int], until: float) -> list[Round]:

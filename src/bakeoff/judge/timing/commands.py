@@ -17,7 +17,7 @@ from bakeoff.judge.timing.command_run import Ran, Runner, difference
 from bakeoff.judge.timing.evidence import REPORT, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.load import LoadWatch
-from bakeoff.judge.timing.parent import Place, TimingError, place
+from bakeoff.judge.timing.parent import OriginalChangedError, Place, TimingError, place
 from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 from bakeoff.judge.timing.statistics import MedianSequence
@@ -74,6 +74,8 @@ async def race_commands(
         lock: of this machine.
         kept: verdicts of an earlier race that was interrupted.
         told: awaited with each verdict as soon as it is final.
+
+    An original that fails later, or prints something else then, leaves all that is not settled undecided.
 
     Passes on TimingError: the original cannot be run, fails, or prints something else each time.
     """
@@ -150,6 +152,20 @@ class _Commands:
         for name, why in broken.items():
             await self.settle(name, self.speed(why, self.pairs(self.options.alpha), False))
         names = [name for name in self.places if name and name not in broken]
+        try:
+            await self.compete(names)
+        except OriginalChangedError as failure:
+            for name in names:
+                if name not in self.speeds:
+                    await self.settle(
+                        name, self.speed((UNDECIDED, str(failure)), self.pairs(self.options.alpha), False)
+                    )
+
+    async def compete(self, names: Sequence[str]) -> None:
+        """Select among contenders, and measure the best again.
+
+        Passes on OriginalChangedError: the original failed, or printed something else than before.
+        """
         finalists, so_far = names, dict[str, Pairs]()
         if len(names) > 1:
             finalists, so_far = await self.select(names)
@@ -226,16 +242,16 @@ class _Commands:
         """A run of the original that counts.
 
         Raises:
-            TimingError: it failed, or printed something else than before.
+            OriginalChangedError: it failed, or printed something else than before.
         """
         ran = self.counted("")
         if ran.status != 0:
             how = "took too long" if ran.status is None else f"ended with status {ran.status}"
-            raise TimingError(f"the command {how} where nothing was changed")
+            raise OriginalChangedError(f"the command {how} where nothing was changed")
         if self.terms.same_output and self.expected is None:
             self.expected = ran
         if self.expected is not None and ran.output != self.expected.output:
-            raise TimingError(
+            raise OriginalChangedError(
                 f"where nothing was changed the command does not print the same each time: "
                 f"{difference(self.expected, ran)}. Give --bench-output any to leave what it prints out of account"
             )

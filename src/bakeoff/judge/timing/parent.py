@@ -50,6 +50,19 @@ class TimingError(BakeoffError):
     """Nothing can be measured: the place, the original, or the machine does not allow it."""
 
 
+class OriginalChangedError(TimingError):
+    """The original no longer does what it did when it was measured first.
+
+    Args:
+        message: what it does now.
+        call: of the input that shows it; None where it is not one input.
+    """
+
+    def __init__(self, message: str, call: bytes | None = None) -> None:
+        super().__init__(message)
+        self.call = call
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """How an interpreter of the project is started where the project's files are.

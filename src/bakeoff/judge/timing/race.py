@@ -21,7 +21,7 @@ from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
 from bakeoff.judge.timing.field import TOO_SLOW, Field
-from bakeoff.judge.timing.parent import Code, Files, Place, TimingError
+from bakeoff.judge.timing.parent import Code, Files, OriginalChangedError, Place, TimingError
 from bakeoff.judge.timing.plan import Input, Known, Plan
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 
@@ -29,6 +29,8 @@ SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
 CALIBRATION, CALIBRATING = 0.1, 0.4
 """Share of the time that the calibration may take, and seconds."""
+ANEW = 3
+"""How often a race begins again without an input on which the original gives another result each time."""
 TRACED = 3
 """Forks that memory is measured in."""
 
@@ -120,6 +122,9 @@ async def race(
         kept: verdicts of an earlier race that was interrupted; these contenders are not measured again.
         told: awaited with each verdict as soon as it is final, so that it can be kept.
 
+    An input on which the original turns out to give another result each time is left out; where there are too many of
+    them, all that is not settled by then is undecided.
+
     Passes on TimingError: nothing can be measured, or a contender changes what is not Python.
     """
     speeds = dict(kept or {})
@@ -166,17 +171,46 @@ class _Race:
     so_far: dict[str, Speed] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """All of it."""
+        """All of it.
+
+        Raises:
+            TimingError: nothing can be measured.
+        """
         self.floor = math.log(self.options.min_speedup)
+        for turn in range(ANEW + 1):
+            try:
+                return await self.compete()
+            except OriginalChangedError as changed:
+                failure = changed
+                self.inputs = [given for given in self.inputs if given.call != changed.call]
+                if changed.call is None or time.monotonic() >= self.blocks.until():
+                    break
+            except TimingError:
+                if not turn:
+                    raise
+                break
+        for name in self.open:
+            await self.settle(name, Speed(UNDECIDED, str(failure)))
+
+    async def compete(self) -> None:
+        """Select among what is open, and measure the best again.
+
+        Passes on OriginalChangedError: the original no longer gives what it gave.
+        """
         plan = await self.blocks.block(self.calibrate)
-        alone = len(self.names) == 1
-        finalists = list(self.names) if alone else await self.select()
+        alone = len(self.open) == 1
+        finalists = self.open if alone else await self.select()
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
                 await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
             elif await self.final(name, plan if alone else None, self.options.alpha / 2**attempt):
                 won = name
+
+    @property
+    def open(self) -> list[str]:
+        """Contenders without a verdict."""
+        return [name for name in self.names if name not in self.speeds]
 
     def calibrate(self) -> Plan:
         """Learn what the inputs are, and what noise there is."""
@@ -192,8 +226,9 @@ class _Race:
     async def select(self) -> list[str]:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         plan = self.bench.plan(self.known, *self.how)
-        contest = Field(self.names, self.floor)
-        evidence = {name: Evidence(plan.weights, self.options.alpha / len(self.names)) for name in self.names}
+        names = self.open
+        contest = Field(names, self.floor)
+        evidence = {name: Evidence(plan.weights, self.options.alpha / len(self.names)) for name in names}
 
         def some() -> None:
             end = min(self.blocks.until(SELECTION), time.monotonic() + BLOCK)
@@ -215,8 +250,8 @@ class _Race:
             for name in list(contest.out):
                 if name not in self.speeds:
                     await self.settle(name, self.selected(name, evidence[name], contest))
-        for name in self.names:
-            if name not in contest.alive and name not in self.speeds:
+        for name in self.open:
+            if name not in contest.alive:
                 await self.settle(name, self.selected(name, evidence[name], contest))
         self.so_far = {name: self.selected(name, evidence[name], contest) for name in contest.alive}
         fast = [name for name in contest.alive if evidence[name].ratio.median > self.floor]

@@ -66,6 +66,7 @@ class Sample:
         contender: its number.
         failure: the reason why there is nothing to compare, as in `Speed.verdict`; None where there is.
         detail: in words.
+        place: of the input whose outcome differs; None where nothing differs.
         load: from asking for the fork until it had loaded the contender, on our clock.
         outside: from sending the inputs until the report was there, on our clock.
         cold: of the first call on each input: passed, and used of the processor by that thread.
@@ -85,6 +86,7 @@ class Sample:
     contender: int
     failure: str | None = None
     detail: str = ""
+    place: int | None = None
     load: int = 0
     outside: int = 0
     cold: list[Taken] = field(default_factory=list)
@@ -227,9 +229,11 @@ def compare(sample: Sample, expected: Sequence[bytes]) -> None:
             sample.fail("tampering", f"what it returned is no value: {failure}")
             return
         sample.fail("differs-while-timed", f"input {place}: {said[:300]}")
+        sample.place = place
         return
     for place, (digests, wanted) in enumerate(zip(sample.digests, expected, strict=True)):
         digest = hashlib.blake2b(wanted, digest_size=16).hexdigest()
         if any(found != digest for found in digests):
             sample.fail("differs-while-timed", f"input {place}: another result when it is called again")
+            sample.place = place
             return
