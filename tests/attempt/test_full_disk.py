@@ -90,3 +90,17 @@ def test_a_call_that_is_not_begun_counts_for_nothing(lab: Lab, disk: Path, monke
     (disk / "junk").unlink()
     said = lab("resume", "r", "--json")
     assert (said.status, said.json["winner"]) == (0, 1), said
+
+
+def test_a_disk_that_is_full_from_the_start(lab: Lab, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place is named; that no overlay could be tried there says nothing of overlays."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(disk))
+    lab.agent(FIX)
+    subprocess.run(FILL.format(junk=disk / "junk"), shell=True, check=True)
+    for command in (("attempt", "x", "--agent", "fake", "--run-id", "r", "--check", FIXED), ("resume", "r")):
+        said = lab(*command)
+        assert (said.status, lab.calls) == (1, []), said
+        assert f"no space is left on the disk; make room where {disk}/bakeoff (slots) is" in said.out, said
+        assert "overlay" not in said.err + said.out
+    (disk / "junk").unlink()
+    assert lab("resume", "r").status == 0

@@ -165,6 +165,7 @@ def test_what_is_undecided_can_be_measured_for_longer(shop: Shop) -> None:
     found = shop.optimize("--candidate", fast, "--run-id", "r", "--seconds", "0.01", status=3)
     assert [one["reason"] for one in found["candidates"]] == ["undecided"]
     assert "measure longer with: bakeoff resume r -i seconds=0.03" in shop.said
+    assert "nothing is decided: 1 candidate behaved the same; whether any is faster did not show" in shop.said
     for less in ((), ("-i", "seconds=0.01"), ("-i", "seconds=nan"), ("-i", "max_calls=3")):
         shop("resume", "r", *less, status=1)
     assert "-i seconds=N above 0.01 measures longer" in shop.said

@@ -236,11 +236,12 @@ def _print_ending(
     if ending.status is RunStatus.COMPLETED:
         if (missing := unverified(found)) is not None:
             out(f"! {missing}")
-        out(f"run {run}: nothing was found that behaves the same and is faster")
         if found.undecided:
-            seconds = 3 * found.options.seconds
-            out(f"  {counted(len(found.undecided), 'candidate')} behaved the same and could not be decided in the time")
-            out(f"  measure longer with: bakeoff resume {run} -i seconds={seconds:g}")
+            count = counted(len(found.undecided), "candidate")
+            out(f"run {run}: nothing is decided: {count} behaved the same; whether any is faster did not show")
+            out(f"  measure longer with: bakeoff resume {run} -i seconds={3 * found.options.seconds:g}")
+        else:
+            out(f"run {run}: nothing was found that behaves the same and is faster")
         return
     out(f"run {run} {ending.status.value.replace('_', ' ')}{f': {ending.error}' if ending.error else ''}")
     if (way := how_to_go_on(run, ending.status, JOB)) is not None:

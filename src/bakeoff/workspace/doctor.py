@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.mounts import Mounts, try_overlay
 
 
@@ -32,6 +32,8 @@ def look(cache: Path) -> Allowed:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
         mounts.stop(mounts.start())
         return Allowed(None, try_overlay(mounts, cache))
+    except NoSpaceError as failure:
+        return Allowed(None, str(failure))
     except (OSError, SlotError) as failure:
         return Allowed(f"namespaces are not allowed here: {failure}", f"it needs namespaces: {failure}")
     finally:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.folders import remove_tree
-from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.errors import NO_ROOM, NoSpaceError, SlotError, is_full, no_room
 
 PROGRAM = Path(__file__).with_name("holder.py")
 
@@ -137,7 +137,11 @@ TRIAL = ".try."
 
 
 def try_overlay(mounts: Mounts, folder: Path) -> str | None:
-    """Why overlay slots cannot be had with their changes in `folder`; None when they can. Found out by doing it."""
+    """Why overlay slots cannot be had with their changes in `folder`; None when they can. Found out by doing it.
+
+    Raises:
+        NoSpaceError: there is no room to find it out.
+    """
     if not sys.platform.startswith("linux"):
         return "overlay mounts are for Linux"
     for program in ("nsenter", "env", "nice"):
@@ -159,9 +163,14 @@ def try_overlay(mounts: Mounts, folder: Path) -> str | None:
             [*entering(pid, str(at)), "sh", "-c", script], capture_output=True, cwd="/", check=False, timeout=30
         )
         if done.returncode != 0 or done.stdout != b"changedmore\n":
-            return f"a mounted overlay does not work: {done.stderr.decode(errors='replace').strip()[:200]}"
+            said = done.stderr.decode(errors="replace").strip()
+            if any(words in said for words in NO_ROOM):
+                raise NoSpaceError(no_room())
+            return f"a mounted overlay does not work: {said[:200]}"
         return _wrong(upper)
     except (OSError, SlotError, subprocess.SubprocessError) as failure:
+        if is_full(failure):
+            raise NoSpaceError(no_room()) from failure
         return f"overlay mounts are not allowed here: {failure}"
     finally:
         if pid is not None:
