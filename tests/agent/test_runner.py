@@ -106,6 +106,7 @@ async def test_generic_agent_is_judged_by_its_exit_status(program, spawner, tmp_
     async with spawner:
         result = await ask(entry, spawner, tmp_path, prompt="two words", max_usd=1.0)
     assert (result.ok, result.kind, result.evidence, result.capped) == (ok, kind, "exit-status", False)
+    assert ("let its program print what it did" in (result.error or "")) == (body == "true")
     assert (tmp_path / "args").read_text() == "two words|"
     assert result.usage is None
 

@@ -383,7 +383,8 @@ def _failure(
         if reading.dropped:
             most = LINE_LIMIT >> 20
             return f"{entry.name}: it said more in one line than the {most} MiB that are read of one", "output"
-        return one_line(f"{entry.name} ended without saying anything{because}"), sort or "agent"
+        wanted = "" if entry.known or because else ", which counts as failed: let its program print what it did"
+        return one_line(f"{entry.name} ended without saying anything{because or wanted}"), sort or "agent"
     return None, None
 
 
