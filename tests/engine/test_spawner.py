@@ -14,6 +14,7 @@ import pytest
 
 from bakeoff.engine import attach as attach_module
 from bakeoff.engine import spawner as spawner_module
+from bakeoff.engine.launch import NICER
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.process import Command, Finished, SpawnError
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored
@@ -99,6 +100,13 @@ async def test_signals_have_their_defaults_and_the_session_is_new() -> None:
     # Signals 32 and 33 are the C library's own.
     assert [int(line.split()[1], 16) & 0x7FFFFFFF for line in done.stdout.value.splitlines()] == [0, 0]
     assert session.stdout.value == "True\n"
+
+
+async def test_a_command_goes_behind_what_started_it() -> None:
+    niceness = min(os.getpriority(os.PRIO_PROCESS, 0) + NICER, 19)
+    async with new_spawner() as spawner:
+        done = await sh(spawner, f'until [ "$(nice)" = {niceness} ]; do sleep 0.01; done', timeout=60)
+    assert done.exit_code == 0
 
 
 async def test_environment_is_the_base_with_changes_and_marks() -> None:
