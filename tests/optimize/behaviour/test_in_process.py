@@ -219,3 +219,20 @@ async def test_what_pytest_is_configured_with_counts_at_the_top_and_in_a_folder(
         right = await judge("from . import base\n\ndef work(xs):\n    return [x * x for x in xs]\n")
         wrong = await judge("from . import base\n\ndef work(xs):\n    return [x + x for x in xs]\n")
     assert (right.reason, wrong.reason) == (None, "differs-on-derived-input")
+
+
+async def test_calls_beyond_what_is_noted_of_a_test_are_judged_by_its_outcome(tmp_path: Path) -> None:
+    """An object that grows is noted at each call of its methods, which would take minutes."""
+    tests = (
+        "import mod\n\ndef test_it():\n    mod.more = 1  # a module that a test changes keeps it in one process\n"
+        "    given = list(range(1000))\n    for turn in range(12):\n"
+        "        given[0] = turn\n        mod.work(given)\n"
+    )
+    source = "more = 0\ndef work(xs):\n    return xs[0] + more\n"
+    files = {"mod.py": source, "test_mod.py": tests}
+    options = {"trust": True, "python": sys.executable, "noted": 8000}
+    async with judging(tmp_path / "p", files, "mod.py:work", **options) as judge:
+        here = judge.baseline.here["test_mod.py::test_it"]
+        assert [call.kind for call in here] == ["return"] * 8 + ["unfit"] * 4
+        assert (await judge(source + "    # the same\n")).reason is None
+        assert (await judge(source.replace("xs[0]", "min(xs[0], 5)"))).reason == "behaviour/return"

@@ -14,7 +14,18 @@ from .wire import DEFAULT, Incomparable, Limits, Malformed
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
-__all__ = ["DEFAULT", "FOLDER", "Incomparable", "Limits", "Malformed", "decode", "encode", "explain", "parse"]
+__all__ = [
+    "DEFAULT",
+    "FOLDER",
+    "Incomparable",
+    "Limits",
+    "Malformed",
+    "counted",
+    "decode",
+    "encode",
+    "explain",
+    "parse",
+]
 
 
 def encode(
@@ -34,9 +45,20 @@ def encode(
 
     Passes on Incomparable: it holds something that has no such bytes, or too much.
     """
+    return counted(value, limits, consume=consume, unseen=unseen)[0]
+
+
+def counted(
+    value: Any, limits: Limits = DEFAULT, *, consume: bool = True, unseen: frozenset[str] = frozenset()
+) -> tuple[bytes, int]:
+    """The same, and how many nodes it has, as `Limits.nodes` counts them.
+
+    Passes on Incomparable: it holds something that has no such bytes, or too much.
+    """
     from .encoder import Encoder
 
-    return Encoder(limits, consume, unseen).message(value)
+    encoder = Encoder(limits, consume, unseen)
+    return encoder.message(value), limits.nodes - encoder.nodes
 
 
 def decode(data: bytes, limits: Limits = DEFAULT) -> Any:

@@ -142,7 +142,7 @@ def serve_job(module: str, qualname: str, sys_path: list[str], root: str, option
 
 def limits_of(options: BehaviourOptions) -> dict[str, int]:
     """What one call's arguments or results may hold."""
-    return {"result_limit": options.result, "items_limit": 10_000}
+    return {"result_limit": options.result, "items_limit": 10_000, "noted_limit": options.noted}
 
 
 def job_of_tests(

@@ -31,6 +31,8 @@ class BehaviourOptions:
         output: bytes that may be printed.
         disk: bytes that may be written.
         result: bytes of one call's arguments or results.
+        noted: values in the arguments of one test's calls that are noted in the test's own process, some microseconds
+            each: an object that grows is noted at each call of its methods.
     """
 
     level: str = "full"
@@ -51,6 +53,7 @@ class BehaviourOptions:
     output: int = 4 << 20
     disk: int = 256 << 20
     result: int = 32 << 20
+    noted: int = 2_000_000
 
     def __post_init__(self) -> None:
         if self.inputs not in (DERIVED, RECORDED):

@@ -46,6 +46,8 @@ class Proxy:
         unseen: functions and classes whose code does not count.
         fit: find out whether tests can be judged this way: where not, the function here does it.
         limit: bytes of one call.
+        items: that are read of one iterator.
+        noted: values in the arguments of one test's calls that are noted; of calls after that many nothing is.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Proxy:
         fit: bool,
         limit: int,
         items: int,
+        noted: int,
     ) -> None:
         self.mode = mode
         self.report = report
@@ -68,13 +71,14 @@ class Proxy:
         self.limits = codec.Limits(nodes=300_000, size=limit, items=items)
         self.test = ""
         self.index = 0
+        self.noted = self.left = noted
         self.deadline: float | None = None
         self._globals: list[tuple[types.ModuleType, dict[str, Any]]] = []
         self._lock = threading.Lock()
 
     def begin(self, test: str, deadline: float | None) -> None:
         """The calls from now on are of this test."""
-        self.test, self.index, self.deadline = test, 0, deadline
+        self.test, self.index, self.deadline, self.left = test, 0, deadline, self.noted
 
     def loaded(self, module: types.ModuleType) -> None:
         """Remember what the module's names stand for: whoever changes that means it for the function, too."""
@@ -149,12 +153,21 @@ class Proxy:
         index, self.index = self.index, self.index + 1
         if self.mode == "count":
             return "", index
-        return self._encoded((args, kwargs)), index
+        if self.left <= 0:
+            return f"its test gives it more than {self.noted:,} values", index
+        return self._encoded((args, kwargs), of_test=True), index
 
-    def _encoded(self, value: Any) -> bytes | str:
-        """The bytes; or why there are none, in words."""
+    def _encoded(self, value: Any, *, of_test: bool = False) -> bytes | str:
+        """The bytes; or why there are none, in words.
+
+        Args:
+            value: what to encode.
+            of_test: its nodes count for what is noted of a test.
+        """
         try:
-            return self.codec.encode(value, self.limits, consume=False, unseen=self.unseen)  # type: ignore[no-any-return]
+            found, nodes = self.codec.counted(value, self.limits, consume=False, unseen=self.unseen)
+            self.left -= nodes if of_test else 0
+            return found  # type: ignore[no-any-return]
         except self.codec.Incomparable as failure:
             return str(failure)
         except RecursionError:

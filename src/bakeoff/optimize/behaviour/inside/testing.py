@@ -108,7 +108,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         link: the candidate's process, where there is one.
         codec: the module.
         job: `root`, `target` (path, qualname), `mode`, `fit`, `wanted`, `arguments`, `overrides`, `timeout`,
-            `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`.
+            `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`, `noted_limit`.
     """
     import pytest
 
@@ -120,7 +120,15 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         _wait_for_candidate(report, link, job["timeout"])
     root = job["root"]
     proxy = Proxy(
-        job["mode"], report, link, codec, frozenset(job["unseen"]), job["fit"], job["result_limit"], job["items_limit"]
+        job["mode"],
+        report,
+        link,
+        codec,
+        frozenset(job["unseen"]),
+        job["fit"],
+        job["result_limit"],
+        job["items_limit"],
+        job["noted_limit"],
     )
     finder = _Finder(root, job["overrides"], (os.path.join(root, job["target"][0]), job["target"][1]), proxy)
     sys.meta_path.insert(0, finder)
