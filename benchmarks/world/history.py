@@ -84,5 +84,5 @@ def files_of(project: Project, change: Change, folder: Path) -> Path:
     for path in change.product:
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(project.git("show", f"{change.commit}:{path}") + "\n")
+        place.write_bytes(project.content(change.commit, path))
     return folder

@@ -93,6 +93,11 @@ class Project:
             raise RuntimeError(f"git {' '.join(words[:3])}: {done.err.strip()[-300:]}")
         return done.out.strip()
 
+    def content(self, commit: str, path: str) -> bytes:
+        """Bytes of a file as a commit has it. Raises CalledProcessError where it has none."""
+        words = ["git", "cat-file", "--filters", f"{commit}:{path}"]
+        return subprocess.run(words, cwd=self.top, check=True, stdout=subprocess.PIPE).stdout
+
     def reset(self) -> None:
         """The work tree as it was cloned."""
         self.git("checkout", "--quiet", "--force", "--detach", self.head)

@@ -236,3 +236,26 @@ async def test_calls_beyond_what_is_noted_of_a_test_are_judged_by_its_outcome(tm
         assert [call.kind for call in here] == ["return"] * 8 + ["unfit"] * 4
         assert (await judge(source + "    # the same\n")).reason is None
         assert (await judge(source.replace("xs[0]", "min(xs[0], 5)"))).reason == "behaviour/return"
+
+
+NETWORKED = """
+import socket
+
+def work(port, send):
+    with socket.create_connection(("127.0.0.1", port)) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
+        send(one)
+        other.sendto(b"x", ("127.0.0.1", port))
+        return 1
+"""
+
+
+async def test_a_port_that_is_another_each_time_is_the_same_network(tmp_path: Path) -> None:
+    tests = (
+        "import socket\nfrom mod import work\n\ndef test_it():\n    with socket.create_server(('127.0.0.1', 0)) as server:\n"
+        "        assert work(server.getsockname()[1], lambda one: one.send(b'x')) == 1\n"
+    )
+    options = {"trust": True, "python": sys.executable}
+    async with judging(tmp_path / "p", {"mod.py": NETWORKED, "test_mod.py": tests}, "mod.py:work", **options) as judge:
+        assert (await judge(NETWORKED.replace("return 1", "found = 1\n        return found"))).reason is None
+        escapes = NETWORKED.replace("return 1", "other.sendto(b'x', ('10.0.0.1', port))\n        return 1")
+        assert (await judge(escapes)).reason == "network-escape"

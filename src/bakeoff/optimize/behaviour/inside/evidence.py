@@ -28,6 +28,10 @@ SOCKETS = frozenset({
     "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname",
     "socket.gethostbyaddr", "socket.getnameinfo",
 })  # fmt: skip
+ADDRESSED = frozenset({"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"})
+"""Those whose second argument is an address."""
+CHOSEN = 32_768
+"""Where the ports begin that Linux chooses from by itself."""
 STARTED = frozenset({
     "subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec", "os.spawn", "pty.spawn",
 })  # fmt: skip
@@ -95,12 +99,22 @@ class Witness:
             if event in ("os.rename", "shutil.move"):
                 self._changes(event, args[1])
         elif event in SOCKETS:
-            where = args[1] if event in ("socket.connect", "socket.bind") and len(args) > 1 else args[:1]
-            self.tell(NETWORK, f"{event} {where!r}")
+            where = self._address(args[1]) if event in ADDRESSED and len(args) > 1 else repr(args[:1])
+            self.tell(NETWORK, f"{event} {where}")
         elif event in STARTED:
             self.tell(PROCESS, event)
         else:
             self.tell(TAMPERING, event)
+
+    def _address(self, address: Any) -> str:
+        """Where to, without what is another each time: ports of this machine that the system chose, temporary names."""
+        if isinstance(address, (str, bytes)) and _below(self._fsdecode(address), (self.temp,)):
+            return "a temporary file"
+        if isinstance(address, tuple) and len(address) > 1 and isinstance(address[1], int) and address[1] >= CHOSEN:
+            host = str(address[0])
+            if host.startswith("127.") or host in ("::1", "localhost"):
+                return f"({host!r}, any port)"
+        return repr(address)
 
     def _changes(self, event: str, path: Any) -> None:
         if isinstance(path, int):
