@@ -361,3 +361,12 @@ def test_the_report_of_a_run_that_nothing_passed_shows_the_closest(lab):
     page = lab("report", "r", "-o", "-").out
     assert "attempt 1 came closest" in page
     assert '<span class="added">+# &lt;script&gt;</span>' in page
+
+
+def test_a_run_that_is_gone_on_with_keeps_its_bound(lab):
+    alone = lab.place / "alone"
+    lab.agent(f"mkdir {alone} && sleep 0.1 && rmdir {alone} && echo {{}} > new.$BAKEOFF_ATTEMPT")
+    said = lab.attempt("--attempts", "4", "--max-parallel", "1", "--max-calls", "1", "--no-preflight", check="false")
+    assert (said.status, len(lab.calls)) == (4, 1), said
+    said = lab("resume", "r", "-i", "max_calls=4", "--json")
+    assert [one["status"] for one in said.json["attempts"]] == ["failed"] * 4

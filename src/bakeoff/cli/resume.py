@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.argument("run", type=RUN)
 @click.option("-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="A new value for an input.")
 @click.option("--edit", type=click.Path(path_type=Path), help="Go on with this changed file instead.")
-@click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+@click.option(
+    "--max-parallel",
+    type=click.IntRange(min=1),
+    help="Leaves that run at once, over all nesting; as the run was begun if left out.",
+)
 @DESPITE_DAMAGE
 @click.option("--explain", is_flag=True, help="Say what would run again and why, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
@@ -108,7 +112,7 @@ def _optimisation(asked: _Asked) -> NoReturn:
     from bakeoff.optimize.job import resume
     from bakeoff.sampling.attempt.job import Conditions
 
-    runs, conditions = asked.runs, Conditions(adopt=True)
+    runs, conditions = asked.runs, Conditions(max_parallel=asked.max_parallel, adopt=True)
     carry_out(lambda: resume(runs, asked.run, conditions, asked.inputs), conditions, runs, Landing(), **asked.how)
 
 

@@ -68,6 +68,7 @@ async def start(
         "name": options.subject,
         "project": str(store.project),
         "options": options.to_json(),
+        "max_parallel": conditions.max_parallel,
         "created_at": SystemClock().wall(),
     }
     return folder, await job.run(folder, meta)
@@ -97,7 +98,7 @@ async def resume(
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{more}")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
-    job = _Job(store.project, options, load_settings(store.project), conditions)
+    job = _Job(store.project, options, load_settings(store.project), conditions.resuming(history))
 
     async def prepare(run: Run) -> None:
         if inputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class Conditions:
     """How a run is to be carried out, besides what the file says.
 
     Attributes:
-        max_parallel: leaves at once; None for the setting.
+        max_parallel: leaves at once; None for the setting, in a run that is gone on with for what it was begun with.
         endpoint: the one that agents and models are at; None for the setting. A run keeps it.
         asker: somebody at a terminal who can decide gates.
         events: the stream of what happens.
@@ -73,6 +73,10 @@ class Conditions:
     allow_unquoted: bool = False
     catch_signals: bool = True
     adopt: bool = False
+
+    def resuming(self, history: History) -> Conditions:
+        """The same for going on with a run."""
+        return replace(self, max_parallel=self.max_parallel or history.meta.get("max_parallel"))
 
 
 def load(path: Path, project: Path, settings: Settings, conditions: Conditions) -> Workflow:
@@ -159,6 +163,7 @@ async def start(
         "inputs": values,
         "allow_unquoted": conditions.allow_unquoted,
         "endpoint": conditions.endpoint,
+        "max_parallel": conditions.max_parallel,
         "created_at": SystemClock().wall(),
         "bakeoff": __version__,
     }
@@ -238,7 +243,7 @@ async def resume(
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
     found = resumable(store, run_id, inputs, conditions, edit)
-    folder, workflow = found.folder, found.workflow
+    folder, workflow, conditions = found.folder, found.workflow, conditions.resuming(found.history)
     if inputs or edit is not None:
         _warn_of_missing(workflow, found.inputs, found.settings, conditions, found.secrets)
     job = _Job(

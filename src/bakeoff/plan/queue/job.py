@@ -52,7 +52,8 @@ async def start(
     find_commits(find_project(store.project), options.base, options.refs)
     await job.check_sandbox()
     title = short_ids(f"merge {' '.join(options.refs)}")
-    folder, meta = new_run(store, run_id, JOB, title, options=job.options.to_json())
+    kept = {"options": job.options.to_json(), "max_parallel": conditions.max_parallel}
+    folder, meta = new_run(store, run_id, JOB, title, **kept)
     return folder, await job.run(folder, meta)
 
 
@@ -63,7 +64,7 @@ async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[
     """
     folder, history = resumable(store, run_id, JOB, "no merge")
     options = MergeOptions.from_json(history.meta["options"])
-    job = _Job(store.project, options, load_settings(store.project), conditions)
+    job = _Job(store.project, options, load_settings(store.project), conditions.resuming(history))
     await job.check_sandbox()
     return folder, await job.run(folder, None)
 

@@ -67,7 +67,7 @@ async def start(
     if options.base is not None:
         check_base(store.project, options.base)
     title = options.task.strip().splitlines()[0]
-    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json())
+    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json(), max_parallel=conditions.max_parallel)
     return folder, await job.run(folder, meta)
 
 
@@ -81,7 +81,7 @@ async def resume(
     folder, history = resumable(store, run_id, JOB, "not a run of attempts")
     settings = load_settings(store.project)
     options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
-    job = _Job(store.project, options.settled(settings), settings, conditions, resumed=True)
+    job = _Job(store.project, options.settled(settings), settings, conditions.resuming(history), resumed=True)
     await job.check_sandbox()
 
     return folder, await job.run(folder, None, lambda run: note_inputs(run, inputs, options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
@@ -38,7 +38,7 @@ class Conditions:
     """How a run is to be carried out, besides what is asked for.
 
     Attributes:
-        max_parallel: leaves at once; None for the setting.
+        max_parallel: leaves at once; None for the setting, in a run that is gone on with for what it was begun with.
         events: the stream of what happens.
         catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
         adopt: see `Spawner`; for command lines.
@@ -48,6 +48,10 @@ class Conditions:
     events: Events = field(default_factory=Events)
     catch_signals: bool = True
     adopt: bool = False
+
+    def resuming(self, history: History) -> Conditions:
+        """The same for going on with a run."""
+        return replace(self, max_parallel=self.max_parallel or history.meta.get("max_parallel"))
 
     def warn(self, text: str) -> None:
         """Tell something in words."""
