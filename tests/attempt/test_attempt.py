@@ -370,3 +370,11 @@ def test_a_run_that_is_gone_on_with_keeps_its_bound(lab):
     assert (said.status, len(lab.calls)) == (4, 1), said
     said = lab("resume", "r", "-i", "max_calls=4", "--json")
     assert [one["status"] for one in said.json["attempts"]] == ["failed"] * 4
+
+
+@pytest.mark.parametrize("more", [("--attempts", "10001"), ("--attempts", "100", "--repair", "100")])
+def test_more_calls_than_any_run_makes_are_refused(lab, more):
+    lab.agent("echo {} > new")
+    said = lab.attempt(*more)
+    assert (said.status, lab.calls) == (1, [])
+    assert "10,000 are the most of one run" in said.err

@@ -14,6 +14,8 @@ from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import Sampler
 
 Mode = Literal["deterministic", "fastest"]
+MOST_ATTEMPTS = 100_000
+"""Attempts of one sampling at most; each takes memory as soon as it may begin."""
 
 
 def check_budget(name: str, value: object) -> int:
@@ -45,7 +47,7 @@ class SamplingStrategy:
         brings_model: it has models of its own.
 
     Raises:
-        ValueError: a budget is no whole number of at least 1, or the mode is unknown.
+        ValueError: a budget is no whole number of at least 1, both are too much together, or the mode is unknown.
     """
 
     chained = False
@@ -55,6 +57,11 @@ class SamplingStrategy:
     def __init__(self, *, loop_budget: int = 1, concurrency_budget: int = 1, mode: Mode = "deterministic") -> None:
         self.loop_budget = check_budget("loop_budget", loop_budget)
         self.concurrency_budget = check_budget("concurrency_budget", concurrency_budget)
+        if loop_budget * concurrency_budget > MOST_ATTEMPTS:
+            raise ValueError(
+                f"loop_budget {loop_budget} x concurrency_budget {concurrency_budget} is above {MOST_ATTEMPTS:,}, "
+                "the most attempts of one sampling"
+            )
         if mode not in ("deterministic", "fastest"):
             raise ValueError(f"mode is deterministic or fastest, not {mode!r}")
         self.mode: Mode = mode

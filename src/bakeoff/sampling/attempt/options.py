@@ -11,6 +11,9 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.settings import Settings
 
+MOST_CALLS = 10_000
+"""Attempts and repairs of one run at most: a mistyped number is no bill, and no machine without memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptOptions:
@@ -82,6 +85,11 @@ class AttemptOptions:
             raise BakeoffError("--require-red and --no-preflight: only a check that is run first is known to fail")
         if self.attempts < 1 or self.repair < 0 or self.retries < 0:
             raise BakeoffError("--attempts is at least 1, --repair and --retries at least 0")
+        if (calls := self.attempts * (self.repair + 1)) > MOST_CALLS:
+            raise BakeoffError(
+                f"--attempts {self.attempts} with --repair {self.repair} are {calls:,} calls of the agent; "
+                f"{MOST_CALLS:,} are the most of one run"
+            )
 
     @property
     def protection(self) -> Protection:

@@ -16,7 +16,7 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
-from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.standing import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
@@ -125,6 +125,12 @@ class AttemptStep:
         for name, other in (("concurrency_budget", "attempts"), ("loop_budget", "repair")):
             if name in raw and other in raw:
                 yield name, f"`{name}` and `{other}` say the same; take one out"
+        each = [raw.get(name) for name in ("attempts", "concurrency_budget")]
+        rounds = [raw.get("repair", 0), raw.get("loop_budget", 1)]
+        if all(isinstance(count, int | None) for count in (*each, *rounds)):
+            calls = max(count or 1 for count in each) * max((rounds[0] or 0) + 1, rounds[1] or 1)
+            if calls > MOST_CALLS:
+                yield None, f"it may make {calls:,} calls of the agent; {MOST_CALLS:,} are the most of one run"
         if raw.get("cwd") is not None:
             yield "cwd", "`cwd` has no effect here: agents and checks start at the top of their work tree"
         if raw.get("with_tests") and raw.get("apply") in (None, False):
