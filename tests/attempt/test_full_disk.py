@@ -40,7 +40,7 @@ def test_slots_and_results(lab: Lab, disk: Path, between: str, monkeypatch: pyte
     for _ in range(2):
         said = lab("resume", "r")
         assert (said.status, len(lab.calls)) == (1, 1), said
-        assert "what attempt 1 made is in the slot" in said.out
+        assert "no space is left on the disk; make room where" in said.out
         assert used(lab) == {"calls": 1.0}
     grow(disk)
     if between:  # it saves what dead sessions left
@@ -104,3 +104,15 @@ def test_a_disk_that_is_full_from_the_start(lab: Lab, disk: Path, monkeypatch: p
         assert "overlay" not in said.err + said.out
     (disk / "junk").unlink()
     assert lab("resume", "r").status == 0
+
+
+def test_work_that_the_disk_cut_off_is_said_to_be_so(lab: Lab, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent ends as if all were well, and what it made is judged: a person has to know why it failed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(disk))
+    lab.agent(f"echo 1 > new; {FILL.format(junk=disk / 'junk')}")
+    said = lab.attempt(check="false")
+    assert lab.calls == ["1"]
+    (disk / "junk").unlink()
+    if said.status == 1:
+        assert lab("resume", "r").status == 3
+    assert f"attempt 1: no space was left in {disk}/bakeoff" in lab("show", "r").out

@@ -112,6 +112,11 @@ def notes(found: Standing) -> list[str]:
         if named := view.facts.get("judges_changed"):
             said = ", ".join(one_line(str(path), 200) for path in named)
             lines.append(f"  ! attempt {view.id} changed what a check names: {said}")
+        if place := view.facts.get("disk_full"):
+            lines.append(
+                f"  ! attempt {view.id}: no space was left in {one_line(str(place), 200)} when its agent ended: "
+                "what it made may be cut off"
+            )
         left_out = view.facts.get("refused") or ()
         lines += [f"  ! attempt {view.id}: left out of its result: {one_line(str(text), 200)}" for text in left_out]
     return lines + _skipped(found) + _unjudged(found)

@@ -58,7 +58,7 @@ def no_room(where: str = "") -> str:
     from bakeoff.workspace.cache import cache_root, data_root
 
     places = {cache_root(): "slots", data_root(): "results"}
-    full = [f"{place} ({what})" for place, what in places.items() if _is_short(place)]
+    full = [f"{place} ({what})" for place, what in places.items() if is_short(place)]
     if full:
         named = f"{' and '.join(full)} {'is' if len(full) == 1 else 'are'}"
     else:
@@ -66,7 +66,7 @@ def no_room(where: str = "") -> str:
     return f"no space is left on the disk{where and f' {where}'}; make room where {named}"
 
 
-def _is_short(place: Path) -> bool:
+def is_short(place: Path) -> bool:
     """Whether the file system is full that `place` is on, or will be."""
     while not place.exists() and place != place.parent:
         place = place.parent

@@ -19,7 +19,7 @@ from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError, full_disk
+from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError, full_disk, is_short
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, result_at
 from bakeoff.workspace.running import InSandbox
@@ -182,6 +182,8 @@ class AgentMaker:
             result = await self._ask(entry, box, ticket)
             said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)
             said = said.with_facts(sandbox=box.protection.receipt())
+            if await in_thread(is_short, slot.home):
+                said = said.with_facts(disk_full=str(slot.home.parent))
             if result.dispatched:
                 said = replace(said, slot=slot.id, due=asdict(slot.note_due(name, self._title(ticket))))
                 await ticket.put_on_record(said.charged, said.to_json())
