@@ -17,6 +17,7 @@ import pytest
 import bakeoff
 from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Event, Warned
+from bakeoff.engine.record import Status
 from bakeoff.engine.store import RunStore
 from bakeoff.engine.sync import run_sync
 from ending import ended
@@ -323,6 +324,18 @@ async def test_a_budget_of_calls_stops_the_run(tmp_path: Path) -> None:
 
 async def _paid(_: int) -> bakeoff.Outcome:
     return bakeoff.Outcome()
+
+
+async def test_a_budget_that_allows_no_further_try_names_the_failure_of_the_last(tmp_path: Path) -> None:
+    async def fails(_: int) -> bakeoff.Outcome:
+        return bakeoff.Outcome(status=Status.FAILED, error="the answer broke off", kind="cut", usage={"calls": 1})
+
+    async def main(run: bakeoff.DurableRun) -> None:
+        retry = bakeoff.Retry(attempts=5, delay=0.0, on=("cut",))
+        await run.run.leaf("one", "call", fails, reserve={"calls": 1}, retry=retry)
+
+    with pytest.raises(BudgetSpentError, match=r"0 of 2 left; the last call failed: the answer broke off"):
+        await bakeoff.durable(main, run="r", project=tmp_path, budget={"calls": 2})
 
 
 async def test_a_run_of_another_job_is_refused(tmp_path: Path) -> None:

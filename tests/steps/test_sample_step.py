@@ -62,7 +62,7 @@ def test_every_sort_of_requirement(lab, flow, serve):
         """
     )
     assert said.status == 0, said
-    assert "at most 8 calls of agents and models" in said.err
+    assert "at most 8 calls of agents and models, of up to 8 requests each where a model fails" in said.err
     output = flow.output("ask")
     assert (output["text"], output["index"], output["success"], output["winner"]) == ('{"Ada": 12}', 3, True, 4)
     assert [one["status"] for one in output["attempts"]] == ["failed", "failed", "failed", "passed"]

@@ -15,7 +15,7 @@ import anyio
 
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
-from bakeoff.engine.errors import BakeoffError, described
+from bakeoff.engine.errors import BakeoffError, BudgetSpentError, described
 from bakeoff.engine.events import Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, Warned
 from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, Reply, decode_record, encode, encode_record
@@ -121,7 +121,9 @@ class Run:
             take_up: how to go on where an earlier try was cut off after its `reply`; that try goes on then, and
                 reserves nothing, since it was paid for.
 
-        Passes on BudgetSpentError: the budget does not allow another try.
+        Raises:
+            BudgetSpentError: the budget does not allow another try; it names the failure of the one before.
+
         Passes on JournalError: the result could not be written.
         """
         if (kept := self.find(path, key)) is not None:
@@ -131,11 +133,17 @@ class Run:
         delays = retry.delays(self.random)
         rest = None if take_up is None else await self._taken_up(path, key, take_up)
         before = 0.0 if rest is None else self.history.replies[path].seconds
+        error: str | None = None
         while True:
             if rest is None or attempt == 0:
                 attempt += 1
             amounts = {} if rest is not None else reserve or {}
-            outcome, begun, seconds = await self._try(path, type_, rest or work, attempt, wanted, timeout, amounts)
+            try:
+                outcome, begun, seconds = await self._try(path, type_, rest or work, attempt, wanted, timeout, amounts)
+            except BudgetSpentError as spent:
+                if error is None:
+                    raise
+                raise BudgetSpentError(f"{spent}; the last call failed: {error}") from spent
             begun, seconds = begun - before, seconds + before
             rest, before = None, 0.0
             delay = next(delays, None) if retry.wants(outcome) else None

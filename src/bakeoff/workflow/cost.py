@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bakeoff.model.retrying import RETRY
 from bakeoff.workflow.definition import Workflow
 
 AGENT_STEPS = frozenset({"command", "prompt"})
@@ -89,7 +90,8 @@ class Calls:
         words += [f"{count}{whose}" for count, whose in terms[1:TERMS]]
         words += open_ones
         words += [f"those of the workflow that step {step} chooses" for step in self.unseen[:TERMS]]
-        return ", and ".join(words)
+        again = f", of up to {RETRY.attempts} requests each where a model fails" if self.models else ""
+        return ", and ".join(words) + again
 
 
 @dataclass(slots=True)

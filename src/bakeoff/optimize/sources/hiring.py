@@ -58,7 +58,7 @@ class Hired:
             place = list(self.models).index(LOCAL)
             parts[place] = f"{counted(options.samples, 'request')} to the local model, which cost nothing"
         parts += [f"at most {counted(options.most_agent_calls, 'call')} of {name}" for name in self.agents]
-        parts.append("more only in place of those that are turned away")
+        parts.append("more only in place of those that fail")
         budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
         over = ""
         loose = [name for name, (entry, _) in self.agents.items() if not entry.can_cap_cost]
