@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from bakeoff.judge.timing.inside import kept
 
 from .conftest import ORIGINAL
 
@@ -268,3 +273,17 @@ async def test_what_the_original_keeps_may_be_kept_and_so_may_a_table_of_the_fir
     table = "_squares = []\ndef f(xs):\n    if not _squares:\n        _squares.extend(x * x - x for x in range(99))\n"
     table += "    return sum(map(_squares.__getitem__, xs))\n"
     assert (await raced({"table": table}, original=slow)).speeds["table"].verdict == "faster"
+
+
+def test_results_kept_in_modules_of_others_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library's module is there before any call, so that the first of them may find an earlier one's result."""
+    places = {"sys": sys, "json.dumps": json.dumps, "uuid.UUID": uuid.UUID}
+    for place in places.values():
+        monkeypatch.setattr(place, "hidden", {}, raising=False)
+    before = kept.sizes([])
+    assert kept.grown(before, kept.sizes([])) == []
+    for place in places.values():
+        place.hidden[1] = 2  # type: ignore[attr-defined]
+    monkeypatch.setattr(uuid, "new", 1, raising=False)
+    grown = kept.grown(before, kept.sizes([]))
+    assert {f"{name}.hidden" for name in places} | {"uuid"} <= set(grown)
