@@ -127,3 +127,18 @@ async def test_a_function_that_pytest_itself_uses_is_said_to_be_so(
     with pytest.raises(BehaviourError, match="pytest itself uses the module of this project"):
         async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, slots=1):
             pass
+
+
+async def test_files_that_cannot_be_collected_are_named_where_no_test_reaches(tmp_path: Path) -> None:
+    """A generated module that is missing is no missing test."""
+    files = {
+        "mod.py": MODULE,
+        "test_mod.py": f"import generated\n{REACH}",
+        "test_other.py": "def test_other():\n    pass\n",
+        "pytest.ini": "[pytest]\naddopts = --continue-on-collection-errors\n",
+    }
+    with pytest.raises(BehaviourError) as raised:
+        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable):
+            pass
+    assert "those of test_mod.py could not be collected: " in str(raised.value)
+    assert "No module named 'generated'" in str(raised.value)

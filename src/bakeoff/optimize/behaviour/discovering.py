@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ from bakeoff.workspace.slot import Slot
 
 SEEDS = (0, 1)
 """Of the hashes of the two interpreters that the original is asked in."""
-FORMAT = 2
+FORMAT = 3
 """Of what is kept of a discovery."""
+UNCOLLECTED = 20
+"""Files that could not be collected of which it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Discovery:
         preload: libraries that they import.
         count: of all tests.
         taken: whether pytest had loaded the target's module for itself.
+        uncollected: files whose tests are not known, and why.
     """
 
     reached: dict[str, float]
@@ -51,6 +54,7 @@ class Discovery:
     preload: list[str]
     count: int
     taken: bool = False
+    uncollected: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -145,6 +149,7 @@ class Discovering:
             preload=run.end["preload"],
             taken=bool(run.end["taken"]),
             count=len(run.tests),
+            uncollected={name: last_line(why) for name, why in list(run.uncollected.items())[:UNCOLLECTED]},
         )
 
 

@@ -85,6 +85,13 @@ class Preparing:
                 "and has loaded it before any test; judge whole commands with --bench"
             )
         failing = f"; {len(found.set_aside)} that call it do not pass" if found.set_aside else ""
+        if found.uncollected:
+            name, why = next(iter(found.uncollected.items()))
+            more = f" and {len(found.uncollected) - 1} more" if len(found.uncollected) > 1 else ""
+            return (
+                f"no test reaches {self.target}: {found.count} tests were run{failing}, and those of {name}{more} "
+                f"could not be collected: {why}"
+            )
         return (
             f"no test reaches {self.target}: {found.count} tests were run{failing}. Without one nothing is known of "
             "how it is called: write a test that calls it"
