@@ -107,7 +107,7 @@ def test_ceilings_of_single_steps_are_named() -> None:
         "at most 3 agent calls; budget: 9 calls; ceilings of their own: a"
     )
     steps = "- {id: s, type: sample, model: m, prompt: say, max_tokens: 5, loop_budget: 1%s}"
-    words = "at most 1 call of agents and models; no budget is set"
+    words = "at most 1 call of agents and models, of up to 8 requests each where a model fails; no budget is set"
     assert announcement(read(steps % ""), find, {}) == words
     assert (
         announcement(read(steps % ", budget: {calls: 1}"), find, {})
