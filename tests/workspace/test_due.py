@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from bakeoff.workspace import errors
 from bakeoff.workspace.cache import cache_root
 from bakeoff.workspace.due import due_now, forget_due, note_due, read_due
-from bakeoff.workspace.errors import NoSpaceError, full_disk, saying_where_it_is_full
+from bakeoff.workspace.errors import NoSpaceError
+from bakeoff.workspace.full_disk import full_disk, saying_where_it_is_full
 from bakeoff.workspace.results import result_at
 from bakeoff.workspace.sweep import save_dead
 from bakeoff.workspace.workspace import open_workspace
@@ -94,13 +95,13 @@ def test_the_place_that_is_full_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         assert place.exists()
         return SimpleNamespace(free=0)
 
-    monkeypatch.setattr(errors.shutil, "disk_usage", usage)
+    monkeypatch.setattr(shutil, "disk_usage", usage)
     assert f"make room where {cache_root()} (slots) and " in full_disk(failure)
 
     def refused(place: Path) -> SimpleNamespace:
         raise PermissionError
 
-    monkeypatch.setattr(errors.shutil, "disk_usage", refused)
+    monkeypatch.setattr(shutil, "disk_usage", refused)
     assert full_disk(failure) == both
     with pytest.raises(NoSpaceError, match="make room"), saying_where_it_is_full():
         raise failure

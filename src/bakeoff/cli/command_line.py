@@ -99,7 +99,7 @@ def _refused(fault: BaseException) -> str | None:
     if fault.filename is not None:
         return f"{fault.filename}: {fault.strerror}"
     if fault.errno in _FULL:
-        from bakeoff.workspace.errors import full_disk
+        from bakeoff.workspace.full_disk import full_disk
 
         return full_disk(fault)
     return fault.strerror

@@ -12,7 +12,8 @@ from typing import Any
 
 from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.judge.runners import names_python
-from bakeoff.workspace.errors import NO_ROOM, NoSpaceError, no_room
+from bakeoff.workspace.errors import NoSpaceError
+from bakeoff.workspace.full_disk import NO_ROOM, no_room
 from bakeoff.workspace.guard.guarded import GuardReport, guarded
 from bakeoff.workspace.guard.interpreter import Interpreter
 from bakeoff.workspace.guard.names import import_names

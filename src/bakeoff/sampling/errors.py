@@ -8,7 +8,8 @@ from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.usage import settled
-from bakeoff.workspace.errors import NoSpaceError, SlotError, is_full
+from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.full_disk import is_full
 
 PERMANENT = frozenset({"auth", "bad_request", "not_found", "context_length"})
 """Kinds of error that every other attempt would meet, too."""

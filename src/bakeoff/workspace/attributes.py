@@ -13,7 +13,8 @@ from pathlib import Path
 
 from bakeoff.engine.temporary import scratch_folder
 from bakeoff.workspace.drivers import Driver, missing_program
-from bakeoff.workspace.errors import GitError, NoSpaceError, no_room
+from bakeoff.workspace.errors import GitError, NoSpaceError
+from bakeoff.workspace.full_disk import no_room
 from bakeoff.workspace.git import Git, says_full
 from bakeoff.workspace.project import Project
 from bakeoff.workspace.repository import Repository

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from bakeoff.workspace.blocking import current_stop, kill_group
-from bakeoff.workspace.errors import GitError, NoSpaceError, no_room
+from bakeoff.workspace.errors import GitError, NoSpaceError
+from bakeoff.workspace.full_disk import no_room
 
 OLDEST = (2, 38)
 """The first version with `merge-tree --write-tree`."""

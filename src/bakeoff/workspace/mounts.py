@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.folders import remove_tree
-from bakeoff.workspace.errors import NO_ROOM, NoSpaceError, SlotError, is_full, no_room
+from bakeoff.workspace.errors import NoSpaceError, SlotError
+from bakeoff.workspace.full_disk import NO_ROOM, is_full, no_room
 
 PROGRAM = Path(__file__).with_name("holder.py")
 

@@ -10,7 +10,8 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from bakeoff.workspace.blocking import StoppedError, in_thread
-from bakeoff.workspace.errors import SlotError, WorkspaceError, full_disk, is_full
+from bakeoff.workspace.errors import SlotError, WorkspaceError
+from bakeoff.workspace.full_disk import full_disk, is_full
 
 Item = TypeVar("Item")
 

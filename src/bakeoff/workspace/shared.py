@@ -15,7 +15,8 @@ from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.due import Due
-from bakeoff.workspace.errors import WorkspaceError, saying_where_it_is_full
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.full_disk import saying_where_it_is_full
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.sweep import sweep

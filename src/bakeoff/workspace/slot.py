@@ -20,7 +20,8 @@ from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.due import Due, due_now, forget_due, hold_room, note_due
 from bakeoff.workspace.environment import slot_environment
-from bakeoff.workspace.errors import SlotError, is_full
+from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.full_disk import is_full
 from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.locks import FileLock, try_lock
 from bakeoff.workspace.mounts import Mounts

@@ -13,7 +13,8 @@ from typing import Literal
 from bakeoff.engine.temporary import scratch_folder
 from bakeoff.workspace.attributes import attributes_of
 from bakeoff.workspace.drivers import missing_program
-from bakeoff.workspace.errors import GitError, NoSpaceError, ProjectError, no_room
+from bakeoff.workspace.errors import GitError, NoSpaceError, ProjectError
+from bakeoff.workspace.full_disk import no_room
 from bakeoff.workspace.git import Git, copy_index, says_full
 from bakeoff.workspace.kept_back import Marked, kept_back, marked_files
 from bakeoff.workspace.project import Project

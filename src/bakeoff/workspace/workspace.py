@@ -26,8 +26,9 @@ from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.due import Due
 from bakeoff.workspace.environment import source_roots
-from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError, saying_where_it_is_full
+from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError
 from bakeoff.workspace.filters import check_filters
+from bakeoff.workspace.full_disk import saying_where_it_is_full
 from bakeoff.workspace.intent import warning_of
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock

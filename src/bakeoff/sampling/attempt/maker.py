@@ -19,7 +19,8 @@ from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError, full_disk, is_short
+from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
+from bakeoff.workspace.full_disk import full_disk, is_short
 from bakeoff.workspace.repository import ref_name
 from bakeoff.workspace.results import Result, result_at
 from bakeoff.workspace.running import InSandbox
