@@ -57,8 +57,15 @@ def counted(
     """
     from .encoder import Encoder
 
-    encoder = Encoder(limits, consume, unseen)
+    encoder = Encoder(limits, consume, unseen, _putter)
     return encoder.message(value), limits.nodes - encoder.nodes
+
+
+def _putter(cls: type) -> Any:
+    """See `instances.putter`, which a message of plain values does without."""
+    from .instances import putter
+
+    return putter(cls)
 
 
 def decode(data: bytes, limits: Limits = DEFAULT) -> Any:

@@ -19,7 +19,14 @@ Put = Callable[["Encoder", Any], None]
 
 
 class Encoder:
-    """One message under way."""
+    """One message under way.
+
+    Args:
+        limits: what it may hold.
+        consume: read iterators to their end.
+        unseen: functions and classes, as `module:qualname`, whose code does not count.
+        putter: how instances of a class are written that `PUT` does not have yet; it enters what it finds there.
+    """
 
     __slots__ = (
         "alive",
@@ -32,14 +39,16 @@ class Encoder:
         "nodes",
         "out",
         "owners",
+        "putter",
         "size",
         "unseen",
     )
 
-    def __init__(self, limits: Limits, consume: bool, unseen: frozenset[str]) -> None:
+    def __init__(self, limits: Limits, consume: bool, unseen: frozenset[str], putter: Callable[[type], Put]) -> None:
         self.limits = limits
         self.consume = consume
         self.unseen = unseen
+        self.putter = putter
         self.out: list[bytes] = [wire.VERSION]
         self.memo: dict[int, int] = {}  # id of what was numbered, and its number
         self.kept: list[Any] = []  # the same, alive: else their ids could be given to others
@@ -70,9 +79,7 @@ class Encoder:
             raise Incomparable(f"more than {self.limits.nodes} nodes")
         put = PUT.get(id(type(value)))
         if put is None:
-            from .instances import putter
-
-            put = putter(type(value))
+            put = self.putter(type(value))
         put(self, value)
 
     def add(self, piece: bytes) -> None:

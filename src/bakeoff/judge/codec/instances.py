@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def putter(cls: type) -> Put:
-    """How instances of a class are written. Remembered.
+    """How instances of a class are written. Remembered in `PUT`.
 
     Passes on Incomparable: they are not.
     """
