@@ -9,9 +9,8 @@ from typing import Any
 
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.workflow.inputs import coerce
-from bakeoff.workflow.messages import shown
 from bakeoff.workflow.models import FAILURE_KINDS, InputDeclaration
-from bakeoff.workflow.problems import Path, suggestion
+from bakeoff.workflow.problems import Path, shown, suggestion
 from bakeoff.workflow.step_models import BUILT_IN, HOLDING
 from bakeoff.workflow.tree import Entry, Tree
 from bakeoff.workflow.values import concurrency

@@ -11,9 +11,8 @@ from typing import Any
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.named_files import read_named
-from bakeoff.workflow.messages import quoting, shown
 from bakeoff.workflow.models import InputDeclaration
-from bakeoff.workflow.problems import suggestion
+from bakeoff.workflow.problems import quoting, shown, suggestion
 
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 

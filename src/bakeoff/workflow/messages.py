@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.workflow.document import Document
 from bakeoff.workflow.models import Strict
-from bakeoff.workflow.problems import Path, Problem, key_name, suggestion
+from bakeoff.workflow.problems import Path, Problem, key_name, quoting, shown, suggestion
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -138,28 +138,6 @@ def _other(error: ErrorDetails, name: str) -> str:
 def _near(error: ErrorDetails, context: dict[str, Any]) -> str:
     words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
     return suggestion(error["input"], words) if isinstance(error["input"], str) else ""
-
-
-def quoting(value: Any) -> str:
-    """How to make text of a value that YAML does not take for text; nothing where quotes would not help."""
-    if isinstance(value, bool):
-        return "; put it in quotes (YAML reads a bare yes, no, on or off as a boolean)"
-    return "; put it in quotes" if isinstance(value, int | float) else ""
-
-
-def shown(value: Any) -> str:
-    """A value as a person would name it, short."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return f"the boolean {str(value).lower()}"
-    if isinstance(value, str):
-        return f'the text "{value if len(value) <= 40 else value[:37] + "..."}"' if value else "empty text"
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    return f"the number {value}" if len(str(value)) <= 40 else "a long number"
 
 
 def _fields(model: Any, path: Path) -> list[str]:

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from bakeoff.workflow.expressions import Template, compile_template
+from bakeoff.workflow.problems import shown
 
 FAILURE_KINDS = (
     *(
@@ -143,8 +144,6 @@ def _expression_or(least: int, whole: bool, *, above: bool = False) -> Any:
             return value
         number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
         if not number or value < least or (above and value == least) or not _is_finite(value):
-            from bakeoff.workflow.messages import shown
-
             raise ValueError(f"must be {wanted}, not {shown(value)}")
         return value
 
@@ -193,8 +192,6 @@ def _in_slot(value: Any) -> Any:
     if value is None or isinstance(value, dict | InSlot):
         return value
     if value != "slot":
-        from bakeoff.workflow.messages import shown
-
         raise ValueError(f"must be `slot`, or a mapping with `base`, not {shown(value)}")
     return {}
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bakeoff.engine.errors import BakeoffError
 
@@ -70,3 +70,25 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     near = (name for name in known if abs(len(name) - len(word)) <= 3)
     close = difflib.get_close_matches(word[:100], list(islice(near, 200)), 1, 0.6)
     return f"; did you mean `{close[0]}`?" if close else ""
+
+
+def quoting(value: Any) -> str:
+    """How to make text of a value that YAML does not take for text; nothing where quotes would not help."""
+    if isinstance(value, bool):
+        return "; put it in quotes (YAML reads a bare yes, no, on or off as a boolean)"
+    return "; put it in quotes" if isinstance(value, int | float) else ""
+
+
+def shown(value: Any) -> str:
+    """A value as a person would name it, short."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, str):
+        return f'the text "{value if len(value) <= 40 else value[:37] + "..."}"' if value else "empty text"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return f"the number {value}" if len(str(value)) <= 40 else "a long number"

@@ -9,9 +9,9 @@ from unicodedata import category
 from pydantic import ValidationError
 
 from bakeoff.workflow.document import Document
-from bakeoff.workflow.messages import quoting, shown, translate
+from bakeoff.workflow.messages import translate
 from bakeoff.workflow.models import Nested, StepModel, Strict, marked
-from bakeoff.workflow.problems import Path, Problem, show_path, suggestion
+from bakeoff.workflow.problems import Path, Problem, quoting, show_path, shown, suggestion
 from bakeoff.workflow.step_models import UNSUPPORTED, Unsupported
 from bakeoff.workflow.step_type import StepTypes
 

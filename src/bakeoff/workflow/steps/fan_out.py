@@ -15,7 +15,7 @@ from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.workflow.interpreter import Halt, Place, run_step, where
-from bakeoff.workflow.messages import shown
+from bakeoff.workflow.problems import shown
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
 from bakeoff.workflow.steps.bound import asked_bound
 from bakeoff.workflow.values import is_list, plain
