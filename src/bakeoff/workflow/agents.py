@@ -13,9 +13,9 @@ from bakeoff.agent.registry import agent_names, find_entry
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
 from bakeoff.settings import Settings, load_settings
+from bakeoff.workflow.context import where
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError
-from bakeoff.workflow.interpreter import where
 from bakeoff.workflow.problems import Path, suggestion
 from bakeoff.workflow.scope import Scope
 from bakeoff.workflow.tree import Entry, Tree

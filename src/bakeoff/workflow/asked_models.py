@@ -8,8 +8,8 @@ from typing import Any
 from bakeoff.engine.mask import Masker
 from bakeoff.settings import Settings
 from bakeoff.workflow.agents import named_by_inputs
+from bakeoff.workflow.context import where
 from bakeoff.workflow.definition import Workflow, all_steps
-from bakeoff.workflow.interpreter import where
 
 
 def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Settings, masker: Masker) -> Iterator[str]:

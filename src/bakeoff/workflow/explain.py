@@ -15,20 +15,19 @@ from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.store import RunStore
 from bakeoff.settings import load_settings
+from bakeoff.workflow.context import Place, Setting
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
-from bakeoff.workflow.interpreter import Place, Setting
 from bakeoff.workflow.job import Conditions, input_values, load, resumable, step_types, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.secrets import present, secrets_of
 from bakeoff.workflow.step_models import BUILT_IN
-from bakeoff.workflow.steps import container_of
 from bakeoff.workflow.steps.branch import case_of, cases
 from bakeoff.workflow.steps.call import choose, copies
+from bakeoff.workflow.steps.dispatch import container_of, prepare
 from bakeoff.workflow.steps.fan_out import too_few_items
-from bakeoff.workflow.steps.leaf import prepare
 from bakeoff.workflow.validate import reread_workflow
 from bakeoff.workflow.values import is_list, plain
 

@@ -2,200 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
-
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, OutputLostError
-from bakeoff.engine.events import NodeStarted, Warned
-from bakeoff.engine.journal import Backlog
-from bakeoff.engine.process import Processes
+from bakeoff.engine.errors import BudgetSpentError, OutputLostError
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.engine.run import Run
+from bakeoff.workflow.context import Halt, Place, halted_by, where
 from bakeoff.workflow.expressions import ExpressionError, truth
-from bakeoff.workflow.scope import Naming, Scope, digest
-
-if TYPE_CHECKING:
-    from bakeoff.engine.sharing import Shared
-    from bakeoff.model.protocol import Model
-    from bakeoff.settings import Settings
-    from bakeoff.workflow.models import StepModel
-    from bakeoff.workflow.step_type import StepTypes
-    from bakeoff.workspace.workspace import Workspace
-
-
-WORKSPACES = "#workspaces"
-"""The decision in the journal of a run that bakeoff's repository may hold results of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Halt:
-    """Why nothing more is to start here.
-
-    Attributes:
-        status: what the run is to be called.
-        error: the message for a person; None for a pause.
-        path: the node that halts.
-        gate: what a person must decide: `step_id`, `message`, `options`, `choice`.
-        raised: the node has no record of its own: an expression could not be evaluated.
-        kind: which sort of failure, for `retry`.
-    """
-
-    status: RunStatus
-    error: str | None
-    path: str
-    gate: Mapping[str, Any] | None = None
-    raised: bool = False
-    kind: str | None = None
-
-
-class Asker(Protocol):
-    """Puts a gate to somebody who is there."""
-
-    async def ask(self, path: str, message: str, options: Sequence[str], show: str | None) -> str | None:
-        """The option chosen; None when nobody can say now. Cancelled, it stops asking."""
-        ...
-
-
-@dataclass(slots=True)
-class Setting:
-    """What all steps of a run share.
-
-    Attributes:
-        run: where results are committed.
-        processes: runs commands.
-        settings: the project's settings.
-        step_types: every type of step.
-        project: the folder that steps work in.
-        workflow_dir: folder of the workflow file, for `context.workflow_dir`; None when it has none.
-        asker: somebody at a terminal; None when nobody is there.
-        environment: variables that the workflow sets for every step.
-        defaults: `integration`, `model` and `options` of the workflow.
-        inputs: the values of the inputs.
-        depth: how many workflow calls this one is inside of.
-        allow_unquoted: let text from agents into shell commands as it is.
-        lanes: lanes that steps around this one name for all they hold.
-        cwd: the folder that a step around this one gives to all it holds.
-        secrets: the variables whose values are masked in this run.
-        announcement: how many calls of agents there may be, to be said before the first; None where none is known.
-        said: what was warned of already and is not to be said again.
-        shared: what steps share besides, by name; made by the first who needs it.
-        places: keeps open the workspaces that steps share; None where nothing is run. `models` likewise.
-    """
-
-    run: Run
-    processes: Processes
-    settings: Settings
-    step_types: StepTypes
-    project: str
-    workflow_dir: str | None
-    asker: Asker | None = None
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    inputs: dict[str, Any] = field(default_factory=dict)
-    depth: int = 0
-    allow_unquoted: bool = False
-    lanes: tuple[str, ...] = ()
-    cwd: str | None = None
-    secrets: frozenset[str] = frozenset()
-    announcement: str | None = None
-    said: set[Any] = field(default_factory=set)
-    shared: dict[str, Any] = field(default_factory=dict)
-    places: Shared[Workspace] | None = None
-    models: Shared[Model] | None = None
-
-    def warn(self, text: str, path: str | None = None) -> None:
-        """Say something to whoever watches the run."""
-        self.run.events.emit(Warned(self.run.clock.wall(), text, path))
-
-    def announce(self) -> None:
-        """Say how many calls there may be, once in a session."""
-        if self.announcement is not None and "calls" not in self.said:
-            self.said.add("calls")
-            self.warn(self.announcement)
-
-
-@dataclass(slots=True)
-class Place:
-    """Where a step is being run: everything its type needs to know.
-
-    `backlog`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
-    """
-
-    setting: Setting
-    step: Any
-    path: str
-    scope: Scope
-    naming: Naming
-    backlog: Backlog | None = None
-
-    @property
-    def run(self) -> Run:
-        """The run."""
-        return self.setting.run
-
-    def value(self, field_name: str, *keys: str | int) -> Any:
-        """The value of one of the step's fields, evaluated here."""
-        return self.step.template(field_name, *keys).evaluate(self.scope)
-
-    def values(self, field_name: str) -> dict[Any, Any]:
-        """The values of a list's or mapping's parts, evaluated here."""
-        return {key: template.evaluate(self.scope) for key, template in self.step.templates(field_name).items()}
-
-    def key(self, *parts: Any) -> str:
-        """The step's key: a digest of `parts` and, unless it is independent, of all that went before."""
-        return digest("" if self.step.independent else self.scope.chain, self.step.type, *parts)
-
-    def started(self) -> float:
-        """Announce a node that holds others; returns the time."""
-        now = self.run.clock.wall()
-        self.run.events.emit(NodeStarted(now, self.path, self.step.type))
-        return now
-
-    async def steps(
-        self, steps: Sequence[Any], scope: Scope | None = None, naming: Naming | None = None
-    ) -> Halt | None:
-        """Run a list of steps here; returns why it stopped early, if it did."""
-        return await run_steps(self.setting, steps, scope or self.scope, naming or self.naming)
-
-    async def kept_or(self, make: Callable[[Place], Mapping[str, Any]]) -> Record:
-        """The record of a node whose choice is made before its children run; the first choice stands for good."""
-        kept = await self.run.kept(self.path)
-        if kept is not None:
-            return kept
-        output = make(self)
-        now = self.started()
-        record = Record(self.path, self.step.type, Status.COMPLETED, output, started_at=now, ended_at=now)
-        return await self.run.commit(record)
-
-    async def ended(self, started_at: float, output: Mapping[str, Any], **more: Any) -> Record:
-        """Commit the record of a node that holds others, and make it visible to later steps."""
-        status = more.pop("status", Status.COMPLETED)
-        ended_at = max(started_at, self.run.clock.wall())
-        record = Record(self.path, self.step.type, status, output, started_at=started_at, ended_at=ended_at, **more)
-        record = await self.run.commit(record)
-        self.add(record)
-        return record
-
-    def expect(self, known: Mapping[str, Any]) -> None:
-        """Show the steps inside this one what is known of its output before it has ended."""
-        self.scope.expect(Record(self.path, self.step.type, Status.RUNNING, known), self.step.id)
-
-    def add(self, record: Record) -> None:
-        """Make a record visible to later steps."""
-        self.scope.add(record, self.step.id)
-
-
-async def run_steps(setting: Setting, steps: Sequence[Any], scope: Scope, naming: Naming) -> Halt | None:
-    """Run steps one after the other; returns why it stopped early, if it did.
-
-    Passes on JournalError: the journal cannot be written.
-    """
-    for step in steps:
-        halt = await run_step(Place(setting, step, naming.path(step.id), scope, naming))
-        if halt is not None:
-            return halt
-    return None
+from bakeoff.workflow.steps.container import run_container
+from bakeoff.workflow.steps.dispatch import container_of, prepare
+from bakeoff.workflow.steps.fan_in import with_results
+from bakeoff.workflow.steps.leaf import do_leaf
 
 
 async def run_step(place: Place) -> Halt | None:
@@ -203,27 +17,18 @@ async def run_step(place: Place) -> Halt | None:
 
     Passes on JournalError: the journal cannot be written.
     """
-    from bakeoff.workflow.steps import container_of, run_leaf
-    from bakeoff.workflow.steps.container import run_container
-
     step = place.step
     try:
         if step.when is not None and not await _wanted(place):
             return None
         container = container_of(place)
         if container is None:
-            return await run_leaf(place)
+            return await _run_leaf(place)
         return await run_container(place, container)
     except (ExpressionError, OutputLostError) as failure:
         return Halt(RunStatus.FAILED, where(step, place.path, failure), place.path, raised=True)
     except BudgetSpentError as failure:
         return Halt(RunStatus.BUDGET_SPENT, str(failure), place.path)
-
-
-def where(step: StepModel, path: str, failure: BakeoffError | str) -> str:
-    """The message of a failure with the place in the file that it comes from."""
-    line, column = step.position
-    return f"step {path} (line {line}, column {column}): {failure}"
 
 
 async def _wanted(place: Place) -> bool:
@@ -245,13 +50,23 @@ async def _wanted(place: Place) -> bool:
     return False
 
 
-def halted_by(place: Place, record: Record) -> Halt | None:
-    """The halt that a step's own record means, if any."""
-    if record.status in (Status.COMPLETED, Status.SKIPPED) or record.absorbed:
-        return None
-    if record.status is Status.PAUSED:
-        gate = (record.facts or {}).get("gate")
-        return Halt(RunStatus.PAUSED, None, place.path, gate)
-    facts = record.facts or {}
-    status = RunStatus.ABORTED if record.output.get("aborted") else RunStatus.FAILED
-    return Halt(status, f"step {place.path}: {record.error}", place.path, facts.get("gate"), kind=record.kind)
+async def _run_leaf(place: Place) -> Halt | None:
+    """Run a leaf step, unless its result is there already.
+
+    Passes on ExpressionError: a field cannot be evaluated; the step leaves no record then.
+    """
+    record = await place.run.kept(place.path)
+    if record is None:
+        record = await _do(place)
+    place.scope.follow(record.key)
+    place.add(with_results(place, record) if place.step.type == "fan-in" else record)
+    return halted_by(place, record)
+
+
+async def _do(place: Place) -> Record:
+    if place.step.workspace is not None:
+        from bakeoff.workflow.steps.in_slot import in_slot
+
+        return await in_slot(place)
+    leaf = prepare(place)
+    return await do_leaf(place, leaf, place.key(leaf.input))

@@ -27,11 +27,12 @@ from bakeoff.settings import Settings, load_settings
 from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
 from bakeoff.workflow.asked_models import missing_models
 from bakeoff.workflow.calls import finder
+from bakeoff.workflow.context import WORKSPACES, Asker, Halt, Place, Setting
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
-from bakeoff.workflow.interpreter import WORKSPACES, Asker, Halt, Place, Setting, run_step
+from bakeoff.workflow.interpreter import run_step
 from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.secrets import called_texts, present, secrets_of
@@ -407,6 +408,7 @@ def workflow_setting(
         processes=NoProcesses(),
         settings=settings,
         step_types=step_types(settings),
+        run_step=run_step,
         project=str(project),
         workflow_dir=str(folder),
         defaults={"integration": workflow.integration, "model": workflow.model, "options": workflow.options},

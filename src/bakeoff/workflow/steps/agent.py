@@ -15,7 +15,7 @@ from bakeoff.engine.budget import Budget
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Warned
 from bakeoff.engine.record import Outcome, Status, Stored, kept
-from bakeoff.workflow.interpreter import Place, Setting
+from bakeoff.workflow.context import Place, Setting
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory
 from bakeoff.workflow.values import as_text, plain

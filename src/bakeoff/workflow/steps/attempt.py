@@ -20,7 +20,7 @@ from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.standing import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, Place, halted_by
 from bakeoff.workflow.models import Ceiling, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation

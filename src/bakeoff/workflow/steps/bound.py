@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bakeoff.engine.events import Warned
 from bakeoff.workflow.checks import odd_concurrency
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.values import concurrency, loaded, plain
 
 

@@ -12,12 +12,12 @@ from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.workflow.agents import agents_of
 from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
+from bakeoff.workflow.context import Halt, Place
 from bakeoff.workflow.cost import FindCopy
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.find import candidates, require_workflow
 from bakeoff.workflow.inputs import resolve_inputs
-from bakeoff.workflow.interpreter import Halt, Place
 from bakeoff.workflow.scope import Naming, Scope
 from bakeoff.workflow.step_type import StepTypes
 from bakeoff.workflow.validate import load_workflow, reread_workflow

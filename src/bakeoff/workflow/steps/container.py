@@ -9,7 +9,7 @@ import anyio
 
 from bakeoff.engine.events import NodeRetried
 from bakeoff.engine.record import RunStatus, Status
-from bakeoff.workflow.interpreter import Halt, Place
+from bakeoff.workflow.context import Halt, Place
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import lanes_of, retry_of

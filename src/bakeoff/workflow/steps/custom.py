@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import Outcome
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.models import Interpolated, StepModel, marked
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import log_prefix, step_environment, working_directory

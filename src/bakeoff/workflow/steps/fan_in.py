@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.scope import Scope, View
 from bakeoff.workflow.steps.leaf import Leaf
 

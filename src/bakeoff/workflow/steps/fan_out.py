@@ -14,7 +14,7 @@ from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.workflow.interpreter import Halt, Place, run_step, where
+from bakeoff.workflow.context import Halt, Place, where
 from bakeoff.workflow.problems import shown
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
 from bakeoff.workflow.steps.bound import asked_bound
@@ -82,7 +82,8 @@ class _Fan:
         path = f"{outer.path}:{self.template.id}:{index}"
         names = {"item": item, "index": index, "parent_item": self.outer_item}
         scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
-        halt = await run_step(Place(outer.setting, self.template, path, scope, Naming.inside(path), self.backlog))
+        place = Place(outer.setting, self.template, path, scope, Naming.inside(path), self.backlog)
+        halt = await outer.setting.run_step(place)
         view = scope.own().get(path)
         if view is None:
             return _End(scope, {}, halt, failed=True)

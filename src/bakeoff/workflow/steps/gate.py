@@ -9,7 +9,7 @@ import anyio
 
 from bakeoff.engine.events import GateOpened
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.values import as_text, plain
 

@@ -12,7 +12,7 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.sampling.attempt.said import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.steps.leaf import retry_of
 from bakeoff.workflow.steps.shell import log_prefix
 from bakeoff.workflow.values import as_text, number

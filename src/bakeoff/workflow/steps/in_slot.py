@@ -12,10 +12,11 @@ from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.sampling.attempt.said import due_of
+from bakeoff.workflow.context import WORKSPACES, Place, Setting
 from bakeoff.workflow.expressions import compile_template
-from bakeoff.workflow.interpreter import WORKSPACES, Place, Setting
 from bakeoff.workflow.step_models import BUILT_IN
-from bakeoff.workflow.steps.leaf import Leaf, do_leaf, prepare
+from bakeoff.workflow.steps.dispatch import prepare
+from bakeoff.workflow.steps.leaf import Leaf, do_leaf
 from bakeoff.workflow.steps.shell import working_directory
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.blocking import in_thread

@@ -8,7 +8,7 @@ from pathlib import Path
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.sampling.attempt.landing import Work, land, title_of
 from bakeoff.sampling.attempt.standing import Asked
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.values import as_text, plain
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError

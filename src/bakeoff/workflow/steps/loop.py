@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bakeoff.workflow.context import Halt, Place
 from bakeoff.workflow.expressions import truth
-from bakeoff.workflow.interpreter import Halt, Place
 from bakeoff.workflow.scope import Naming
 
 

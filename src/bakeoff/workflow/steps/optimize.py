@@ -17,7 +17,7 @@ from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.standing import Standing, read_nodes
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.sampling.attempt.landing import Work
-from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, Place, halted_by
 from bakeoff.workflow.models import Ceiling, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import Beginning, RefusedError, ceiling, text, texts

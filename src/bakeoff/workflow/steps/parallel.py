@@ -9,7 +9,7 @@ import anyio
 from bakeoff.engine.events import FanOpened
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import RunStatus
-from bakeoff.workflow.interpreter import Halt, Place
+from bakeoff.workflow.context import Halt, Place
 from bakeoff.workflow.scope import Scope
 from bakeoff.workflow.steps.bound import asked_bound
 

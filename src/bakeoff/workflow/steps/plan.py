@@ -15,7 +15,7 @@ from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.standing import step_name
 from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.landing import Work, title_of
-from bakeoff.workflow.interpreter import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, Place, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation

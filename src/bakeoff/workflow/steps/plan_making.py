@@ -21,7 +21,7 @@ from bakeoff.plan.run.splitting import AGENT, MODEL, Split, Splitting, split_lin
 from bakeoff.plan.run.work import agent_of
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried
-from bakeoff.workflow.interpreter import Place
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import RefusedError, amount, count, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS

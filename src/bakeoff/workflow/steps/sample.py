@@ -26,8 +26,8 @@ from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.sampling.strategy import SamplingStrategy
 from bakeoff.sampling.vote import MajorityVotingStrategy
+from bakeoff.workflow.context import Halt, Place, halted_by
 from bakeoff.workflow.expressions import compile_template
-from bakeoff.workflow.interpreter import Halt, Place, halted_by
 from bakeoff.workflow.models import (
     StepModel,
 )

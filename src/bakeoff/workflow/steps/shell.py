@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from bakeoff.engine.process import Command, Finished, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.workflow.context import Place
 from bakeoff.workflow.expressions import Template
-from bakeoff.workflow.interpreter import Place
 from bakeoff.workflow.programs import own_words
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.values import as_text, parse_json, plain
