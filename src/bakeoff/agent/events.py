@@ -123,6 +123,23 @@ Reader: TypeAlias = Callable[[Mapping[str, Any], Reading], None]
 """Takes one event into the reading."""
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How the output of a family of CLIs is read.
+
+    Attributes:
+        read: takes one event.
+        has_final: whether the CLI ends with an event that says how it went. Without one the exit status decides.
+        from_artifact: events come from the result file, not from standard output.
+        read_text: takes the end of the printed text, for CLIs that print no events.
+    """
+
+    read: Reader
+    has_final: bool = True
+    from_artifact: bool = False
+    read_text: Callable[[str, Reading], None] | None = None
+
+
 class EventStream:
     """Feeds a CLI's standard output, piece by piece, to a reader."""
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 
-from bakeoff.agent.events import EventStream, Reading
-from bakeoff.agent.readers import Family, family
+from bakeoff.agent.events import EventStream, Family, Reading
+from bakeoff.agent.readers import family
 from bakeoff.engine.process import SpawnError
 from bakeoff.reader.reading import UnreadError, holding
 

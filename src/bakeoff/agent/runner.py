@@ -14,13 +14,13 @@ import anyio
 from bakeoff.agent.cost import cost_of
 from bakeoff.agent.endpoint import SetUp
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.events import LINE_LIMIT, Reading, session
+from bakeoff.agent.events import LINE_LIMIT, Family, Reading, session
 from bakeoff.agent.failures import LIMITED, error_lines, kind_of, one_line, pause_of
 from bakeoff.agent.listening import Listener
 from bakeoff.agent.litter import litter_of, remove_litter
 from bakeoff.agent.login import check_login, endpoint_key
 from bakeoff.agent.override import extra_arguments, find_executable
-from bakeoff.agent.readers import Family, family
+from bakeoff.agent.readers import family
 from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.engine.temporary import temporary_folder

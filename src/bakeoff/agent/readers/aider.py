@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bakeoff.agent.events import Reading
-from bakeoff.agent.readers import Family
+from bakeoff.agent.events import Family, Reading
 from bakeoff.agent.readers.text import read
 
 _TOKENS = re.compile(r"Tokens: ([\d.,]{1,20}[kM]?) sent,[^\n]{0,200}?(?<![\d.,])([\d.,]{1,20}[kM]?) received")

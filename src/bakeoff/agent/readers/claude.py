@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading, count, money, part, parts, session, words
-from bakeoff.agent.readers import Family
+from bakeoff.agent.events import Family, Reading, count, money, part, parts, session, words
 
 _BUDGET = {"error_max_budget_usd": "budget", "error_max_turns": "turns"}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import USAGE_KEYS, Reading, count, part, session, words
-from bakeoff.agent.readers import Family
+from bakeoff.agent.events import USAGE_KEYS, Family, Reading, count, part, session, words
 
 
 def read(event: Mapping[str, Any], reading: Reading) -> None:

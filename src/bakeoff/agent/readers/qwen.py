@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.agent.events import Reading
-from bakeoff.agent.readers import Family, claude
+from bakeoff.agent.events import Family, Reading
+from bakeoff.agent.readers import claude
 
 _FAILED = "[API Error: "
 
