@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from bakeoff.cli.lines import Lines
-from bakeoff.cli.merging import name_of
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.queue.standing import Ran
+from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration, short_ids
 from bakeoff.sampling.attempt.preflight import NODE as PREFLIGHT
 
@@ -70,3 +70,13 @@ class MergeLines(Lines):
         for what, since in list(self.running.values())[: max(1, room)]:
             text.append(f"  ▶ {what}  ", "cyan").append(f"{duration(now - since)}\n", "bright_black")
         return text
+
+
+def name_of(ran: Ran, refs: tuple[str, ...] = ()) -> str:
+    """What a check ran on, for people."""
+    if ran.what == "own":
+        name = refs[ran.number - 1] if ran.number <= len(refs) else f"result {ran.number}"
+        what = f"{one_line(short_ids(name), 80)} alone" + (" once more" if ran.again else "")
+    else:
+        what = "the base" if ran.what == "base" else f"test run {ran.number} of the merge"
+    return f"{what}, check {ran.check + 1}"

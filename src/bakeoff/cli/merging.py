@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bakeoff.cli.lines import run_session
+from bakeoff.cli.merge_lines import MergeLines, name_of
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
 from bakeoff.engine.errors import BakeoffError
@@ -16,7 +17,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
-from bakeoff.plan.queue.standing import JOB, Ran, Standing, standing
+from bakeoff.plan.queue.standing import JOB, Standing, standing
 from bakeoff.plan.queue.verification import UNRUNNABLE
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import how_to_go_on, short_ids
@@ -52,8 +53,6 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the tip, and leave with the exit status."""
-    from bakeoff.cli.merge_lines import MergeLines
-
     folder, ending = run_session(session, None if quiet else MergeLines(conditions.events, refs))
     found = standing(folder.history(), ending.status)
     moved, problem = _moved(store, folder.id, found, landing)
@@ -223,16 +222,6 @@ def _progress(found: Standing) -> Iterator[str]:
     """What is known of a merge that has not ended."""
     for ran in found.ran:
         yield f"  {name_of(ran, found.options.refs)}: {'not run' if ran.verdict is None else ran.verdict.verdict}"
-
-
-def name_of(ran: Ran, refs: tuple[str, ...] = ()) -> str:
-    """What a check ran on, for people."""
-    if ran.what == "own":
-        name = refs[ran.number - 1] if ran.number <= len(refs) else f"result {ran.number}"
-        what = f"{one_line(short_ids(name), 80)} alone" + (" once more" if ran.again else "")
-    else:
-        what = "the base" if ran.what == "base" else f"test run {ran.number} of the merge"
-    return f"{what}, check {ran.check + 1}"
 
 
 def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bakeoff.cli.merging import name_of
+from bakeoff.cli.merge_lines import name_of
 from bakeoff.engine.events import Event, NodeEnded, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.plan.queue.standing import Ran
