@@ -13,9 +13,9 @@ from bakeoff.cli.attempting import NO_WINNER, SHORT
 from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.optimize_lines import OptimizeLines
-from bakeoff.cli.report import write_whole
 from bakeoff.cli.say import covered, print_json, say, table, tell
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.engine.named_files import write_whole
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore

@@ -57,8 +57,8 @@ def command(
     `exclude` in the settings names. Limits that are not given come from the settings.
     """
     from bakeoff.cli.opening import misused
-    from bakeoff.cli.report import write_whole
     from bakeoff.cli.say import covered, print_json, tell
+    from bakeoff.engine.named_files import write_whole
     from bakeoff.plan.decompose.explain import explain as explained
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.report.escape import visible

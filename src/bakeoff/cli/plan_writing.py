@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bakeoff.cli.opening import refuse
-from bakeoff.cli.report import write_whole
 from bakeoff.cli.say import covered, print_json, tell
+from bakeoff.engine.named_files import write_whole
 from bakeoff.plan.run.document import write_text
 from bakeoff.plan.run.plan import Plan
 from bakeoff.report.words import counted

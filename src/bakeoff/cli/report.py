@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +36,7 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
     """
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import covered, print_json, tell
+    from bakeoff.engine.named_files import write_whole
 
     folder = open_run(run)
     if file is not None and str(file) == "-":
@@ -133,26 +132,3 @@ def _plan(folder: RunFolder) -> Iterator[str]:
     if found.facts():
         diff = shown_diff(project, work_of(folder.id, found), False)
     return report_page(folder, plan_part(found, diff))
-
-
-def write_whole(place: Path, page: bytes) -> int:
-    """Put the file in its place whole; what is no regular file (a device, a pipe) is written to as it is.
-
-    Raises:
-        BakeoffError: it cannot be written.
-    """
-    from bakeoff.engine.errors import BakeoffError
-
-    file = Path(os.path.realpath(place))
-    draft = file.with_name(f".{file.name}.new")
-    try:
-        if file.exists() and not file.is_file():
-            file.write_bytes(page)
-            return len(page)
-        draft.write_bytes(page)
-        draft.replace(file)
-    except OSError as failure:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise BakeoffError(f"{place} cannot be written: {failure.strerror}") from failure
-    return len(page)

@@ -1,4 +1,4 @@
-"""Reading files that a person names: on a command line, in an input, in the project's own configuration."""
+"""Files that a person names (command line, inputs, configuration): read within limits, written whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import errno
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
+
+from bakeoff.engine.errors import BakeoffError
 
 NAMED_LIMIT = 32 << 20
 """Bytes of a file that a user names, at most."""
@@ -69,6 +72,27 @@ def read_exactly(descriptor: int, size: int) -> bytes:
         parts.append(part)
         at += len(part)
     return b"".join(parts)
+
+
+def write_whole(place: Path, data: bytes) -> int:
+    """Write a file atomically; what is no regular file (a device, a pipe) is written to as it is. The bytes written.
+
+    Raises:
+        BakeoffError: it cannot be written.
+    """
+    file = Path(os.path.realpath(place))
+    draft = file.with_name(f".{file.name}.new")
+    try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(data)
+            return len(data)
+        draft.write_bytes(data)
+        draft.replace(file)
+    except OSError as failure:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise BakeoffError(f"{place} cannot be written: {failure.strerror}") from failure
+    return len(data)
 
 
 def kind_of(mode: int) -> str:
