@@ -1,6 +1,6 @@
 """Run many attempts at a piece of code work at once, judge them by evidence, keep the best."""
 
-__version__ = "0.1.0"
+from bakeoff.version import __version__ as __version__
 
 _HOMES = {
     "BakeoffError": "bakeoff.engine.errors",

@@ -8,9 +8,9 @@ import sys
 
 import click
 
-from bakeoff import __version__
 from bakeoff.cli.lazy import LazyGroup
 from bakeoff.engine.errors import BakeoffError
+from bakeoff.version import __version__
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -71,7 +71,7 @@ def _versions() -> list[Check]:
     import sqlite3
     from importlib.metadata import version
 
-    from bakeoff import __version__
+    from bakeoff.version import __version__
 
     names = ("anyio", "click", "pydantic", "PyYAML", "rich")
     libraries = ", ".join(f"{name} {version(name)}" for name in names)

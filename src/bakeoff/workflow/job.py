@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff import __version__
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
@@ -24,6 +23,7 @@ from bakeoff.engine.sharing import Shared, sharing
 from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.settings import Settings, load_settings
+from bakeoff.version import __version__
 from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
 from bakeoff.workflow.asked_models import missing_models
 from bakeoff.workflow.calls import finder
