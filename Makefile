@@ -59,6 +59,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/circles.py bakeoff
 	$(BIN)/python .ci/audit.py
 
 bench: $(READY) $(LOCAL)
