@@ -162,7 +162,7 @@ async def test_cheats_do_not_hurt_the_others(raced: Callable[..., Any]) -> None:
     found = await raced({"parent": PARENT, "wrong": SUBCLASS, "honest": honest, "orphan": ORPHAN, "memo": MEMO})
     verdicts = {name: speed.verdict for name, speed in found.speeds.items()}
     # One that is much slower than another may be dropped before anything else is known of it.
-    assert verdicts.pop("memo") in ("cross-call-state", "undecided")
+    assert verdicts.pop("memo") in ("cross-call-state", "undecided", "not-faster")
     assert verdicts == {
         "parent": "crash", "wrong": "differs-while-timed", "honest": "faster", "orphan": "process-leak",
     }  # fmt: skip
