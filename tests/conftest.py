@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bakeoff.engine.proctable import PR_SET_CHILD_SUBREAPER
+from bakeoff.process.proctable import PR_SET_CHILD_SUBREAPER
 
 # A slow machine is no fault of what is tested. Chance is for `make soak`: what `make test` says must be repeatable.
 settings.register_profile("test", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Event, Events
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.report.normalise import normalised
 from bakeoff.report.state import run_state
 from bakeoff.workflow.job import Conditions, resume, start

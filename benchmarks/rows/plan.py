@@ -38,7 +38,7 @@ def measure(bench: Bench) -> Iterator[Measure]:
 
 
 async def _plan(count: int, project: Path, name: str) -> float:
-    from bakeoff.engine.durable import DurableRun, durable
+    from bakeoff.api.durable import DurableRun, durable
     from bakeoff.engine.record import Outcome, Status
     from bakeoff.plan.schedule.driver import carry_out
     from bakeoff.plan.schedule.graph import Task, graph_of

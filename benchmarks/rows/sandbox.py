@@ -14,7 +14,7 @@ from statistics import median
 import anyio
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.sandbox.plan import PYTHON
 from bakeoff.workspace.sandbox.policy import SandboxPolicy

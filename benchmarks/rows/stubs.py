@@ -69,9 +69,9 @@ async def _untrue(functions: list[dict[str, Any]]) -> int:
     from tests.examples.hidden import hidden_cases
 
     from bakeoff.engine.mask import Masker
-    from bakeoff.engine.spawner import Spawner
     from bakeoff.judge.python_tests import Case, PythonTests
     from bakeoff.judge.subject import Subject
+    from bakeoff.process.spawner import Spawner
 
     failed = 0
     async with Spawner(token=f"stubs-{os.getpid()}", base_env=os.environ, masker=Masker()) as processes:

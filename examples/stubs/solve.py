@@ -20,12 +20,12 @@ import anyio
 from cases import CASES
 
 import bakeoff
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.python_tests import PROGRAM, Case, PythonTests
 from bakeoff.model.protocol import Message, Request
 from bakeoff.model.registry import model_for
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import load_settings
 from bakeoff.workspace.sandbox.folder import Folder
 from bakeoff.workspace.sandbox.policy import SandboxPolicy

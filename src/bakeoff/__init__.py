@@ -3,16 +3,16 @@
 from bakeoff.version import __version__ as __version__
 
 _HOMES = {
-    "BakeoffError": "bakeoff.engine.errors",
+    "BakeoffError": "bakeoff.errors",
     "BestOfNStrategy": "bakeoff.sampling.best_of_n",
-    "BudgetSpentError": "bakeoff.engine.errors",
-    "Codec": "bakeoff.engine.codec",
-    "DurableRun": "bakeoff.engine.durable",
+    "BudgetSpentError": "bakeoff.errors",
+    "Codec": "bakeoff.api.codec",
+    "DurableRun": "bakeoff.api.durable",
     "EscalationStrategy": "bakeoff.sampling.escalation",
     "Events": "bakeoff.engine.events",
-    "FanOutError": "bakeoff.engine.durable",
+    "FanOutError": "bakeoff.api.durable",
     "Generation": "bakeoff.sampling.action",
-    "ItemError": "bakeoff.engine.durable",
+    "ItemError": "bakeoff.api.durable",
     "MajorityVotingStrategy": "bakeoff.sampling.vote",
     "Model": "bakeoff.model.protocol",
     "ModelError": "bakeoff.model.protocol",
@@ -34,9 +34,9 @@ _HOMES = {
     "Subject": "bakeoff.judge.subject",
     "ValidationResult": "bakeoff.judge.verdict",
     "current_attempt": "bakeoff.judge.subject",
-    "durable": "bakeoff.engine.durable",
-    "fan_out": "bakeoff.engine.durable",
-    "fan_out_sync": "bakeoff.engine.sync",
+    "durable": "bakeoff.api.durable",
+    "fan_out": "bakeoff.api.durable",
+    "fan_out_sync": "bakeoff.api.sync",
     "race": "bakeoff.engine.race",
     "sample": "bakeoff.sampling.sample",
     "sample_sync": "bakeoff.sampling.sample",
@@ -46,21 +46,21 @@ __all__ = [*_HOMES]  # noqa: PLE0604  (a list of texts; the names are imported w
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bakeoff.engine.codec import Codec as Codec
-    from bakeoff.engine.durable import DurableRun as DurableRun
-    from bakeoff.engine.durable import FanOutError as FanOutError
-    from bakeoff.engine.durable import ItemError as ItemError
-    from bakeoff.engine.durable import durable as durable
-    from bakeoff.engine.durable import fan_out as fan_out
-    from bakeoff.engine.errors import BakeoffError as BakeoffError
-    from bakeoff.engine.errors import BudgetSpentError as BudgetSpentError
+    from bakeoff.api.codec import Codec as Codec
+    from bakeoff.api.durable import DurableRun as DurableRun
+    from bakeoff.api.durable import FanOutError as FanOutError
+    from bakeoff.api.durable import ItemError as ItemError
+    from bakeoff.api.durable import durable as durable
+    from bakeoff.api.durable import fan_out as fan_out
+    from bakeoff.api.sync import fan_out_sync as fan_out_sync
     from bakeoff.engine.events import Events as Events
     from bakeoff.engine.race import RaceResult as RaceResult
     from bakeoff.engine.race import race as race
     from bakeoff.engine.record import Outcome as Outcome
     from bakeoff.engine.record import Status as Status
     from bakeoff.engine.retry import Retry as Retry
-    from bakeoff.engine.sync import fan_out_sync as fan_out_sync
+    from bakeoff.errors import BakeoffError as BakeoffError
+    from bakeoff.errors import BudgetSpentError as BudgetSpentError
     from bakeoff.judge.requirement import Requirement as Requirement
     from bakeoff.judge.subject import Subject as Subject
     from bakeoff.judge.subject import current_attempt as current_attempt

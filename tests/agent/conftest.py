@@ -7,7 +7,7 @@ import pytest
 
 from bakeoff.agent.registry import find_entry
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import AgentSettings, Settings
 
 

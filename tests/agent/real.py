@@ -15,8 +15,8 @@ from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Processes
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.command import Processes
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings
 
 TOOLS = Path(__file__).parents[2] / ".tools"

@@ -17,7 +17,7 @@ from bakeoff.agent.failures import KINDS, error_lines, kind_of, one_line, pause_
 from bakeoff.agent.listening import Listener
 from bakeoff.agent.readers import READERS, family
 from bakeoff.agent.readers.aider import read_text
-from bakeoff.engine.process import SpawnError
+from bakeoff.process.command import SpawnError
 from bakeoff.reader.reading import holding
 from reader.wild import forever
 

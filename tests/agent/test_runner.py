@@ -12,8 +12,8 @@ import pytest
 from bakeoff.agent import runner
 from bakeoff.agent.registry import agent_names, find_entry
 from bakeoff.agent.runner import AgentRequest, check_request, run_agent
-from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Status, Stored
+from bakeoff.process.command import SpawnError
 from bakeoff.settings import AgentSettings, Settings
 from ending import ended
 

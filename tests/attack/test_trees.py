@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.changes import read_upper
 from bakeoff.workspace.repository import disk_bytes
 from bakeoff.workspace.salvage import _inside

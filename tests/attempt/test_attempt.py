@@ -336,7 +336,7 @@ def test_a_home_that_cannot_be_written_is_said_before_there_is_a_run(lab, monkey
 
 def test_too_few_open_files_are_said_before_there_is_a_run(lab, monkeypatch):
     lab.agent(FIX)
-    monkeypatch.setattr("bakeoff.engine.machine.LEAST_FILES", 1 << 40)
+    monkeypatch.setattr("bakeoff.system.machine.LEAST_FILES", 1 << 40)
     said = lab.attempt()
     assert said.status == 1
     assert "files may be open at once" in said.err

@@ -13,8 +13,8 @@ import pytest
 
 from attempt.conftest import FIX, FIXED, Lab
 from attempt.test_resume import until
-from bakeoff.engine.proctable import process_table
-from bakeoff.engine.sweep import token_of
+from bakeoff.process.proctable import process_table
+from bakeoff.process.sweep import token_of
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace

@@ -8,12 +8,12 @@ import pytest
 
 from attempt.conftest import FIX, FIXED, TEST, Lab
 from bakeoff.agent.registry import find_entry
-from bakeoff.engine.process import Finished, Output
 from bakeoff.judge.command import judged
 from bakeoff.judge.on_base import MOST_TESTS, OnBase
 from bakeoff.judge.runners import Tests as Run
 from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import INVALID, ValidationResult
+from bakeoff.process.command import Finished, Output
 from bakeoff.sampling.attempt.preflight import paths_in
 from bakeoff.settings import Settings
 

@@ -381,7 +381,7 @@ def test_clean_never_takes_a_live_run(project: Project, held) -> None:
 
 
 def test_clean_names_what_it_cannot_remove(project: Project, command: Command, monkeypatch) -> None:
-    from bakeoff.engine.errors import RunBusyError
+    from bakeoff.errors import RunBusyError
 
     project.write("quick", QUICK)
     project("run", "quick.yml", "--run-id", "a")

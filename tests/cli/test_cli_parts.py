@@ -18,8 +18,8 @@ from bakeoff.cli.follow import Follower
 from bakeoff.cli.log_files import log_file
 from bakeoff.cli.say import table
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError
 from cli.conftest import QUICK, Command, Project, environment, until
 
 LOOPED = """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from attempt.conftest import FIX, FIXED, Lab, lab
-from bakeoff.engine.named_files import NAMED_LIMIT, read_named
+from bakeoff.system.named_files import NAMED_LIMIT, read_named
 from bakeoff.workflow.document import MAX_BYTES
 
 __all__ = ["lab"]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.history import History, decode_record, encode, encode_record, used
 from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, read_entries
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 from bakeoff.engine.salvage import lost_tail, read_whole, rebuild
+from bakeoff.errors import JournalError
 
 JSON = st.recursive(
     st.none()

@@ -15,8 +15,8 @@ import pytest
 
 from bakeoff.engine import ballast
 from bakeoff.engine import journal as module
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.journal import Batch, Entry, MemoryJournal, SqliteJournal, read_entries
+from bakeoff.errors import JournalError
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,6 @@ import pytest
 from bakeoff.engine import control, session
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.control import control_server, send
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
 from bakeoff.engine.events import Events, RunChanged, Warned
 from bakeoff.engine.journal import create
 from bakeoff.engine.lanes import Lanes
@@ -26,6 +25,7 @@ from bakeoff.engine.record import Outcome, RunStatus, Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import SAME_SIGNAL, Ending, Terms, run_session
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
 from bakeoff.report.outline import outline
 
 pytestmark = pytest.mark.anyio

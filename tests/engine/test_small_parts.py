@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.lanes import PATIENCE, Lanes
@@ -24,6 +23,7 @@ from bakeoff.engine.mask import MASK, Masker
 from bakeoff.engine.race import race
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.errors import BakeoffError, BudgetSpentError
 
 anyio_test = pytest.mark.anyio
 

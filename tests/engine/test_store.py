@@ -13,16 +13,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from bakeoff.engine import ownership
 from bakeoff.engine import store as store_module
 from bakeoff.engine.control import is_answered
-from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import LONGEST_PATH, create
-from bakeoff.engine.ownership import OwnerError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore, by_age, find_project
+from bakeoff.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
 from bakeoff.settings import load_settings
+from bakeoff.system import ownership
+from bakeoff.system.ownership import OwnerError
 
 
 @pytest.fixture

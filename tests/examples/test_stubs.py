@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.proctable import environment, process_table
-from bakeoff.engine.spawner import Spawner
 from bakeoff.judge import calls_worker
 from bakeoff.judge.python_tests import Case, PythonTests
 from bakeoff.judge.subject import Subject
+from bakeoff.process.proctable import environment, process_table
+from bakeoff.process.spawner import Spawner
 from examples.hidden import PARAMETERS, RIGHT, WRONG, hidden_cases, program
 from scripted_model.script import Say, Status
 from scripted_model.server import ScriptedModel, Seen

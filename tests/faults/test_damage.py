@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Event, NodeEnded, Warned
 from bakeoff.engine.history import History, encode_record
 from bakeoff.engine.salvage import read_whole, rebuild
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.report.overview import overview
 from flows import NOTE, Flow
 

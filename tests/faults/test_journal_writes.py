@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from bakeoff.engine import journal, spawner
-from bakeoff.engine.errors import BakeoffError, JournalError
+from bakeoff.engine import journal
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError, JournalError
+from bakeoff.process import spawner
 from flows import NOTE, Flow
 
 TEXT = f"""

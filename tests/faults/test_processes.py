@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from bakeoff.engine import spawner
-from bakeoff.engine.proctable import process_table
 from bakeoff.engine.store import RunFolder
-from bakeoff.engine.sweep import token_of
+from bakeoff.process import spawner
+from bakeoff.process.proctable import process_table
+from bakeoff.process.sweep import token_of
 from crash.laboratory import alive, wait_until_gone
 from ending import wait_until_ended
 from flows import HEAD, Flow

@@ -15,15 +15,15 @@ import anyio
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command, Finished, Output
-from bakeoff.engine.proctable import process_table
-from bakeoff.engine.spawner import Spawner
 from bakeoff.judge import calls_worker
 from bakeoff.judge.panel import examine
 from bakeoff.judge.python_tests import PROGRAM, PYTHON, Case, PythonTests, same, scrubbed
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.process.command import Command, Finished, Output
+from bakeoff.process.proctable import process_table
+from bakeoff.process.spawner import Spawner
 
 pytestmark = pytest.mark.anyio
 ADD = [Case([1, 2], 3), Case([-5, 3], -2), Case(["a", "b"], "ab")]

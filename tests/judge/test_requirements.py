@@ -15,7 +15,7 @@ import pytest
 
 import bakeoff
 from bakeoff import Requirement, Subject, ValidationResult, current_attempt
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge import matching, threads
 from bakeoff.judge.answer import read_answer
 from bakeoff.judge.calling import GRACE, ask, most_tokens

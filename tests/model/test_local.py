@@ -13,12 +13,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bakeoff.engine.process import Finished, Output, SpawnError
-from bakeoff.engine.proctable import environment, process_table
 from bakeoff.engine.retry import Retry
 from bakeoff.model import local, local_server
 from bakeoff.model.local import LocalModel, LocalModelMissingError, find_weights
 from bakeoff.model.protocol import Message, ModelError, Request
+from bakeoff.process.command import Finished, Output, SpawnError
+from bakeoff.process.proctable import environment, process_table
 
 pytestmark = pytest.mark.anyio
 PROMPT = 'def add(a, b):\n    """Return the sum of a and b."""'

@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bakeoff.cli import attempt_table
-from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.store import RunStore
+from bakeoff.errors import BakeoffError, JournalError
 from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.job import start
 from bakeoff.optimize.options import OptimizeOptions

@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bakeoff.cli.optimizing import exit_status, shown_run, table_lines, winners_diff
-from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.events import Event
 from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.optimize import every, job
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant

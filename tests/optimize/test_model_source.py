@@ -14,13 +14,13 @@ import trio
 import trio.testing
 
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.journal import MemoryJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.model.protocol import ModelError, Reply, Request, Usage
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement

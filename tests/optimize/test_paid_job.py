@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.settings import AgentSettings, Settings

@@ -12,13 +12,13 @@ import pytest
 import trio
 import trio.testing
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.journal import MemoryJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.store import RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.candidate import Candidate

@@ -17,8 +17,8 @@ import anyio.from_thread
 import pytest
 
 from bakeoff.confine import landlock
-from bakeoff.engine.process import SpawnError
-from bakeoff.engine.sweep import end_adopted
+from bakeoff.process.command import SpawnError
+from bakeoff.process.sweep import end_adopted
 from bakeoff.reader import reading, worker
 from bakeoff.reader.reading import UnreadError, read, read_here
 from reader import wild

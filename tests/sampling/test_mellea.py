@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from bakeoff import EscalationStrategy, MultiTurnStrategy, RejectionSamplingStrategy, RepairTemplateStrategy
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.sampling import mellea as adapter
 from bakeoff.sampling.mellea import for_mellea
 from sampling.worlds import virtual

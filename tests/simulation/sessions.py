@@ -7,7 +7,6 @@ from pathlib import Path
 
 import trio
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.events import Events, NodeEnded, NodeStarted
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.history import History
@@ -17,6 +16,7 @@ from bakeoff.engine.race import race
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
+from bakeoff.errors import JournalError
 from simulation.sim_journal import SimJournal
 from simulation.world import Chance, Trace, linger, spend, watched
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import trio
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.journal import Batch, Entry
+from bakeoff.errors import JournalError
 from simulation.world import Chance, spend
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.errors import BudgetSpentError
 from simulation.world import Chance, Trace, spend, watched
 
 KINDS = ("usd", "tokens", "calls")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.history import History
 from bakeoff.engine.store import RunStore
+from bakeoff.errors import JournalError
 from optimize.conftest import FAST, SLOW, WRONG, Shop, shop  # noqa: F401  (the fixture)
 
 HEAD = 'workflow: {id: flow, name: Flow, version: "1.0.0"}\nsteps:\n'

@@ -8,8 +8,8 @@ import pytest
 from project import Project
 
 from bakeoff.cli.ending import parse_inputs
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import NodeRetried, Warned
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.find import require_workflow
 
 pytestmark = pytest.mark.anyio

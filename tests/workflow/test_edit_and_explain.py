@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from project import Project
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.explain import Row
 
 pytestmark = pytest.mark.anyio

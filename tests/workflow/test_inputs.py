@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
 from bakeoff.workflow.models import InputDeclaration
 

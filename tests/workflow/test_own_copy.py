@@ -122,7 +122,7 @@ async def test_what_was_interrupted_is_shown_as_pending(project: Project) -> Non
 async def test_a_secret_given_as_input_is_not_kept_and_asked_for_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
 
     monkeypatch.setenv("API_TOKEN", "sk-very-secret-1")
     flow = """

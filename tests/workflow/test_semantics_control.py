@@ -9,8 +9,8 @@ import anyio.to_thread
 import pytest
 
 from bakeoff.engine.control import send
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import GateOpened
+from bakeoff.errors import BakeoffError
 from flows import NOTE, Flow
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import NodeRetried, Warned
+from bakeoff.errors import BakeoffError
 from flows import NOTE, Flow
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.document import parse_document
 from bakeoff.workflow.models import StepModel, Text
 from bakeoff.workflow.step_models import Shell

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import SettingsError, load_settings
 from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.errors import DiskError, SlotError, WorkspaceError

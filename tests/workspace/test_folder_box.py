@@ -9,7 +9,7 @@ import pytest
 from bakeoff.agent.boxing import boxed, own_places
 from bakeoff.agent.registry import find_entry
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings
 from bakeoff.workspace.sandbox.folder import Folder
 from bakeoff.workspace.sandbox.machine import look

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.spawner import Spawner
 from bakeoff.workspace.guard.facade import Moved
 from bakeoff.workspace.guard.guarded import Guard, GuardReport, Problem, canary, guarded
 from bakeoff.workspace.guard.interpreter import ask, find_python

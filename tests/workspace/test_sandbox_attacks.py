@@ -16,8 +16,8 @@ import anyio
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Finished
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.command import Finished
+from bakeoff.process.spawner import Spawner
 from bakeoff.workspace.sandbox.machine import Machine, look
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy, agent_policy
 from bakeoff.workspace.sandbox.sandbox import NOT_BUILT, Sandbox, sandbox

@@ -414,7 +414,7 @@ async def test_the_kind_is_found_out_by_trying_and_said(project: Checkout, tmp_p
 
 async def test_engine_commands_run_in_a_slot(project: Checkout, kind: str) -> None:
     from bakeoff.engine.mask import Masker
-    from bakeoff.engine.spawner import Spawner
+    from bakeoff.process.spawner import Spawner
 
     async with (
         Spawner(token="t", base_env=dict(os.environ), masker=Masker()) as spawner,

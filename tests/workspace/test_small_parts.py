@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine.named_files import kind_of, read_exactly
+from bakeoff.system.named_files import kind_of, read_exactly
 from bakeoff.workspace import deleting, git, locks
 from bakeoff.workspace.applying import apply, open_project
 from bakeoff.workspace.cache import ProjectCache, cache_root, data_root, projects

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Finished
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.command import Finished
+from bakeoff.process.spawner import Spawner
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_policy
 from bakeoff.workspace.sandbox.sandbox import sandbox

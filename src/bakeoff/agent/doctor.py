@@ -12,7 +12,7 @@ from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.login import how_to_log_in, login_of
 from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import agent_names, find_entry
-from bakeoff.engine.process import Command, Processes, SpawnError
+from bakeoff.process.command import Command, Processes, SpawnError
 from bakeoff.report.escape import visible
 from bakeoff.settings import Settings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bakeoff.agent.endpoint import Aim, Endpoint
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 Template: TypeAlias = tuple["str | tuple[str, ...]", ...]
 """Arguments with placeholders. A tuple inside it is left out whole when one of its placeholders has no value."""

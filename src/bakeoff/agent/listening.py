@@ -13,7 +13,7 @@ import anyio
 
 from bakeoff.agent.events import EventStream, Family, Reading
 from bakeoff.agent.readers import family
-from bakeoff.engine.process import SpawnError
+from bakeoff.process.command import SpawnError
 from bakeoff.reader.reading import UnreadError, holding
 
 PIECE = 1 << 20

@@ -9,7 +9,7 @@ import os
 from fnmatch import fnmatch
 
 from bakeoff.agent.entry import Entry
-from bakeoff.engine.process import Command, Processes, SpawnError
+from bakeoff.process.command import Command, Processes, SpawnError
 
 SECONDS = 60.0
 """What listing or removing may take."""

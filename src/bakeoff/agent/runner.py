@@ -21,9 +21,9 @@ from bakeoff.agent.litter import litter_of, remove_litter
 from bakeoff.agent.login import check_login, endpoint_key
 from bakeoff.agent.override import extra_arguments, find_executable
 from bakeoff.agent.readers import family
-from bakeoff.engine.process import Command, Finished, Output, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
-from bakeoff.engine.temporary import temporary_folder
+from bakeoff.process.command import Command, Finished, Output, Processes, SpawnError
+from bakeoff.system.temporary import temporary_folder
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
 

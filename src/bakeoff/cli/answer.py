@@ -56,10 +56,10 @@ def _keep(folder: RunFolder, step: str, choice: str) -> str:
 
     from bakeoff.cli.gates import open_gates
     from bakeoff.cli.say import say
-    from bakeoff.engine.errors import BakeoffError
     from bakeoff.engine.history import encode
     from bakeoff.engine.journal import SqliteJournal
     from bakeoff.engine.salvage import lost_tail, rebuild
+    from bakeoff.errors import BakeoffError
 
     async def write(option: str) -> None:
         journal = SqliteJournal(folder.journal)

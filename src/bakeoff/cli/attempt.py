@@ -155,7 +155,7 @@ def command(
 def text_given(given: str) -> str:
     """A text, or what is in the file that it names behind @, or - for standard input."""
     from bakeoff.cli.opening import refuse
-    from bakeoff.engine.named_files import read_named
+    from bakeoff.system.named_files import read_named
 
     if given == "-":
         return sys.stdin.read()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError
 from bakeoff.report.outline import called
 from bakeoff.sampling.attempt.landing import Work, chosen
 from bakeoff.sampling.attempt.standing import JOB, standing, step_standing

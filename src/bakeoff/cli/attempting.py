@@ -11,11 +11,11 @@ from bakeoff.cli.attempt_table import explanation, notes, table_lines
 from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, tell
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.report.escape import visible
 from bakeoff.report.words import amounts, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions

@@ -122,8 +122,8 @@ def _clean_slots(dry_run: bool) -> Cleaning:
 
 
 def _named(store: RunStore, names: tuple[str, ...]) -> Choice:
-    from bakeoff.engine.errors import RunNotFoundError
     from bakeoff.engine.store import RunFolder
+    from bakeoff.errors import RunNotFoundError
     from bakeoff.report.overview import overview
 
     chosen = Choice()
@@ -211,7 +211,7 @@ def _half_applied(project: Path) -> str | None:
 
 def _bytes(folder: RunFolder) -> int:
     """Bytes on disk, as far as they can be seen."""
-    from bakeoff.engine.folders import walk
+    from bakeoff.system.folders import walk
 
     try:
         return sum(status.st_size for inner in walk(folder.root) for _, status in inner.entries)
@@ -221,7 +221,7 @@ def _bytes(folder: RunFolder) -> int:
 
 def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
     """Remove what is to go; yields what is gone. Nobody can take a run up while it is removed."""
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
 
     for run, size in chosen.go:
         try:
@@ -246,8 +246,8 @@ def _has_results(run: Overview) -> bool:
     import sqlite3
     from contextlib import closing
 
-    from bakeoff.engine.errors import JournalError
     from bakeoff.engine.journal import open_to_read
+    from bakeoff.errors import JournalError
 
     try:
         with closing(open_to_read(run.folder.journal)) as db:

@@ -9,7 +9,7 @@ import sys
 import click
 
 from bakeoff.cli.lazy import LazyGroup
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.version import __version__
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

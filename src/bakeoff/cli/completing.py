@@ -78,7 +78,7 @@ CHOICE = Choice()
 
 def _history(ctx: click.Context) -> History | None:
     from bakeoff.cli.opening import store
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
 
     try:
         return store().open(ctx.params.get("run") or "").history()
@@ -89,7 +89,7 @@ def _history(ctx: click.Context) -> History | None:
 def _gates(ctx: click.Context) -> dict[str, tuple[str, ...]]:
     from bakeoff.cli.gates import waiting_gates
     from bakeoff.cli.opening import store
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
 
     try:
         return waiting_gates(store().open(ctx.params.get("run") or ""))

@@ -44,7 +44,7 @@ def command(models: tuple[str, ...], as_json: bool) -> None:
     """
     from bakeoff.cli.opening import project
     from bakeoff.cli.say import print_json
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.settings import Settings, load_settings
 
     here = project()
@@ -102,8 +102,8 @@ def _machine(here: Path) -> list[Check]:
     import platform
     import shutil
 
-    from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
     from bakeoff.report.words import counted, size
+    from bakeoff.system.machine import cpu_allowance, memory_available, network_file_system
 
     memory = memory_available()
     low = memory is not None and memory < 1 << 30
@@ -177,7 +177,7 @@ def _results() -> Check:
 
 def _step_types(settings: Settings) -> list[Check]:
     """Whether the step types that the settings name can be loaded; nothing where they name none."""
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.workflow.own_types import step_types
 
     if settings.step_types is None:
@@ -233,8 +233,8 @@ def _models(names: tuple[str, ...], settings: Settings) -> list[Check]:
     """Whether models answer: each is asked for one token, once."""
     import anyio
 
-    from bakeoff.engine.errors import BakeoffError, the_failure
     from bakeoff.engine.retry import ONCE
+    from bakeoff.errors import BakeoffError, the_failure
     from bakeoff.model.protocol import Message, Reply, Request
     from bakeoff.model.registry import model_for
 
@@ -270,8 +270,8 @@ def _agents(settings: Settings, here: Path) -> list[AgentCheck]:
 
     from bakeoff.agent.doctor import check_agents
     from bakeoff.engine.mask import Masker
-    from bakeoff.engine.spawner import Spawner
-    from bakeoff.engine.sweep import process_token
+    from bakeoff.process.spawner import Spawner
+    from bakeoff.process.sweep import process_token
 
     async def ask() -> list[AgentCheck]:
         spawner = Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker(), adopt=True)

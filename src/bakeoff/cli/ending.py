@@ -13,14 +13,14 @@ from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, stdout_is_gone, tell
 from bakeoff.cli.showing import Showing
-from bakeoff.engine.errors import BakeoffError, JournalError
-from bakeoff.engine.named_files import read_named
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError, JournalError
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
 from bakeoff.report.words import duration, how_to_go_on
+from bakeoff.system.named_files import read_named
 
 if TYPE_CHECKING:
     from bakeoff.workflow.job import Conditions

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from bakeoff.engine.control import send
-from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.events import Event, FanOpened, GateOpened, NodeEnded, NodeRetried, NodeStarted, RunChanged
 from bakeoff.engine.history import decode_record
 from bakeoff.engine.journal import intact
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError, JournalError
 
 AT_ONCE = 20_000
 """Entries taken at once, so that a long journal does not fill memory."""

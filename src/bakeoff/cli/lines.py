@@ -14,8 +14,8 @@ import anyio
 
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import say
-from bakeoff.engine.errors import the_failure
 from bakeoff.engine.events import Event, Events, NodeHeard
+from bakeoff.errors import the_failure
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration
 

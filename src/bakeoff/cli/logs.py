@@ -64,7 +64,7 @@ def _print_all(folder: RunFolder, step: str | None, wanted: Callable[[str], bool
     Raises:
         BakeoffError: no node is or was called so.
     """
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.report.words import no_step
 
     history = folder.history()

@@ -11,10 +11,10 @@ from bakeoff.cli.lines import run_session
 from bakeoff.cli.merge_lines import MergeLines, name_of
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.queue.standing import JOB, Standing, standing

@@ -14,12 +14,12 @@ from typing import NoReturn
 import click
 
 from bakeoff.cli.say import hide, say
-from bakeoff.engine.errors import BakeoffError, JournalError
 from bakeoff.engine.journal import open_to_read
-from bakeoff.engine.named_files import read_named
 from bakeoff.engine.store import RunFolder, RunStore, find_project
+from bakeoff.errors import BakeoffError, JournalError
 from bakeoff.report.escape import visible
 from bakeoff.report.words import counted
+from bakeoff.system.named_files import read_named
 
 
 def fail(failure: BakeoffError) -> NoReturn:
@@ -47,7 +47,7 @@ def sweep_dead_runs() -> None:
     runs = store().runs
     if not runs.is_dir():
         return
-    from bakeoff.engine.sweep import names_process, sweep
+    from bakeoff.process.sweep import names_process, sweep
 
     def is_dead(token: str) -> bool:
         folder = RunFolder(Path(token))

@@ -14,11 +14,10 @@ from bakeoff.cli.lines import run_session
 from bakeoff.cli.opening import fail
 from bakeoff.cli.optimize_lines import OptimizeLines
 from bakeoff.cli.say import covered, print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.named_files import write_whole
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
@@ -41,6 +40,7 @@ from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import counted, has_no_winner, how_to_go_on
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land, shown_diff
+from bakeoff.system.named_files import write_whole
 
 TESTS = 5
 """That are named."""

@@ -9,10 +9,10 @@ import click
 
 from bakeoff.cli.gates import open_gates
 from bakeoff.cli.say import mark, tell
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import BakeoffError
 from bakeoff.report.escape import one_line
 from bakeoff.report.outcome import outcome
 from bakeoff.report.outline import Node, is_called, outline, tally, walk

@@ -13,21 +13,21 @@ from typing import Any
 import anyio
 
 from bakeoff.agent.registry import find_entry
+from bakeoff.api.durable import DurableRun, durable
 from bakeoff.cli.say import say
-from bakeoff.engine.durable import DurableRun, durable
-from bakeoff.engine.errors import the_failure
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Processes
-from bakeoff.engine.spawner import Spawner
-from bakeoff.engine.sweep import process_token
-from bakeoff.engine.temporary import temporary_folder
+from bakeoff.errors import the_failure
 from bakeoff.plan.run.asking import Proposal, Question
 from bakeoff.plan.run.making import plan_of_hierarchy
 from bakeoff.plan.run.plan import Plan, PlanError
 from bakeoff.plan.run.splitting import MODEL, Split, Splitting
+from bakeoff.process.command import Processes
+from bakeoff.process.spawner import Spawner
+from bakeoff.process.sweep import process_token
 from bakeoff.report.words import known_amounts
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.settings import Settings
+from bakeoff.system.temporary import temporary_folder
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 

@@ -58,11 +58,11 @@ def command(
     """
     from bakeoff.cli.opening import misused
     from bakeoff.cli.say import covered, print_json, tell
-    from bakeoff.engine.named_files import write_whole
     from bakeoff.plan.decompose.explain import explain as explained
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.report.escape import visible
     from bakeoff.settings import load_settings
+    from bakeoff.system.named_files import write_whole
     from bakeoff.workspace.project import find_project
 
     if previous is not None and by == "owners":
@@ -109,7 +109,7 @@ def from_root(project: Project, path: Path) -> str:
     """
     import os
 
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
 
     absolute = Path(os.path.realpath(Path.cwd() / path.parent)) / path.name if path.name else Path.cwd()
     try:
@@ -139,7 +139,7 @@ def _by_owners(project: Project, found: ProjectFiles, config: PlanSettings, impo
     Raises:
         BakeoffError: there is none.
     """
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.plan.decompose.codeowners import PLACES, owners_of, read_rules
     from bakeoff.plan.decompose.given import by_groups
 
@@ -157,8 +157,8 @@ def _text(path: Path) -> str | None:
     Raises:
         BakeoffError: it cannot be read.
     """
-    from bakeoff.engine.errors import BakeoffError
-    from bakeoff.engine.named_files import read_named
+    from bakeoff.errors import BakeoffError
+    from bakeoff.system.named_files import read_named
 
     try:
         return read_named(path).decode("utf-8", "replace")
@@ -176,9 +176,9 @@ def _read(file: Path) -> Hierarchy:
     """
     import json
 
-    from bakeoff.engine.errors import BakeoffError
-    from bakeoff.engine.named_files import read_named
+    from bakeoff.errors import BakeoffError
     from bakeoff.plan.decompose.document import from_json
+    from bakeoff.system.named_files import read_named
 
     try:
         return from_json(json.loads(read_named(file, once=True)), str(file))

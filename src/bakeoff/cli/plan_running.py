@@ -12,11 +12,11 @@ from bakeoff.cli.lines import run_session
 from bakeoff.cli.merging import conflict_lines, culprit_lines, dropped_title, unclear_lines
 from bakeoff.cli.opening import fail
 from bakeoff.cli.say import print_json, say, table, tell
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
 from bakeoff.plan.run.findings import Overlap
 from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from bakeoff.cli.opening import refuse
 from bakeoff.cli.say import covered, print_json, tell
-from bakeoff.engine.named_files import write_whole
 from bakeoff.plan.run.document import write_text
 from bakeoff.plan.run.plan import Plan
 from bakeoff.report.words import counted
+from bakeoff.system.named_files import write_whole
 
 USUAL = Path("plan.yml")
 

@@ -36,7 +36,7 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
     """
     from bakeoff.cli.opening import misused, open_run
     from bakeoff.cli.say import covered, print_json, tell
-    from bakeoff.engine.named_files import write_whole
+    from bakeoff.system.named_files import write_whole
 
     folder = open_run(run)
     if file is not None and str(file) == "-":
@@ -59,7 +59,7 @@ def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     Raises:
         BakeoffError: there is none in Markdown.
     """
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.report.overview import overview
     from bakeoff.report.page import report_page
 

@@ -52,7 +52,7 @@ def _inside(folder: RunFolder, steps: dict[str, Any], step: str) -> dict[str, An
     Raises:
         BakeoffError: there is none.
     """
-    from bakeoff.engine.errors import BakeoffError
+    from bakeoff.errors import BakeoffError
     from bakeoff.report.outline import is_inside
     from bakeoff.report.words import no_step
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.errors import BudgetSpentError
 
 KINDS = ("usd", "tokens", "calls")
 

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from anyio.abc import SocketStream
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 

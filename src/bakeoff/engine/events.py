@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bakeoff.engine.errors import described
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Record, RunStatus
+from bakeoff.errors import described
 
 
 @dataclass(frozen=True, slots=True)

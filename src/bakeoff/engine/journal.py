@@ -20,8 +20,8 @@ from typing import Protocol
 import anyio
 
 from bakeoff.engine import ballast
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.loop import loop_caller
+from bakeoff.errors import JournalError
 
 SCHEMA_VERSION = 1
 

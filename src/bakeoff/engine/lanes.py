@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 LEAVES = "leaves"
 """The lane that every leaf holds; its size is `--max-parallel`."""

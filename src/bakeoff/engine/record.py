@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import OutputLostError
+from bakeoff.errors import OutputLostError
 
 
 class RunStatus(StrEnum):

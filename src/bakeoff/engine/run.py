@@ -15,7 +15,6 @@ import anyio
 
 from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, described
 from bakeoff.engine.events import Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, Warned
 from bakeoff.engine.failures import is_stray
 from bakeoff.engine.history import History, Reply, decode_record, encode, encode_record
@@ -24,6 +23,7 @@ from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.errors import BakeoffError, BudgetSpentError, described
 
 Work = Callable[[int], Awaitable[Outcome]]
 """A leaf's work: takes the number of the try, from 1 over all sessions of the run."""

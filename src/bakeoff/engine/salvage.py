@@ -11,9 +11,9 @@ from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.journal import PAGE_SIZE, Entry, checksum, create, intact, open_to_read, read_entries
-from bakeoff.engine.temporary import temporary_folder
+from bakeoff.errors import JournalError
+from bakeoff.system.temporary import temporary_folder
 
 _SPARE = 2000
 """Numbers tried beyond the last readable entry before the rest is given up."""

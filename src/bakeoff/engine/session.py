@@ -14,15 +14,6 @@ import anyio
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import Clock, SteadyClock, SystemClock
 from bakeoff.engine.control import control_server
-from bakeoff.engine.errors import (
-    BakeoffError,
-    BudgetSpentError,
-    JournalError,
-    described,
-    text_of,
-    the_failure,
-    told_by_system,
-)
 from bakeoff.engine.events import Events, RunChanged, Warned
 from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import SqliteJournal
@@ -34,6 +25,15 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.salvage import lost_tail, rebuild
 from bakeoff.engine.slow import telling_by
 from bakeoff.engine.store import RunFolder
+from bakeoff.errors import (
+    BakeoffError,
+    BudgetSpentError,
+    JournalError,
+    described,
+    text_of,
+    the_failure,
+    told_by_system,
+)
 
 SAME_SIGNAL = 0.2
 """Seconds within which another signal means the same: `timeout` signals its command, then that one's group."""

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.failures import WorkGroup, work_group
+from bakeoff.errors import BakeoffError
 
 Value = TypeVar("Value")
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.control import is_answered
-from bakeoff.engine.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
-from bakeoff.engine.folders import remove_tree
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import LONGEST_PATH, read_entries
-from bakeoff.engine.machine import network_file_system, too_few_files
-from bakeoff.engine.ownership import check_owner
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.salvage import read_whole
+from bakeoff.errors import BakeoffError, JournalError, RunBusyError, RunNotFoundError
+from bakeoff.system.folders import remove_tree
+from bakeoff.system.machine import network_file_system, too_few_files
+from bakeoff.system.ownership import check_owner
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 

@@ -11,7 +11,6 @@ from typing import BinaryIO
 
 import anyio
 
-from bakeoff.engine.process import Finished, SpawnError
 from bakeoff.judge import junit, runners
 from bakeoff.judge.ground import Ground, Trial, tail, text_of
 from bakeoff.judge.on_base import OnBase
@@ -20,6 +19,7 @@ from bakeoff.judge.runners import Tests, names_pytest
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import PYTEST_USAGE, of_code
 from bakeoff.judge.verdict import INVALID, ValidationResult
+from bakeoff.process.command import Finished, SpawnError
 from bakeoff.reader.reading import UnreadError, read
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import RefusedError, open_regular

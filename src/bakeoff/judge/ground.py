@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.judge.runners import names_python
+from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.workspace.errors import NoSpaceError
 from bakeoff.workspace.full_disk import NO_ROOM, no_room
 from bakeoff.workspace.guard.guarded import GuardReport, guarded

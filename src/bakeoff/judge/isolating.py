@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import anyio
 
-from bakeoff.engine.isolated import Workers
+from bakeoff.api.isolated import Workers
 
 MOST = 8
 """Worker processes at once."""

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import anyio
 
-from bakeoff.engine.codec import strict_json
-from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.api.codec import strict_json
 from bakeoff.engine.failures import is_stray, work_group
+from bakeoff.errors import BudgetSpentError
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import SKIP, ValidationResult

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from bakeoff.engine.codec import strict_json
-from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.api.codec import strict_json
 from bakeoff.judge.calls_worker import READY
 from bakeoff.judge.fences import unfenced
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.reader.reading import UnreadError, read
 from bakeoff.report.escape import one_line
 

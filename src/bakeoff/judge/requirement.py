@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from bakeoff.engine.blocking import is_async
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.answer import read_answer
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.judge.isolating import isolating

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 
-from bakeoff.engine.process import SpawnError
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import INVALID, ValidationResult
+from bakeoff.process.command import SpawnError
 
 _LONGEST = 16_384
 """Characters at the end of the output that are looked at."""

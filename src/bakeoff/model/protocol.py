@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 Kind = Literal[
     "rate_limit",

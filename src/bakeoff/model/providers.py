@@ -6,8 +6,8 @@ import random
 import time
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.retry import Retry
+from bakeoff.errors import BakeoffError
 from bakeoff.model import failures
 from bakeoff.model.client import estimate
 from bakeoff.model.protocol import ModelError, Reply, Request, Usage

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.retry import Retry
+from bakeoff.errors import BakeoffError
 from bakeoff.model.client import Deadlines, Endpoint, HttpModel
 from bakeoff.model.protocol import Model
 from bakeoff.model.rate.controller import Limits

@@ -11,11 +11,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError, the_failure
 from bakeoff.engine.events import Events
-from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.optimize.behaviour.behaviour import open_behaviour
 from bakeoff.optimize.behaviour.options import BehaviourOptions
@@ -26,6 +25,7 @@ from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import TIMEOUT, rank
 from bakeoff.optimize.sources.hiring import Hired
+from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.merging import commit_tree

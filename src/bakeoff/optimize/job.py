@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Warned
 from bakeoff.engine.lanes import LEAVES, Lanes
-from bakeoff.engine.machine import cpu_allowance
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
-from bakeoff.engine.sweep import process_token
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
@@ -34,11 +31,14 @@ from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
 from bakeoff.optimize.standing import JOB, standing
 from bakeoff.optimize.target import locate
+from bakeoff.process.spawner import Spawner
+from bakeoff.process.sweep import process_token
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.said import due_of
 from bakeoff.settings import Settings, load_settings
+from bakeoff.system.machine import cpu_allowance
 from bakeoff.workspace.cache import check_roots
 from bakeoff.workspace.due import Due
 from bakeoff.workspace.project import find_project

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import anyio
 
-from bakeoff.engine.process import Command, Processes
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.parent import READS, Code, place
 from bakeoff.judge.timing.plan import Input
@@ -25,6 +24,7 @@ from bakeoff.optimize.observed import Observed, observed
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.profiling import profile
 from bakeoff.optimize.sources.source import ProfileLine
+from bakeoff.process.command import Command, Processes
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slot import Slot
 from bakeoff.workspace.workspace import Workspace

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
@@ -37,6 +36,7 @@ from bakeoff.optimize.sources.hiring import Hired
 from bakeoff.optimize.sources.source import Context, Source
 from bakeoff.optimize.surroundings import Surroundings, surroundings
 from bakeoff.optimize.target import Target, locate, parse_bench_target, parse_target
+from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.results import Result

@@ -17,10 +17,10 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.failures import WorkGroup, work_group
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import UNDECIDED, Speed

@@ -24,7 +24,7 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from bakeoff.engine.process import SpawnError
+from bakeoff.process.command import SpawnError
 from bakeoff.reader.worker import ANSWER
 
 PROGRAM = str(Path(__file__).with_name("worker.py"))

@@ -8,11 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.engine.errors import JournalError
 from bakeoff.engine.history import History
 from bakeoff.engine.journal import Entry, intact, open_to_read
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore, by_age
+from bakeoff.errors import JournalError
 from bakeoff.report.outcome import outcome
 
 

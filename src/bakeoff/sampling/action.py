@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
+from bakeoff.api.codec import argument_json
 from bakeoff.engine.blocking import is_async
-from bakeoff.engine.codec import argument_json
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.model.protocol import Message, Model, Reply, Request, Usage
 from bakeoff.sampling.result import Attempt

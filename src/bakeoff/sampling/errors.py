@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.model.protocol import ModelError, Usage
+from bakeoff.process.command import SpawnError
 from bakeoff.sampling.usage import settled
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.full_disk import is_full

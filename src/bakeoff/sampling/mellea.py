@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.calling import GRACE
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.engine.arguments import amounts, check_retry, number
+from bakeoff.api.arguments import amounts, check_retry, number
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.judge.panel import ORDERS, Order

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.broken import is_near
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.model.protocol import Message, Request

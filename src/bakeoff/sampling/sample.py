@@ -11,15 +11,15 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.arguments import check_name
+from bakeoff.api.arguments import check_name
+from bakeoff.api.durable import DurableRun, durable, keeps
+from bakeoff.api.sync import run_sync
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.durable import DurableRun, durable, keeps
 from bakeoff.engine.events import Events
 from bakeoff.engine.failures import is_cancel
 from bakeoff.engine.history import used
 from bakeoff.engine.record import Status
 from bakeoff.engine.run import Run
-from bakeoff.engine.sync import run_sync
 from bakeoff.judge.isolating import isolating
 from bakeoff.judge.requirement import as_requirement
 from bakeoff.judge.subject import Subject

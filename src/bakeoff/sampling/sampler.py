@@ -9,14 +9,14 @@ from typing import Any
 
 import anyio
 
+from bakeoff.api.codec import JSON
+from bakeoff.api.nesting import CURRENT as CURRENT_LEAF
+from bakeoff.api.nesting import HeldLeaf
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.codec import JSON
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.journal import Backlog
-from bakeoff.engine.nesting import CURRENT as CURRENT_LEAF
-from bakeoff.engine.nesting import HeldLeaf
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run, Work
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.model.protocol import Message, ModelError
 from bakeoff.sampling.action import Ask, Call, Generation, Ticket, talk

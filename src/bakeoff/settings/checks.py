@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 
 class SettingsError(BakeoffError):

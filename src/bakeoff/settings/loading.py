@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.named_files import read_named
-from bakeoff.engine.ownership import check_owner
+from bakeoff.system.named_files import read_named
+from bakeoff.system.ownership import check_owner
 
 from .agents import AgentSettings, agent_settings
 from .checks import (

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from bakeoff.agent.login import check_login
 from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import agent_names, find_entry
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
+from bakeoff.errors import BakeoffError
 from bakeoff.settings import Settings, load_settings
 from bakeoff.workflow.context import where
 from bakeoff.workflow.definition import Workflow, all_steps

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import NodeStarted, Warned
 from bakeoff.engine.journal import Backlog
-from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
+from bakeoff.process.command import Processes
 from bakeoff.workflow.scope import Naming, Scope, digest
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from bakeoff.engine.named_files import read_named
+from bakeoff.system.named_files import read_named
 from bakeoff.workflow.problems import InvalidWorkflowError, Path, Problem, show_path
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Stored
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.filters import FilterError
 from bakeoff.workflow.values import is_list, loaded, plain
 

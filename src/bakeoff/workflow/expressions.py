@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from bakeoff.engine.errors import OutputLostError
+from bakeoff.errors import OutputLostError
 from bakeoff.workflow.expression_nodes import ExpressionError, Names, Node, paths
 from bakeoff.workflow.expression_parser import parse
 from bakeoff.workflow.values import as_text, loaded

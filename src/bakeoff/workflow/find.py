@@ -7,9 +7,9 @@ import os
 import re
 from pathlib import Path
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.named_files import kind_of, read_named
-from bakeoff.engine.ownership import check_owner
+from bakeoff.errors import BakeoffError
+from bakeoff.system.named_files import kind_of, read_named
+from bakeoff.system.ownership import check_owner
 
 _ID = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 

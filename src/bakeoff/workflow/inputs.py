@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.named_files import read_named
+from bakeoff.errors import BakeoffError
+from bakeoff.system.named_files import read_named
 from bakeoff.workflow.models import InputDeclaration
 from bakeoff.workflow.problems import quoting, shown, suggestion
 

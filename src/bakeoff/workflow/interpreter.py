@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bakeoff.engine.errors import BudgetSpentError, OutputLostError
 from bakeoff.engine.record import Record, RunStatus, Status
+from bakeoff.errors import BudgetSpentError, OutputLostError
 from bakeoff.workflow.context import Halt, Place, halted_by, where
 from bakeoff.workflow.expressions import ExpressionError, truth
 from bakeoff.workflow.steps.container import run_container

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.history import History
 from bakeoff.engine.lanes import LEAVES, Lanes
-from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.mask import MASK, SHORTEST, Masker
-from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.sharing import Shared, sharing
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
+from bakeoff.process.command import Command, Finished
+from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings, load_settings
+from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.version import __version__
 from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
 from bakeoff.workflow.asked_models import missing_models

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where something stands in a document: keys, and places in lists."""

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.engine.folders import walk
-from bakeoff.engine.temporary import scratch_folder
 from bakeoff.report.escape import path_text
+from bakeoff.system.folders import walk
+from bakeoff.system.temporary import scratch_folder
 from bakeoff.workspace.attributes import rules_of
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.cone import folders_above

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bakeoff.engine.temporary import scratch_folder
+from bakeoff.system.temporary import scratch_folder
 from bakeoff.workspace.drivers import Driver, missing_program
 from bakeoff.workspace.errors import GitError, NoSpaceError
 from bakeoff.workspace.full_disk import no_room

@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.engine.folders import Folder, walk
-from bakeoff.engine.named_files import kind_of
+from bakeoff.system.folders import Folder, walk
+from bakeoff.system.named_files import kind_of
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.mounts import is_opaque
 

@@ -9,7 +9,7 @@ import ctypes
 import os
 import sys
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 
 IDLE = 3 << 13
 IOPRIO_SET = {"x86_64": 251, "aarch64": 30}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bakeoff.engine import ballast
-from bakeoff.engine.machine import boot_id
+from bakeoff.system.machine import boot_id
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.full_disk import is_full
 from bakeoff.workspace.results import Result, make_result, result_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 
 class WorkspaceError(BakeoffError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bakeoff.engine.named_files import kind_of, read_exactly
+from bakeoff.system.named_files import kind_of, read_exactly
 
 
 class RefusedError(Exception):

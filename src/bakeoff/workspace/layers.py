@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bakeoff.engine.folders import walk
+from bakeoff.system.folders import walk
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.locks import FileLock, wait_for_lock

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from bakeoff.engine.proctable import environment, process_table, send_signal
+from bakeoff.process.proctable import environment, process_table, send_signal
 
 PATIENCE = 5.0
 """Seconds in which a killed process is expected to be gone."""

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.full_disk import NO_ROOM, is_full, no_room
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.cache import ProjectCache, projects
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError

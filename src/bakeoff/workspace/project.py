@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.engine.sweep import process_token
+from bakeoff.process.sweep import process_token
 from bakeoff.workspace.drivers import Driver, drivers_of
 from bakeoff.workspace.errors import GitError, ProjectError
 from bakeoff.workspace.git import Git, check_git

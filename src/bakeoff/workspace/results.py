@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import IO
 
-from bakeoff.engine.named_files import read_exactly
+from bakeoff.system.named_files import read_exactly
 from bakeoff.workspace.attributes import quoted
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.errors import GitError

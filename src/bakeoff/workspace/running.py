@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from bakeoff.engine.process import Command, Finished, Processes
+from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.workspace.mounts import starting_in
 from bakeoff.workspace.sandbox.plan import with_own_network
 from bakeoff.workspace.sandbox.sandbox import Sandbox

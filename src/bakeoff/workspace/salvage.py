@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from bakeoff.engine.folders import walk
-from bakeoff.engine.temporary import scratch_folder
+from bakeoff.system.folders import walk
+from bakeoff.system.temporary import scratch_folder
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_small

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.engine.folders import walk
+from bakeoff.system.folders import walk
 from bakeoff.workspace.changes import Changes, note
 from bakeoff.workspace.cone import folders_above
 from bakeoff.workspace.errors import WorkspaceError

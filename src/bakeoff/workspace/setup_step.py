@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-from bakeoff.engine.process import Finished, Processes
+from bakeoff.process.command import Finished, Processes
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.locks import FileLock, wait_for_lock

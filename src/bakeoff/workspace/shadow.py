@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from bakeoff.engine.temporary import scratch_folder
+from bakeoff.system.temporary import scratch_folder
 from bakeoff.workspace.attributes import ATTRIBUTES, Filters, Rules, Stored, attributes_of, filter_names, is_rule, store
 from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.drivers import Driver

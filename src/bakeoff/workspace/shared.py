@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 
-from bakeoff.engine.process import Processes
 from bakeoff.engine.sharing import Shared
+from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache

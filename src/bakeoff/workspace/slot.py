@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Command
 from bakeoff.engine.slow import said_when_slow
+from bakeoff.process.command import Command
 from bakeoff.workspace.applying import write_changes
 from bakeoff.workspace.attributes import rules_of
 from bakeoff.workspace.blocking import in_thread

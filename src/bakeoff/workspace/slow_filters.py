@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable
 
-from bakeoff.engine.proctable import children_in, descendants, process_table
+from bakeoff.process.proctable import children_in, descendants, process_table
 from bakeoff.report.escape import one_line
 
 

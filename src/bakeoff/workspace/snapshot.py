@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from bakeoff.engine.temporary import scratch_folder
+from bakeoff.system.temporary import scratch_folder
 from bakeoff.workspace.attributes import attributes_of
 from bakeoff.workspace.drivers import missing_program
 from bakeoff.workspace.errors import GitError, NoSpaceError, ProjectError

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.engine.named_files import read_exactly
+from bakeoff.system.named_files import read_exactly
 from bakeoff.workspace.attributes import ATTRIBUTES
 from bakeoff.workspace.changes import Changes, Refused
 from bakeoff.workspace.drivers import Driver

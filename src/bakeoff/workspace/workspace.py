@@ -14,9 +14,9 @@ import anyio
 
 from bakeoff.engine.failures import work_group
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Processes
-from bakeoff.engine.spawner import Spawner
-from bakeoff.engine.sweep import process_token
+from bakeoff.process.command import Processes
+from bakeoff.process.spawner import Spawner
+from bakeoff.process.sweep import process_token
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.built import unbuilt_in_slots

@@ -14,13 +14,13 @@ from typing import Any
 import anyio
 import pytest
 
-from bakeoff.engine.process import Command
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran, Runner
 from bakeoff.judge.timing.commands import Terms, race_commands, try_command
 from bakeoff.judge.timing.parent import Place, TimingError
 from bakeoff.judge.timing.race import Options, Raced
 from bakeoff.judge.timing.speed import Interval, Speed
+from bakeoff.process.command import Command
 from ending import wait_until_ended
 
 pytestmark = pytest.mark.anyio

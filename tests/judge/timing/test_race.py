@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 
-from bakeoff.engine.process import Command
 from bakeoff.judge.codec import encode
 from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BenchLock
@@ -21,6 +20,7 @@ from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, T
 from bakeoff.judge.timing.plan import Input, Known
 from bakeoff.judge.timing.race import Options, race
 from bakeoff.judge.timing.speed import Interval, Speed
+from bakeoff.process.command import Command
 
 from .conftest import ORIGINAL, SIZES, here, inputs
 

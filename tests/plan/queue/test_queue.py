@@ -10,9 +10,9 @@ from typing import cast
 import anyio
 import pytest
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.verdict import ValidationResult

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from bakeoff.engine.durable import DurableRun, durable
+from bakeoff.api.durable import DurableRun, durable
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.run import splitting

@@ -11,7 +11,7 @@ import pytest
 
 from attempt.test_machinery import kill_supervisor
 from attempt.test_resume import until
-from bakeoff.engine.proctable import process_table
+from bakeoff.process.proctable import process_table
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.slot import Slot

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bakeoff.engine.process import Command
 from bakeoff.judge.timing.bench import PATIENT
 from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
 from bakeoff.judge.timing.block import Blocks
@@ -21,6 +20,7 @@ from bakeoff.judge.timing.parent import OriginalChangedError, Place, TimingError
 from bakeoff.judge.timing.race import SELECTION, Options, Raced, Told
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
 from bakeoff.judge.timing.statistics import MedianSequence
+from bakeoff.process.command import Command
 
 COMMANDS = Options(fork_seconds=600.0)
 AGAINST_ITSELF = 3

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.engine.folders import remove_tree
 from bakeoff.judge.ground import Ground, Ready
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran
@@ -17,6 +16,7 @@ from bakeoff.judge.timing.parent import TimingError
 from bakeoff.judge.timing.race import Options, Raced, Told
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import INVALID
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.slot import Slot
 

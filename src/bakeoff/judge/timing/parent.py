@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.process import Command
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.codec import FOLDER as CODEC
 from bakeoff.judge.timing.inside import frames
 from bakeoff.judge.timing.sample import Job, Sample, ended, inspect, read
+from bakeoff.process.command import Command
 
 INSIDE = os.path.dirname(os.path.abspath(frames.__file__))
 READS = (INSIDE, CODEC)

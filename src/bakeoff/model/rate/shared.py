@@ -14,8 +14,8 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 
-from bakeoff.engine.machine import network_file_system
 from bakeoff.model.rate.controller import Episode, Presence, State
+from bakeoff.system.machine import network_file_system
 
 MAGIC = b"bakeoff\0"
 VERSION = 1

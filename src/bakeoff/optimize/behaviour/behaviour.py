@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from bakeoff.engine.process import Command
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.judging import Judging
@@ -14,6 +13,7 @@ from bakeoff.optimize.behaviour.preparing import Preparing
 from bakeoff.optimize.behaviour.stage import Stage
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import Target
+from bakeoff.process.command import Command
 from bakeoff.workspace.slot import Slot
 
 

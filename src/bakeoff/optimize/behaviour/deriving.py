@@ -12,13 +12,13 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.temporary import temporary_folder
 from bakeoff.judge.codec import Limits, Malformed
 from bakeoff.judge.codec.parser import parse
 from bakeoff.judge.codec.writer import Writer
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.strategies import call_strategy
+from bakeoff.system.temporary import temporary_folder
 
 SECONDS = 60.0
 WIDE = Limits(nodes=2_000_000, size=64 << 20, depth=4_000)

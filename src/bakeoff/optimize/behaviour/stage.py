@@ -12,12 +12,12 @@ from typing import Any
 import anyio
 
 from bakeoff.engine.failures import work_group
-from bakeoff.engine.process import Command
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.findings import Place
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer
+from bakeoff.process.command import Command
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.environment import search_path
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy

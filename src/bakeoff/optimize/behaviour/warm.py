@@ -15,10 +15,10 @@ from typing import IO, Any
 import anyio
 import anyio.lowlevel
 
-from bakeoff.engine.attach import ROOT
 from bakeoff.judge.codec import FOLDER
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.process.attach import ROOT
 from bakeoff.workspace.blocking import in_thread
 
 INSIDE = str(Path(__file__).with_name("inside"))

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Command, Processes
 from bakeoff.engine.record import Stored
 from bakeoff.judge.codec import FOLDER as CODEC
 from bakeoff.optimize.profiling import inside
 from bakeoff.optimize.sources.source import ProfileLine
+from bakeoff.process.command import Command, Processes
 from bakeoff.reader.reading import UnreadError, read
 
 INSIDE = os.path.abspath(inside.__file__)

@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.process import Command, Processes
 from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import USUAL, Protection
 from bakeoff.optimize.behaviour.behaviour import Behaviour
@@ -20,6 +19,7 @@ from bakeoff.optimize.python_file import PythonFile
 from bakeoff.optimize.ranking import inside
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.target import definitions
+from bakeoff.process.command import Command, Processes
 from bakeoff.workspace.slot import Slot
 
 INSIDE, OPTIONS = os.path.abspath(inside.__file__), os.path.abspath(addopts.__file__)

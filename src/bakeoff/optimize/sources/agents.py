@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run, Work
+from bakeoff.errors import BakeoffError
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.sources import prompts
 from bakeoff.optimize.sources.commits import changed_files

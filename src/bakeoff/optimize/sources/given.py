@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.named_files import read_named
+from bakeoff.errors import BakeoffError
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import PATCHES
 from bakeoff.optimize.sources.commits import changed_files
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.sampling.attempt.given import take
+from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
 from bakeoff.workspace.repository import ref_name

@@ -7,13 +7,13 @@ from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bakeoff.engine.process import Processes
 from bakeoff.engine.retry import ONCE
 from bakeoff.engine.run import Run
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.source import Source
+from bakeoff.process.command import Processes
 from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.job import AT_ONCE, TURNED_AWAY
 from bakeoff.settings import Settings

@@ -10,10 +10,10 @@ from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.model.protocol import Model, ModelError, Reply, Request
 from bakeoff.model.retrying import LONGEST_WAIT, RETRY

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.plan.merge.chain import Change
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.project import Project

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bakeoff.engine.temporary import temporary_folder
 from bakeoff.plan.merge.trees import Clash
+from bakeoff.system.temporary import temporary_folder
 from bakeoff.workspace.git import Git
 
 Favour = Literal["ours", "union"]

@@ -9,11 +9,9 @@ from typing import Any
 
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.lanes import LEAVES
-from bakeoff.engine.machine import cpu_allowance
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground
@@ -26,10 +24,12 @@ from bakeoff.plan.queue.preflight import Preflight
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
+from bakeoff.process.spawner import Spawner
 from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
+from bakeoff.system.machine import cpu_allowance
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.project import find_project

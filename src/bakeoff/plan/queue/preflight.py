@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.process import SpawnError
 from bakeoff.engine.record import Outcome, Status
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.unrunnable import PYTEST_INTERRUPTED, why_unrunnable
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.plan.queue.verification import Verification, failing_tests
+from bakeoff.process.command import SpawnError
 from bakeoff.report.escape import one_line
 from bakeoff.sampling.attempt.preflight import NODE, PATIENCE, Ways, named_by, tried_all, unable
 from bakeoff.workspace.blocking import in_thread

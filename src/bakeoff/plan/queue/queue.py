@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.fan_out import fan_out
-from bakeoff.engine.folders import LONGEST
 from bakeoff.engine.record import Outcome
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
@@ -22,6 +21,7 @@ from bakeoff.plan.queue import policy
 from bakeoff.plan.queue.findings import BASE, Conflict, Culprit, Findings, Preexisting, Ruled
 from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial
 from bakeoff.plan.queue.verification import Verification, Verified
+from bakeoff.system.folders import LONGEST
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
 from bakeoff.workspace.filters import stored_content

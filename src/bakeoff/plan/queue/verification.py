@@ -8,9 +8,9 @@ from typing import Any
 
 import anyio
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy

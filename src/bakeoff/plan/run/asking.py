@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.engine.errors import BudgetSpentError
+from bakeoff.errors import BudgetSpentError
 from bakeoff.judge.requirement import Requirement
 from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.given import Subplan as Proposed

@@ -10,11 +10,11 @@ from typing import Any
 from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, run_agent
-from bakeoff.engine.durable import DurableRun
-from bakeoff.engine.process import Processes
+from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.plan.run.asking import AGAIN, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError
+from bakeoff.process.command import Processes
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.maker import QUIET

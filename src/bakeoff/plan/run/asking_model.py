@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.engine.durable import DurableRun
+from bakeoff.api.durable import DurableRun
 from bakeoff.model.protocol import Message, Model, Request
 from bakeoff.plan.run.asking import AGAIN, MOST_LISTED, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError

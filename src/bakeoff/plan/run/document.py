@@ -10,11 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.named_files import read_named
+from bakeoff.errors import BakeoffError
 from bakeoff.plan.run.plan import MODES, NAME, ON_CONFLICT, Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.plan.schedule.errors import ScheduleError
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.system.named_files import read_named
 
 if TYPE_CHECKING:
     from yaml.nodes import Node

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.engine.lanes import LEAVES
-from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import sharing
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.plan.run.changes import Change, change_name, changes_of
@@ -22,6 +20,7 @@ from bakeoff.plan.run.events import PlanSaid
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.standing import DECIDED, JOB, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, agent_of
+from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.job import AGENT_MEMORY
@@ -39,6 +38,7 @@ from bakeoff.sampling.attempt.session import (
     snapshot_of,
 )
 from bakeoff.settings import Settings, load_settings
+from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.workspace import Workspace

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
-from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.plan.merge.chain import Point
 from bakeoff.plan.run.plan import Plan, Subplan
 from bakeoff.plan.run.prompts import version_of
 from bakeoff.plan.schedule.writes import is_literal, matches, outside
+from bakeoff.process.command import Processes
 from bakeoff.sampling.attempt.attempts import Attempts
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Tried

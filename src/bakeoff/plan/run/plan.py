@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.plan.schedule.graph import Graph, Task, graph_of
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import PlanSettings

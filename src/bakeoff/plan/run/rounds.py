@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from bakeoff.engine.errors import BudgetSpentError
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BudgetSpentError
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger, Point

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import Entry
-from bakeoff.engine.durable import DurableRun
+from bakeoff.api.durable import DurableRun
 from bakeoff.engine.events import NodeStarted
-from bakeoff.engine.process import Processes
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.model.registry import UnknownModelError, missing, model_for
@@ -23,6 +22,7 @@ from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
 from bakeoff.plan.run.making import files_of
 from bakeoff.plan.run.plan import Plan, PlanError
 from bakeoff.plan.run.work import agent_of
+from bakeoff.process.command import Processes
 from bakeoff.report.words import counted, known_amounts
 from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.sampling.attempt.options import AttemptOptions

@@ -11,7 +11,6 @@ from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.events import Warned
-from bakeoff.engine.process import Processes
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.judge.ground import Ground
@@ -24,6 +23,7 @@ from bakeoff.plan.run.plan import Plan, PlanError
 from bakeoff.plan.run.result import keep_result
 from bakeoff.plan.run.rounds import Rounds
 from bakeoff.plan.schedule.writes import is_literal
+from bakeoff.process.command import Processes
 from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.attempts import agent_reserve
 from bakeoff.sampling.attempt.job import TURNED_AWAY

@@ -8,11 +8,10 @@ from typing import Any
 
 from bakeoff.agent.cost import tells_cost, unknown_cost
 from bakeoff.agent.entry import Entry
-from bakeoff.engine.durable import DurableRun
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.process import Processes
+from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.score import ScoreRequirement
@@ -20,6 +19,7 @@ from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.race import Options
+from bakeoff.process.command import Processes
 from bakeoff.sampling.action import Maker
 from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker

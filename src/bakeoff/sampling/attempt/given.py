@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.named_files import read_named
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.attempt.said import AttemptFailure
+from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError
 from bakeoff.workspace.merging import commit_tree, merge_trees

@@ -11,15 +11,14 @@ from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.lanes import LEAVES
-from bakeoff.engine.machine import cpu_allowance, memory_available
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
+from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
 from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
@@ -40,6 +39,7 @@ from bakeoff.sampling.attempt.session import (
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
+from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.workspace import Workspace, open_workspace
 

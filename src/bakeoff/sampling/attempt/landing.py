@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.report.escape import path_text
 from bakeoff.report.words import has_no_winner
 from bakeoff.sampling.attempt.kept import kept_commit

@@ -10,8 +10,8 @@ from typing import Any
 from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
-from bakeoff.engine.process import Processes
 from bakeoff.judge.protected import Protection
+from bakeoff.process.command import Processes
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.kept import keep

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.settings import Settings
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.failures import work_group
-from bakeoff.engine.process import Processes, SpawnError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.command import LANE, CommandRequirement
 from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
@@ -23,6 +22,7 @@ from bakeoff.judge.score import ScoreRequirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import why_unrunnable, without_code
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
+from bakeoff.process.command import Processes, SpawnError
 from bakeoff.report.escape import one_line
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.result import SamplingResult

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.history import History
 from bakeoff.engine.lanes import Lanes
@@ -16,8 +15,9 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, Terms, run_session
-from bakeoff.engine.spawner import Spawner
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
+from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
 from bakeoff.workspace.cache import check_roots

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Status
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.speed import SOUND, Speed

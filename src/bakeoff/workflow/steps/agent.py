@@ -12,9 +12,9 @@ from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.events import Warned
 from bakeoff.engine.record import Outcome, Status, Stored, kept
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.context import Place, Setting
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory

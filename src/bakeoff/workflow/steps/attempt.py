@@ -12,9 +12,9 @@ from pydantic import Field
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.process import Command, Finished, Processes
 from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.errors import BakeoffError
+from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
 from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Record, RunStatus, Status
+from bakeoff.errors import BakeoffError
 from bakeoff.workflow.agents import agents_of
 from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
 from bakeoff.workflow.context import Halt, Place

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio.to_thread
 
-from bakeoff.engine.process import Command, Finished
 from bakeoff.engine.record import Outcome
+from bakeoff.process.command import Command, Finished
 from bakeoff.workflow.context import Place
 from bakeoff.workflow.models import Interpolated, StepModel, marked
 from bakeoff.workflow.steps.leaf import Leaf

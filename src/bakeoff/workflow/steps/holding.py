@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.sampling.attempt.said import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.context import Place

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bakeoff.engine.errors import BakeoffError
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
+from bakeoff.errors import BakeoffError
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
 from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.standing import step_name

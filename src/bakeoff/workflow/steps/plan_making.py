@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.registry import find_entry
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
-from bakeoff.engine.process import Processes
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.model.registry import UnknownModelError
 from bakeoff.plan.run.asking import TRIES
 from bakeoff.plan.run.document import read_file
@@ -19,6 +18,7 @@ from bakeoff.plan.run.making import plan_of_hierarchy, plan_of_project
 from bakeoff.plan.run.plan import Plan, SubplanConfig
 from bakeoff.plan.run.splitting import AGENT, MODEL, Split, Splitting, split_lines
 from bakeoff.plan.run.work import agent_of
+from bakeoff.process.command import Processes
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried
 from bakeoff.workflow.context import Place

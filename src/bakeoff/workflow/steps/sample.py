@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from bakeoff.engine.durable import DurableRun
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.api.durable import DurableRun
 from bakeoff.engine.record import Outcome, Record, Status, kept
 from bakeoff.engine.retry import ONCE
+from bakeoff.errors import BakeoffError
 from bakeoff.judge.calling import most_tokens
 from bakeoff.model.protocol import Message, Model, Request
 from bakeoff.model.registry import UnknownModelError, model_for

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bakeoff.engine.process import Command, Finished, SpawnError
 from bakeoff.engine.record import Outcome, Status, Stored
+from bakeoff.process.command import Command, Finished, SpawnError
 from bakeoff.workflow.context import Place
 from bakeoff.workflow.expressions import Template
 from bakeoff.workflow.programs import own_words

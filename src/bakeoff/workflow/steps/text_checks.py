@@ -16,10 +16,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from bakeoff.engine.blocking import is_async
-from bakeoff.engine.process import Command, Processes, SpawnError
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
-from bakeoff.engine.temporary import temporary_folder
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
@@ -27,7 +25,9 @@ from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.model.protocol import Model
+from bakeoff.process.command import Command, Processes, SpawnError
 from bakeoff.sampling.attempt.preflight import NODE, PATIENCE, Ways, tried_all, unable
+from bakeoff.system.temporary import temporary_folder
 from bakeoff.workflow.models import Positive, Strict
 from bakeoff.workflow.steps.holding import RefusedError
 from bakeoff.workflow.steps.shell import DEFAULT_TIMEOUT

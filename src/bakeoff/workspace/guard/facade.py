@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.guard.interpreter import Interpreter
 
 SCAN = Path(__file__).with_name("programs").joinpath("scan.py")

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.folders import remove_tree
-from bakeoff.engine.process import Command, Processes
+from bakeoff.process.command import Command, Processes
 from bakeoff.reader.reading import UnreadError, read_here
+from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
 from bakeoff.workspace.guard.facade import Facade, build

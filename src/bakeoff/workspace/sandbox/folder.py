@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.process import Command
+from bakeoff.process.command import Command
 
 
 @dataclass(frozen=True, slots=True)

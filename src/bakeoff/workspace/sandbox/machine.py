@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from bakeoff.engine.temporary import temporary_folder
+from bakeoff.system.temporary import temporary_folder
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.places import DEVICES, SYSTEM, outermost
 from bakeoff.workspace.sandbox.plan import Plan

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bakeoff.confine import landlock
 from bakeoff.confine.filter import INET, INET6, UNIX
-from bakeoff.engine.process import Command
+from bakeoff.process.command import Command
 from bakeoff.workspace.cache import cache_root, data_root
 from bakeoff.workspace.mounts import starting_in
 from bakeoff.workspace.sandbox.errors import SandboxError

@@ -19,9 +19,9 @@ import anyio.lowlevel
 import pytest
 
 import bakeoff
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError, RunBusyError
 from bakeoff.engine.events import Event
 from bakeoff.engine.store import RunStore
+from bakeoff.errors import BakeoffError, BudgetSpentError, RunBusyError
 
 pytestmark = pytest.mark.anyio
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from bakeoff.engine.errors import BakeoffError, text_of
+from bakeoff.errors import BakeoffError, text_of
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 _SCALARS = frozenset({str, int, bool, float, type(None)})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bakeoff.engine.folders import remove_tree
+from bakeoff.system.folders import remove_tree
 
 LOCK = ".bakeoff-lock"
 """Held as long as somebody uses the folder; a folder without such a file is none of ours."""

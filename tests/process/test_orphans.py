@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine.proctable import process_table
-from bakeoff.engine.sweep import survivors, sweep, token_of
-from engine.family import SCRIPT, SOURCE, Fifo
+from bakeoff.process.proctable import process_table
+from bakeoff.process.sweep import survivors, sweep, token_of
+from process.family import SCRIPT, SOURCE, Fifo
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a subreaper and pidfds")
 
 COORDINATOR = """
 import os, signal, sys, anyio
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command, SpawnError
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.command import Command, SpawnError
+from bakeoff.process.spawner import Spawner
 
 async def main():
     env, adopt = dict(os.environ), sys.argv[2] == "adopt"
@@ -98,7 +98,7 @@ def test_a_coordinator_killed_at_any_moment_leaves_nothing(tmp_path: Path, seed:
 
 FORKING = """
 import os, sys
-from bakeoff.engine import spawner
+from bakeoff.process import spawner
 start = spawner._start_supervisor
 def start_and_fork(token):
     started = start(token)
@@ -133,8 +133,8 @@ def test_a_forked_child_that_holds_the_socket_hides_no_death(tmp_path: Path) -> 
 CLOSED = """
 import os, sys, anyio
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command
-from bakeoff.engine.spawner import Spawner
+from bakeoff.process.command import Command
+from bakeoff.process.spawner import Spawner
 
 async def main():
     async with Spawner(token="closed", base_env=dict(os.environ), masker=Masker()) as spawner:
@@ -203,7 +203,7 @@ def test_a_sweep_spares_itself_and_those_it_came_from() -> None:
     program = textwrap.dedent(
         """
         import sys
-        from bakeoff.engine.sweep import sweep; from pathlib import Path
+        from bakeoff.process.sweep import sweep; from pathlib import Path
         sys.exit(len(sweep(lambda token: token == "mine", Path.cwd())))
         """
     )

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bakeoff.engine.temporary import LOCK, temporary_folder
+from bakeoff.system.temporary import LOCK, temporary_folder
 
 HOLD = """
 import sys
-from bakeoff.engine.temporary import temporary_folder
+from bakeoff.system.temporary import temporary_folder
 with temporary_folder("held", sys.argv[1]) as folder:
     print(folder, flush=True)
     sys.stdin.read()

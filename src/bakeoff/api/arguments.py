@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bakeoff.api.codec import JSON, Codec
 from bakeoff.engine.budget import KINDS
-from bakeoff.engine.codec import JSON, Codec
-from bakeoff.engine.errors import BakeoffError, text_of
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.errors import BakeoffError, text_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,15 @@ import anyio.abc
 import anyio.lowlevel
 import anyio.to_thread
 
-from bakeoff.engine.attach import ROOT, start_attached
-from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command, Finished, Output, SpawnError
-from bakeoff.engine.proctable import adopt_orphans, kill_trees
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored, excerpt
-from bakeoff.engine.sweep import end_adopted
+from bakeoff.process.attach import ROOT, start_attached
+from bakeoff.process.command import Command, Finished, Output, SpawnError
+from bakeoff.process.frames import pack, take_frames
+from bakeoff.process.proctable import adopt_orphans, kill_trees
+from bakeoff.process.sweep import end_adopted
 
-START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.engine.supervisor import main; main()"
+START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.process.supervisor import main; main()"
 """How the supervisor starts: without site-packages, and bakeoff's own directory last on its path."""
 
 MEMORY_LIMIT = 16 * 1024 * 1024

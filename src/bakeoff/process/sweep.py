@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import anyio
 
-from bakeoff.engine.proctable import (
+from bakeoff.process.proctable import (
     children_in,
     descendants,
     environment,

@@ -9,7 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from bakeoff.engine.errors import BakeoffError
+from bakeoff.errors import BakeoffError
 
 NAMED_LIMIT = 32 << 20
 """Bytes of a file that a user names, at most."""

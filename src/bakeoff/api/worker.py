@@ -16,8 +16,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bakeoff.engine.errors import described
-from bakeoff.engine.proctable import adopt_orphans, die_with_parent, end_descendants
+from bakeoff.errors import described
+from bakeoff.process.proctable import adopt_orphans, die_with_parent, end_descendants
 
 HEADER = struct.Struct("<QBQ")
 """Before each call and answer: the call's number, what follows (`CALL`, ...), and its length in bytes."""

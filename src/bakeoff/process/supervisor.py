@@ -18,11 +18,11 @@ import signal
 import sys
 import time
 
-from bakeoff.engine.frames import pack, take_frames
-from bakeoff.engine.launch import CannotStart, launch
-from bakeoff.engine.proctable import adopt_orphans, end_descendants, send_signal, wait_one
-from bakeoff.engine.streams import Mask, Stream
-from bakeoff.engine.trees import Trees
+from bakeoff.process.frames import pack, take_frames
+from bakeoff.process.launch import CannotStart, launch
+from bakeoff.process.proctable import adopt_orphans, end_descendants, send_signal, wait_one
+from bakeoff.process.streams import Mask, Stream
+from bakeoff.process.trees import Trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

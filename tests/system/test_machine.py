@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine import machine
-from bakeoff.engine.machine import cpu_allowance, memory_available, network_file_system
+from bakeoff.system import machine
+from bakeoff.system.machine import cpu_allowance, memory_available, network_file_system
 
 GIB = 1 << 30
 

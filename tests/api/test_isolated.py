@@ -19,12 +19,12 @@ import anyio
 import pytest
 
 import bakeoff
-from bakeoff.engine import isolated as isolated_module
-from bakeoff.engine.errors import BakeoffError
-from bakeoff.engine.isolated import Workers
-from bakeoff.engine.proctable import children_in, process_table
-from bakeoff.engine.sweep import sweep, token_of
-from engine.family import SOURCE, Fifo
+from bakeoff.api import isolated as isolated_module
+from bakeoff.api.isolated import Workers
+from bakeoff.errors import BakeoffError
+from bakeoff.process.proctable import children_in, process_table
+from bakeoff.process.sweep import sweep, token_of
+from process.family import SOURCE, Fifo
 
 pytestmark = [
     pytest.mark.anyio,
@@ -577,7 +577,7 @@ def test_a_worker_that_nobody_calls_any_more_ends_in_order(tmp_path: Path) -> No
 
 
 def test_a_main_module_that_starts_a_fan_out_is_told_so(tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("import bakeoff.engine.arguments as a; a.check_isolated(len)")
+    (tmp_path / "main.py").write_text("import bakeoff.api.arguments as a; a.check_isolated(len)")
     worker = Spoken()
     (refusal,) = worker.call(isolated_module.prepare, sys.path, ["x"], str(tmp_path / "main.py"))
     assert type(refusal) is BakeoffError

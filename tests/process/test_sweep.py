@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine import sweep as sweep_module
-from bakeoff.engine.sweep import Survivor, process_token, survivors, sweep, token_of
-from engine.family import SOURCE, Fifo
+from bakeoff.process import sweep as sweep_module
+from bakeoff.process.sweep import Survivor, process_token, survivors, sweep, token_of
+from process.family import SOURCE, Fifo
 
 HERE = Path.cwd()
 LISTING = f"""
@@ -54,7 +54,7 @@ def test_without_ps_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 REAPER = """
 import os, signal, subprocess, sys
-from bakeoff.engine.proctable import adopt_orphans
+from bakeoff.process.proctable import adopt_orphans
 adopt_orphans()
 subprocess.run(["sh", "-c", 'exec 9>"$FIFO"; (env -i setsid sh -c "echo bare >&9; exec sleep 600" &); echo up >&9'])
 if sys.argv[1] == "stopped":
@@ -80,7 +80,7 @@ def test_what_hides_below_a_marked_process_goes_with_it(tmp_path: Path, how: str
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_what_a_dead_process_started_survives_unless_it_is_a_daemon_that_may_stay(tmp_path: Path) -> None:
-    program = "from bakeoff.engine.sweep import process_token as t; print(t(), t(daemons=False))"
+    program = "from bakeoff.process.sweep import process_token as t; print(t(), t(daemons=False))"
     environ = {**os.environ, "PYTHONPATH": SOURCE}
     folder = tmp_path / "a b:c"
     folder.mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bakeoff.engine.proctable import children_in, descendants, environment, process_table
+from bakeoff.process.proctable import children_in, descendants, environment, process_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import anyio
 import anyio.lowlevel
 
-from bakeoff.engine.durable import fan_out
+from bakeoff.api.durable import fan_out
 from bakeoff.engine.loop import loop_caller
 
 Value = TypeVar("Value")

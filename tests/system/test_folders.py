@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine.folders import LONGEST, remove_tree, walk
-from bakeoff.engine.temporary import scratch_folder
+from bakeoff.system.folders import LONGEST, remove_tree, walk
+from bakeoff.system.temporary import scratch_folder
 from deep import make_deep
 
 DEEP = [(5000, "d"), (60, "n" * 255)]
@@ -60,7 +60,7 @@ def test_deep_folders_are_walked_as_far_as_paths_go_and_removed(tmp_path: Path, 
 
 
 def test_of_what_has_too_many_entries_that_alone_is_not_looked_into(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("bakeoff.engine.folders.MOST", 5)
+    monkeypatch.setattr("bakeoff.system.folders.MOST", 5)
     for number in range(7):
         (tmp_path / "many" / str(number)).mkdir(parents=True)
     (tmp_path / "few/in").mkdir(parents=True)
@@ -124,7 +124,7 @@ def test_what_cannot_be_removed_is_said_and_all_else_is_gone(tmp_path: Path, mon
 AS_NOBODY = """
 import os, sys
 sys.path[:0] = sys.argv[2:]
-from bakeoff.engine.folders import remove_tree, walk
+from bakeoff.system.folders import remove_tree, walk
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 top = sys.argv[1]
 for path in ("shut/in", "listed/in", "open/in"): os.makedirs(f"{top}/{path}")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.engine.frames import pack, take_frames
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.streams import MASK, Mask, Stream
+from bakeoff.process.frames import pack, take_frames
+from bakeoff.process.streams import MASK, Mask, Stream
 
 FORMS = (b"abababab", b"aabbaabbaa", b"abababababab", b"bbbbbbbbb")
 texts = st.lists(st.sampled_from([*FORMS, b"a", b"b", b"ab", b"aabb", b"x"]), max_size=12).map(b"".join)

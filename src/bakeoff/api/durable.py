@@ -18,24 +18,24 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
-from bakeoff.engine.arguments import CallOptions, amounts, check_name, project_folder, whole
+from bakeoff.api.arguments import CallOptions, amounts, check_name, project_folder, whole
+from bakeoff.api.codec import JSON, Codec, argument_json
+from bakeoff.api.isolated import Workers
+from bakeoff.api.nesting import CURRENT, HeldLeaf, waiting
 from bakeoff.engine.blocking import call_in_thread, is_async, warn_not_stopped
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.codec import JSON, Codec, argument_json
-from bakeoff.engine.errors import BakeoffError, RunBusyError, described, the_failure
 from bakeoff.engine.events import Events
 from bakeoff.engine.failures import is_cancel
 from bakeoff.engine.fan_out import fan_out as fan_out_items
-from bakeoff.engine.isolated import Workers
 from bakeoff.engine.journal import Backlog, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
-from bakeoff.engine.nesting import CURRENT, HeldLeaf, waiting
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import DEFAULT_MAX_PARALLEL, Run
 from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError, RunBusyError, described, the_failure
 
 Value = TypeVar("Value")
 

@@ -20,14 +20,14 @@ from typing import Any, TypeVar
 import anyio
 import anyio.lowlevel
 
-from bakeoff.engine.attach import start_attached
-from bakeoff.engine.errors import BakeoffError, described
-from bakeoff.engine.proctable import environment, kill_trees, process_table
-from bakeoff.engine.worker import CALL, ENDED, HEADER, RAISED, RESULT, STATUS, prepare
+from bakeoff.api.worker import CALL, ENDED, HEADER, RAISED, RESULT, STATUS, prepare
+from bakeoff.errors import BakeoffError, described
+from bakeoff.process.attach import start_attached
+from bakeoff.process.proctable import environment, kill_trees, process_table
 
 Result = TypeVar("Result")
 
-START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.engine.worker import main; main()"
+START = "import sys; sys.path.append(sys.argv.pop()); from bakeoff.api.worker import main; main()"
 """How a worker starts: bakeoff's own directory is last on its path, until it has the coordinator's."""
 
 CALL_MARK = "BAKEOFF_CALL"

@@ -15,11 +15,11 @@ import anyio.lowlevel
 import pytest
 
 import bakeoff
-from bakeoff.engine.errors import BakeoffError, BudgetSpentError
+from bakeoff.api.sync import run_sync
 from bakeoff.engine.events import Event, Warned
 from bakeoff.engine.record import Status
 from bakeoff.engine.store import RunStore
-from bakeoff.engine.sync import run_sync
+from bakeoff.errors import BakeoffError, BudgetSpentError
 from ending import ended
 
 pytestmark = pytest.mark.anyio

@@ -12,14 +12,14 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from bakeoff.engine import attach as attach_module
-from bakeoff.engine import spawner as spawner_module
-from bakeoff.engine.launch import NICER
 from bakeoff.engine.mask import Masker
-from bakeoff.engine.process import Command, Finished, SpawnError
 from bakeoff.engine.record import EXCERPT, INLINE_LIMIT, Stored
-from bakeoff.engine.spawner import MEMORY_LIMIT, Spawner
-from engine.family import SCRIPT, Fifo
+from bakeoff.process import attach as attach_module
+from bakeoff.process import spawner as spawner_module
+from bakeoff.process.command import Command, Finished, SpawnError
+from bakeoff.process.launch import NICER
+from bakeoff.process.spawner import MEMORY_LIMIT, Spawner
+from process.family import SCRIPT, Fifo
 
 pytestmark = pytest.mark.anyio
 SECRET = "correct-horse-battery"
@@ -264,7 +264,7 @@ async def test_a_command_whose_output_waits_can_be_ended() -> None:
 async def test_a_coordinator_too_busy_to_listen_does_not_take_its_supervisor_for_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bakeoff.engine.spawner.ANSWER_TIME", 0.5)
+    monkeypatch.setattr("bakeoff.process.spawner.ANSWER_TIME", 0.5)
     async with new_spawner() as spawner:
         pauses = [0.7, 0.7, 0.7]
 
@@ -532,7 +532,7 @@ def spawn(*args, **options):
         raise BlockingIOError(errno.EAGAIN, "process table full")
     return real(*args, **options)
 os.posix_spawn = spawn
-from bakeoff.engine.supervisor import main
+from bakeoff.process.supervisor import main
 main()
 """
 
@@ -554,9 +554,9 @@ BARE = """
 import os, select, sys
 sys.path.append(sys.argv.pop())
 del os.waitid, select.epoll
-from bakeoff.engine import proctable
+from bakeoff.process import proctable
 proctable.process_table = dict
-from bakeoff.engine import supervisor
+from bakeoff.process import supervisor
 supervisor.main()
 """
 
@@ -694,7 +694,7 @@ async def test_many_trees_end_together(tmp_path: Path) -> None:
 async def test_the_supervisor_starts_light_and_stays_close_on_exec() -> None:
     program = (
         "import sys; sys.argv.pop(); before = set(sys.modules); sys.path.append(sys.argv.pop());"
-        "import bakeoff.engine.supervisor; print(sorted(set(sys.modules) - before))"
+        "import bakeoff.process.supervisor; print(sorted(set(sys.modules) - before))"
     )
     async with new_spawner() as spawner:
         loaded = await spawner.run(Command([sys.executable, "-I", "-S", "-c", program, spawner_module.ROOT, "x"], "/"))

@@ -7,7 +7,7 @@ import pwd
 import subprocess
 from pathlib import Path
 
-from bakeoff.engine.errors import JournalError
+from bakeoff.errors import JournalError
 
 TRUSTED = "BAKEOFF_SAFE_DIRECTORY"
 """The variable with folders that are trusted whoever owns them, as in PATH; `*` stands for all."""
