@@ -119,10 +119,15 @@ def _unshown(declaration: InputDeclaration) -> str:
 def undeclared(declarations: Mapping[str, InputDeclaration], given: Iterable[str]) -> list[str]:
     """What to say of each name that is given and that the workflow does not declare."""
     return [
-        f"there is no input `{name}`; its value is dropped{suggestion(name, declarations)}"
+        f"there is no input `{name}`{suggestion(name, declarations) or '; its value is dropped'}"
         for name in given
         if name not in declarations
     ]
+
+
+def mistyped(declarations: Mapping[str, InputDeclaration], given: Iterable[str]) -> bool:
+    """Whether a name that is given is not declared, but one like it is."""
+    return any(name not in declarations and suggestion(name, declarations) for name in given)
 
 
 def project_integration(project: Path | None) -> str | None:

@@ -31,7 +31,7 @@ from bakeoff.workflow.context import WORKSPACES, Asker, Halt, Place, Setting
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
-from bakeoff.workflow.inputs import resolve_inputs, undeclared
+from bakeoff.workflow.inputs import mistyped, resolve_inputs, undeclared
 from bakeoff.workflow.interpreter import run_step
 from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
@@ -111,10 +111,10 @@ def input_values(
     """The value of every input, from what is given now or was given earlier; names that nobody declares are events.
 
     Raises:
-        BakeoffError: values are missing or wrong, or under `strict` names are not declared.
+        BakeoffError: values are missing or wrong, a name is mistyped, or under `strict` not declared.
     """
     unknown = undeclared(workflow.inputs, given)
-    if unknown and conditions.strict:
+    if unknown and (conditions.strict or mistyped(workflow.inputs, given)):
         raise BakeoffError("\n".join(unknown))
     values = resolve_inputs(workflow.inputs, {**(earlier or {}), **given}, project, Masker(present(secrets)))
     for text in unknown:
