@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from bakeoff.cli.attempt import BRANCH, WITH_TESTS
 from bakeoff.cli.completing import RUN
-
-if TYPE_CHECKING:
-    from bakeoff.engine.store import RunFolder
 
 
 @click.command("apply")
@@ -33,35 +28,14 @@ def command(run: str, where: tuple[str, ...], branch: str | None, with_tests: bo
 
     Exit status: 0 landed; 1 refused.
     """
-    from bakeoff.cli.attempt_runs import MERGE, open_work
-    from bakeoff.cli.say import print_json, say, tell
-    from bakeoff.report.escape import visible
-    from bakeoff.sampling.attempt.landing import land
-
-    project, folder, work = open_work(run, where)
-    if folder.history().meta.get("job") == MERGE:
-        _merge(folder, branch, as_json)
-        return
-    landed = land(project, work, branch, with_tests)
-    if work.status != "passed":
-        say(f"! {landed.what} has not passed: {work.status}")
-    if as_json:
-        print_json({"run_id": folder.id, **landed.to_json()}, indent=2)
-    else:
-        tell(visible(landed.said))
-
-
-def _merge(folder: RunFolder, branch: str | None, as_json: bool) -> None:
-    """The same for a merge."""
-    from bakeoff.cli.merging import move
+    from bakeoff.cli.jobs.job import OpenRun, job_of
     from bakeoff.cli.opening import store
     from bakeoff.cli.say import print_json, tell
-    from bakeoff.plan.queue.standing import standing
     from bakeoff.report.escape import visible
 
-    history = folder.history()
-    moved = move(store(), folder.id, standing(history, folder.standing(history)[0]), branch)
+    opened = OpenRun(store().open(run))
+    landed = job_of(opened).land(opened, where, branch, with_tests)
     if as_json:
-        print_json({"run_id": folder.id, **moved.to_json()}, indent=2)
+        print_json({"run_id": opened.folder.id, **landed.to_json()}, indent=2)
     else:
-        tell(visible(moved.said))
+        tell(visible(landed.said))

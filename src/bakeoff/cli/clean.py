@@ -230,7 +230,7 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
-            if run.job in ("attempt", "merge", "plan") or _has_results(run):
+            if _in_results(run.job) or _has_results(run):
                 _forget_results(run)
             run.folder.delete()
         except OSError as failure:
@@ -239,6 +239,13 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
         finally:
             lock.release()
         yield run, size
+
+
+def _in_results(job: str | None) -> bool:
+    """Whether bakeoff's repository holds what runs of a job made."""
+    from bakeoff.jobs.registry import JOBS
+
+    return job in JOBS and JOBS[job].in_results
 
 
 def _has_results(run: Overview) -> bool:

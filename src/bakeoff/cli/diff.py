@@ -22,12 +22,14 @@ def command(run: str, where: tuple[str, ...], with_tests: bool, stat: bool, as_j
     Of a plan it is what SUBPLAN made, or all that landed. Of a workflow's run it is the same of STEP, or what STEP made
     in its slot.
     """
-    from bakeoff.cli.attempt_runs import open_work
+    from bakeoff.cli.jobs.job import OpenRun, job_of
+    from bakeoff.cli.opening import store
     from bakeoff.cli.say import print_json, tell
     from bakeoff.report.escape import visible
     from bakeoff.sampling.attempt.landing import changed_by, diff_of, stat_of
 
-    project, folder, work = open_work(run, where)
+    opened = OpenRun(store().open(run))
+    folder, project, work = opened.folder, opened.project, job_of(opened).work(opened, where)
     if as_json:
         shown = {
             "run_id": folder.id,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from bakeoff.cli.gates import open_gates
+from bakeoff.cli.jobs.job import OpenRun, job_of
 from bakeoff.cli.say import mark, tell
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
@@ -30,17 +31,14 @@ def print_run(folder: RunFolder, everything: bool) -> None:
 
     Passes on JournalError: its journal cannot be read.
     """
-    history = folder.history()
+    run = OpenRun(folder)
+    history, job = run.history, job_of(run)
     status, error = folder.standing(history)
     for line in _head(folder, history, status, error):
         tell(line)
-    judged = {"attempt": _attempts, "optimize": _candidates, "merge": _merge, "plan": _plan}.get(
-        str(history.meta.get("job"))
-    )
-    if judged is not None:
-        for line in judged(history, status):
-            tell(line)
-    if judged is None or everything:
+    for line in job.lines(run):
+        tell(f"  {line}")
+    if job.lists_steps or everything:
         for line in tree(outline(history, status), everything):
             tell(line)
     for line in _foot(folder, history, status):
@@ -75,44 +73,6 @@ def _head(folder: RunFolder, history: History, status: RunStatus, error: str | N
         yield f"  input {one_line(str(name))}: {_value(value)}"
     if used := amounts(history.usage, history.unreported):
         yield f"  used {used}"
-
-
-def _attempts(history: History, status: RunStatus) -> Iterator[str]:
-    """The attempts of a run that makes them."""
-    from bakeoff.cli.attempt_table import explanation, notes, table_lines
-    from bakeoff.sampling.attempt.standing import standing
-
-    found = standing(history, status)
-    for line in (*table_lines(found), *notes(found), *explanation(found)):
-        yield f"  {line}"
-
-
-def _candidates(history: History, status: RunStatus) -> Iterator[str]:
-    """The candidates of an optimisation."""
-    from bakeoff.cli.optimizing import explanation, profile_lines, table_lines
-    from bakeoff.optimize.standing import standing
-
-    found = standing(history, status)
-    for line in (*table_lines(found), *explanation(found), *profile_lines(found)):
-        yield f"  {line}"
-
-
-def _merge(history: History, status: RunStatus) -> Iterator[str]:
-    """What a merge landed, and what not."""
-    from bakeoff.cli.merging import result_lines
-    from bakeoff.plan.queue.standing import standing
-
-    for line in result_lines(standing(history, status)):
-        yield f"  {line}"
-
-
-def _plan(history: History, status: RunStatus) -> Iterator[str]:
-    """The subplans, and what became of each."""
-    from bakeoff.cli.plan_running import result_lines
-    from bakeoff.plan.run.standing import standing
-
-    for line in result_lines(standing(history, status)):
-        yield f"  {line}"
 
 
 def _foot(folder: RunFolder, history: History, status: RunStatus) -> Iterator[str]:

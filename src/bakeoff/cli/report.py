@@ -54,81 +54,8 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
 
 
 def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
-    """The report.
+    """The report. Passes on BakeoffError: there is none in Markdown. Passes on JournalError."""
+    from bakeoff.cli.jobs.job import OpenRun, job_of
 
-    Raises:
-        BakeoffError: there is none in Markdown.
-    """
-    from bakeoff.errors import BakeoffError
-    from bakeoff.report.overview import overview
-    from bakeoff.report.page import report_page
-
-    job = overview(folder).job
-    if job == "plan" and not as_markdown:
-        return _plan(folder)
-    if job != "optimize":
-        if as_markdown:
-            raise BakeoffError(f"run {folder.id} is no optimisation: only these have a report in Markdown")
-        return _attempts(folder) if job == "attempt" else _merge(folder) if job == "merge" else report_page(folder)
-    from bakeoff.cli.optimizing import winners_diff
-    from bakeoff.optimize.markdown import markdown
-    from bakeoff.optimize.page import optimisation
-    from bakeoff.optimize.standing import standing
-
-    history = folder.history()
-    found = standing(history, folder.standing(history)[0])
-    diff = winners_diff(Path(str(history.meta["project"])), folder.id, found)
-    return markdown(folder.id, found, diff) if as_markdown else report_page(folder, optimisation(found, diff))
-
-
-def _attempts(folder: RunFolder) -> Iterator[str]:
-    """The report of attempts."""
-    from bakeoff.cli.attempt_page import attempts_part
-    from bakeoff.report.page import report_page
-    from bakeoff.sampling.attempt.landing import Work, shown_diff
-    from bakeoff.sampling.attempt.standing import standing
-
-    history = folder.history()
-    found = standing(history, folder.standing(history)[0])
-    number = found.winner if found.winner is not None else found.closest
-    diff = None
-    if number is not None:
-        work = Work.of(folder.id, found, found.attempts[number])
-        diff = shown_diff(Path(str(history.meta["project"])), work, False)
-    return report_page(folder, attempts_part(found, diff))
-
-
-def _merge(folder: RunFolder) -> Iterator[str]:
-    """The report of a merge."""
-    from bakeoff.cli.merging import work_of
-    from bakeoff.plan.queue.page import merge_part
-    from bakeoff.plan.queue.standing import standing
-    from bakeoff.report.page import report_page
-    from bakeoff.sampling.attempt.landing import shown_diff
-
-    history = folder.history()
-    found = standing(history, folder.standing(history)[0])
-    if found.findings is None:
-        return report_page(folder)
-    diff = None
-    if found.facts():
-        work = work_of(folder.id, found)
-        diff = shown_diff(Path(str(history.meta["project"])), work, False)
-    return report_page(folder, merge_part(found.findings, len(found.options.refs), diff))
-
-
-def _plan(folder: RunFolder) -> Iterator[str]:
-    """The report of a plan."""
-    from bakeoff.cli.plan_running import work_of
-    from bakeoff.plan.run.page import plan_part
-    from bakeoff.plan.run.standing import standing
-    from bakeoff.report.page import report_page
-    from bakeoff.sampling.attempt.landing import shown_diff
-
-    history = folder.history()
-    found = standing(history, folder.standing(history)[0])
-    project = Path(str(history.meta["project"]))
-    diff = None
-    if found.facts():
-        diff = shown_diff(project, work_of(folder.id, found), False)
-    return report_page(folder, plan_part(found, diff))
+    run = OpenRun(folder)
+    return job_of(run).markdown(run) if as_markdown else job_of(run).page(run)

@@ -10,6 +10,7 @@ import click
 from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
+    from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Event
     from bakeoff.engine.store import RunFolder
 
@@ -31,11 +32,8 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     import anyio
 
     from bakeoff.cli.ending import EXIT, ended, say_ending
-    from bakeoff.cli.merge_lines import MergeLines
+    from bakeoff.cli.jobs.job import job_called
     from bakeoff.cli.opening import open_run, project
-    from bakeoff.cli.optimize_lines import OptimizeLines
-    from bakeoff.cli.plan_following import as_plan
-    from bakeoff.cli.plan_lines import PlanLines
     from bakeoff.cli.showing import Showing
     from bakeoff.engine.events import Events
     from bakeoff.report.overview import overview
@@ -43,17 +41,11 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     folder = open_run(run)
     events = Events()
     tell: Callable[[Event], None] = print_event if as_json else events.emit
-    showing: Showing | OptimizeLines | MergeLines | PlanLines
-    job = overview(folder).job
-    if job == "optimize" and not (quiet or as_json):
-        showing = OptimizeLines(events)
-    elif job == "merge" and not (quiet or as_json):
-        showing = MergeLines(events)
-    elif job == "plan" and not (quiet or as_json):
-        showing = PlanLines(events)
-        tell = as_plan(folder, tell)
+    if quiet or as_json:
+        showing: Display = Showing(events, project(), quiet=True, ask=False)
     else:
-        showing = Showing(events, project(), quiet=quiet or as_json, ask=False)
+        job = job_called(overview(folder).job)
+        showing, tell = job.display(events, project()), job.followed(folder, tell)
 
     async def followed() -> None:
         async with showing.drawn():

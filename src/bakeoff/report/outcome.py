@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.engine.record import RunStatus
+from bakeoff.jobs.registry import JOBS
 
 WITHOUT, IN_PART = "without", "in_part"
 """What stands for a run with no result, and with part of it, where others have a status."""
-
-_NOTHING = {
-    "attempt": "nothing passed",
-    "optimize": "nothing is faster",
-    "merge": "nothing landed",
-    "plan": "nothing landed",
-}
 
 
 def outcome(job: str | None, status: RunStatus | None, facts: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -26,15 +20,16 @@ def outcome(job: str | None, status: RunStatus | None, facts: Mapping[str, Any])
         status: how it stands.
         facts: what its ending has on record.
     """
-    if status is not RunStatus.COMPLETED or job not in _NOTHING:
+    nothing = JOBS[job].nothing if job in JOBS else ""
+    if status is not RunStatus.COMPLETED or not nothing:
         return None
     if "winner" in facts:
-        return None if facts["winner"] is not None else (WITHOUT, _NOTHING[job])
+        return None if facts["winner"] is not None else (WITHOUT, nothing)
     landed = _landed(facts)
     if landed is None or all(landed):
         return None
     if not any(landed):
-        return WITHOUT, _NOTHING[job]
+        return WITHOUT, nothing
     return IN_PART, f"{sum(landed)} of {len(landed)} landed"
 
 

@@ -1,0 +1,109 @@
+"""Job `workflow`: runs of workflow files; also what is right for runs that programs made."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from bakeoff.cli.jobs.attempt import attempt_number
+from bakeoff.cli.jobs.job import Job, OpenRun, ResumeRequest
+from bakeoff.errors import BakeoffError
+from bakeoff.report.outline import called
+from bakeoff.sampling.attempt.landing import Work, chosen
+from bakeoff.sampling.attempt.standing import step_standing
+
+if TYPE_CHECKING:
+    from bakeoff.engine.history import History
+    from bakeoff.engine.record import RunStatus
+
+
+class WorkflowJob(Job):
+    """See `Job`. A result belongs to a step: the step's, an attempt's of it, or a subplan's."""
+
+    def resume(self, asked: ResumeRequest) -> NoReturn:
+        """See `Job`; also by another file, or only to say what would run again."""
+        from bakeoff.cli.ending import run_to_end
+        from bakeoff.cli.opening import called_texts_of, hide_secrets_of, refuse_losses
+        from bakeoff.workflow.job import Conditions, resume
+
+        runs, run, edit = asked.runs, asked.run, asked.edit
+        conditions = Conditions(max_parallel=asked.max_parallel, adopt=True)
+        if asked.explain:
+            from bakeoff.cli.planning import print_plan
+            from bakeoff.workflow.explain import plan_resume
+
+            folder = runs.open(run)
+            hide_secrets_of(edit or folder.definition / "workflow.yml", called=called_texts_of(folder))
+            print_plan(plan_resume(runs, run, asked.inputs, conditions, edit), as_json=asked.as_json)
+            sys.exit(0)
+        if not asked.despite_damage:
+            refuse_losses(runs.open(run))
+        run_to_end(
+            lambda: resume(runs, run, asked.inputs, conditions, edit=edit), conditions, runs.project, **asked.how
+        )
+
+    def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
+        """See `Job`."""
+        return _of_step(run.folder.id, run.history, run.status, where)
+
+
+def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ...]) -> Work:
+    """What a step made.
+
+    Raises:
+        BakeoffError: nothing, or there is no such step.
+    """
+    if not where:
+        where = (_only(run, history),)
+    step, attempt = called((*_steps(history), *_plans(history)), where[0]), where[1:]
+    name = f"step {step} of run {run}"
+    found = step_standing(history, status, step)
+    if found is not None:
+        return Work.of(run, found, chosen(found, name, attempt_number(attempt)), step)
+    if attempt and step in _plans(history):
+        from bakeoff.cli.plan_running import work_of
+        from bakeoff.plan.run.standing import step_standing as plan_standing
+
+        plan = plan_standing(history, status, step)
+        if plan is not None and len(attempt) == 1:
+            return work_of(run, plan, attempt[0], step)
+        raise BakeoffError(f"{name} is a plan: name one of its subplans behind it, or nothing for all that landed")
+    if attempt:
+        raise BakeoffError(f"{name} has made no attempts")
+    record = history.records.get(step)
+    result = record.output.get("result") if record is not None and record.facts else None
+    if record is None or not isinstance(result, dict) or "result" not in (record.facts or {}):
+        known = ", ".join(_steps(history)) or "none"
+        raise BakeoffError(f"{name} has no result that could be shown; steps that have one: {known}")
+    facts = {"commit": result["commit"], "judged": result["commit"]}
+    return Work(run, "passed" if record.final else record.status.value, facts, name, step=step)
+
+
+def _steps(history: History) -> list[str]:
+    """The steps that attempts were made for, or that have a result of their own."""
+    attempts = [name.rpartition("#")[0] for name in history.decisions if "#attempts" in name]
+    results = [path for path, record in history.records.items() if "result" in (record.facts or {})]
+    return sorted({*attempts, *results}, key=lambda path: [(len(part), part) for part in re.split(r"[:/]", path)])
+
+
+def _plans(history: History) -> set[str]:
+    """The steps that are plans and have begun."""
+    return {name.rpartition("#")[0] for name in history.decisions if "#plan:" in name}
+
+
+def _only(run: str, history: History) -> str:
+    """The one step that has a result.
+
+    Raises:
+        BakeoffError: there is none, or there are several.
+    """
+    steps = _steps(history)
+    if len(steps) == 1:
+        return steps[0]
+    if not steps:
+        raise BakeoffError(f"run {run} has made nothing that could be shown: it has neither attempts nor results")
+    raise BakeoffError(f"run {run} has several steps with a result; name one: {', '.join(steps)}")
+
+
+JOB = WorkflowJob()
