@@ -15,7 +15,7 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.report.normalise import normalised
 from bakeoff.report.state import run_state
-from bakeoff.workflow.job import Conditions, resume, start
+from bakeoff.workflow.job import WorkflowOptions, resume, start
 
 HEAD = 'schema_version: "1.0"\nworkflow: {id: flow, name: Flow, version: 1.0.0}\n'
 NOTE = 'echo "$BAKEOFF_NODE" >> trace'
@@ -39,27 +39,27 @@ class Flow:
         path.write_text(text if "workflow:" in text.split("steps:")[0] else HEAD + text)
         return path
 
-    def start(self, text: str | Path, inputs: dict[str, Any] | None = None, **conditions: Any) -> Ending:
+    def start(self, text: str | Path, inputs: dict[str, Any] | None = None, **run_options: Any) -> Ending:
         path = text if isinstance(text, Path) else self.write(text)
-        run_id = conditions.pop("run_id", None)
-        beside = conditions.pop("beside", None)
-        made = self._conditions(conditions)
+        run_id = run_options.pop("run_id", None)
+        beside = run_options.pop("beside", None)
+        made = self._conditions(run_options)
         return self._run(lambda: start(self.store, path, inputs or {}, run_id, made), beside)
 
-    def resume(self, inputs: dict[str, Any] | None = None, **conditions: Any) -> Ending:
+    def resume(self, inputs: dict[str, Any] | None = None, **run_options: Any) -> Ending:
         assert self.folder is not None
         run_id = self.folder.id
-        beside, edit = conditions.pop("beside", None), conditions.pop("edit", None)
-        made = self._conditions(conditions)
+        beside, edit = run_options.pop("beside", None), run_options.pop("edit", None)
+        made = self._conditions(run_options)
         return self._run(lambda: resume(self.store, run_id, inputs or {}, made, edit=edit), beside)
 
-    def _conditions(self, given: dict[str, Any]) -> Conditions:
+    def _conditions(self, given: dict[str, Any]) -> WorkflowOptions:
         events = Events()
         self.events = []
         events.subscribe(self.events.append)
         if hear := given.pop("hear", None):
             events.subscribe(hear)
-        return Conditions(catch_signals=False, events=events, **given)
+        return WorkflowOptions(catch_signals=False, events=events, **given)
 
     def _run(self, session: Callable[[], Any], beside: Callable[[], Any] | None) -> Ending:
         async def main() -> None:

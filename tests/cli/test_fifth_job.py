@@ -17,8 +17,8 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.registry import JOBS, JobEntry
+from bakeoff.jobs.session import RunOptions, in_session, new_run
 from bakeoff.process.spawner import Spawner
-from bakeoff.sampling.attempt.session import Conditions, in_session, new_run
 
 NAMES = "|".join(JOBS)
 
@@ -34,7 +34,7 @@ def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
     async def make() -> str:
         folder, meta = new_run(RunStore(tmp_path), "e", "echo", "an echo", word="hello")
-        await in_session(folder, carry_out, Conditions(catch_signals=False), {"leaves": 1}, meta=meta)
+        await in_session(folder, carry_out, RunOptions(catch_signals=False), {"leaves": 1}, meta=meta)
         return folder.id
 
     return anyio.run(make)

@@ -15,13 +15,13 @@ from jsonschema import Draft202012Validator
 from bakeoff.cli import attempt_table
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError, JournalError
+from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.job import start
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.standing import Standing, standing
 from bakeoff.optimize.target import parse_bench_target
 from bakeoff.report.schemas import output_schema
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.job import start as compare
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.standing import standing as compared
@@ -106,7 +106,7 @@ async def carried_out(shop: Shop, target: str, **options: Any) -> tuple[Standing
     """The same in this process; how it stands, and why it failed."""
     asked = {"bench": "sh work.sh", "level": "none", "seconds": 60.0, **options}
     store = RunStore(shop.root)
-    folder, ending = await start(store, OptimizeOptions(target, **asked), Conditions(catch_signals=False))
+    folder, ending = await start(store, OptimizeOptions(target, **asked), RunOptions(catch_signals=False))
     history = folder.history()
     return standing(history, folder.standing(history)[0]), ending.error
 
@@ -267,7 +267,7 @@ async def test_of_references_that_are_not_faster_the_first_sound_one_wins(works:
     store = RunStore(works.root)
     for refs, winner in ((("other", "same"), 2), (("other",), None)):
         asked = replace(asked, refs=refs, attempts=len(refs))
-        folder, ending = await compare(store, asked, Conditions(catch_signals=False))
+        folder, ending = await compare(store, asked, RunOptions(catch_signals=False))
         found = compared(folder.history(), ending.status)
         assert found.winner == winner
         assert found.attempts[1].speed is not None

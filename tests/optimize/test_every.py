@@ -16,6 +16,7 @@ from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, the_failure
+from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize import every, job
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant
@@ -30,7 +31,6 @@ from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import ranked, too_long
 from bakeoff.optimize.standing import Standing, standing
 from bakeoff.report.schemas import output_schema
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.workspace.slot import Slot
 from optimize.conftest import Shop
 
@@ -118,10 +118,10 @@ def test_what_is_wrong_is_said_before_a_run_is_begun(shop: Shop) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_the_ranking_of_this_project_alone(shop: Shop) -> None:
     options = OptimizeOptions(".", every=True)
-    (found,) = await job.dry_run(RunStore(shop.root), options, Conditions())
+    (found,) = await job.dry_run(RunStore(shop.root), options, RunOptions())
     assert (found.target, found.calls) == ("numbers_.py:common", 5)
     with pytest.raises(Exception) as raised:  # noqa: PT011 - a group holds the failure
-        await job.dry_run(RunStore(shop.root), replace(options, target="test_numbers.py"), Conditions())
+        await job.dry_run(RunStore(shop.root), replace(options, target="test_numbers.py"), RunOptions())
     assert "reach no function below it" in str(the_failure(raised.value))
 
 
@@ -140,7 +140,7 @@ def test_waits():
     while not pathlib.Path("heard").exists(): time.sleep(0.01)
 """
     shop.write("test_waits.py", waits)
-    conditions = Conditions()
+    run_options = RunOptions()
     told: list[str] = []
     slots: list[Path] = []
 
@@ -153,10 +153,10 @@ def test_waits():
         slots.append(slot.outside)
         return await profiler.rank(checker, processes, slot, *more)
 
-    conditions.events.subscribe(heard)
+    run_options.events.subscribe(heard)
     monkeypatch.setattr(every, "rank", rank)
     options = OptimizeOptions(".", every=True, level="none", tests=("test_waits.py",))
-    (found,) = await job.dry_run(RunStore(shop.root), options, conditions)
+    (found,) = await job.dry_run(RunStore(shop.root), options, run_options)
     assert (found.target, found.calls) == ("numbers_.py:common", 1)
     assert told
 
@@ -262,7 +262,7 @@ def store(shop: Shop) -> RunStore:
 
 async def started(store: RunStore, top: int = 10) -> tuple[RunFolder, Ending]:
     options = OptimizeOptions(".", every=True, top=top)
-    return await job.start(store, options, Conditions(catch_signals=False), "r")
+    return await job.start(store, options, RunOptions(catch_signals=False), "r")
 
 
 def seen(folder: RunFolder) -> Standing:
@@ -290,7 +290,7 @@ async def test_each_builds_on_the_winners_before_it(store: RunStore, monkeypatch
     assert "2 faster" in text
     assert "no test reaches" in text
     assert "<h2>Functions</h2>" in "".join(optimisation(found, diff))
-    assert await job.dry_run(store, OptimizeOptions(".", every=True), Conditions()) != []
+    assert await job.dry_run(store, OptimizeOptions(".", every=True), RunOptions()) != []
 
 
 async def test_nothing_is_faster(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +308,7 @@ async def test_a_resumed_run_goes_on_where_it_was(store: RunStore, monkeypatch: 
     assert fake.asked == ["one", "dies"]
     Path(store.project, "a.py").write_text("# changed since\n")
     fake.dies = False
-    folder, _ = await job.resume(store, "r", Conditions(catch_signals=False))
+    folder, _ = await job.resume(store, "r", RunOptions(catch_signals=False))
     assert fake.asked == ["one", "dies", "dies", "two"]
     diff = winners_diff(store.project, "r", seen(folder)) or ""
     assert " # first\n+# one\n+# dies\n+# two\n" in diff
@@ -325,6 +325,6 @@ async def test_a_spent_budget_ends_it_and_what_was_found_counts(
     assert [one.status for one in found.functions] == ["faster", "faster", "open"]
     assert "+# spends" in (winners_diff(store.project, "r", found) or "")
     fake.spent = None
-    folder, _ = await job.resume(store, "r", Conditions(catch_signals=False))
+    folder, _ = await job.resume(store, "r", RunOptions(catch_signals=False))
     assert fake.asked == ["one", "spends", "spends", "two"]
     assert seen(folder).winner == 3

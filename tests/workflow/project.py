@@ -11,7 +11,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunStore
 from bakeoff.report.state import run_state
 from bakeoff.workflow.explain import Row, plan_resume, plan_run
-from bakeoff.workflow.job import Conditions, resume, start
+from bakeoff.workflow.job import WorkflowOptions, resume, start
 
 HEAD = 'workflow: {id: test, name: Test, version: "1.0.0"}\n'
 
@@ -29,26 +29,26 @@ class Project:
         path.write_text(text if text.startswith("workflow:") else HEAD + text)
         return path
 
-    def conditions(self, **options: Any) -> Conditions:
+    def run_options(self, **options: Any) -> WorkflowOptions:
         events = Events()
         events.subscribe(self.events.append)
-        return Conditions(events=events, catch_signals=False, **options)
+        return WorkflowOptions(events=events, catch_signals=False, **options)
 
     async def start(self, text: str, inputs: Mapping[str, Any] | None = None, **options: Any) -> Ending:
-        folder, ending = await start(self.store, self.write(text), inputs or {}, "r", self.conditions(**options))
+        folder, ending = await start(self.store, self.write(text), inputs or {}, "r", self.run_options(**options))
         assert folder.id == "r"
         return ending
 
     async def resume(self, inputs: Mapping[str, Any] | None = None, edit: str | None = None, **options: Any) -> Ending:
         path = None if edit is None else self.write(edit, "edited.yml")
-        return (await resume(self.store, "r", inputs or {}, self.conditions(**options), edit=path))[1]
+        return (await resume(self.store, "r", inputs or {}, self.run_options(**options), edit=path))[1]
 
     def plan(self, text: str, inputs: Mapping[str, Any] | None = None) -> list[Row]:
-        return plan_run(self.store, self.write(text), inputs or {}, self.conditions())
+        return plan_run(self.store, self.write(text), inputs or {}, self.run_options())
 
     def explain(self, inputs: Mapping[str, Any] | None = None, edit: str | None = None) -> list[Row]:
         path = None if edit is None else self.write(edit, "edited.yml")
-        return plan_resume(self.store, "r", inputs or {}, self.conditions(), path)
+        return plan_resume(self.store, "r", inputs or {}, self.run_options(), path)
 
     def state(self) -> dict[str, Any]:
         return run_state(self.store.open("r"))

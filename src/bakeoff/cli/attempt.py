@@ -140,16 +140,19 @@ def command(
     """
     from bakeoff.cli.attempting import Landing, carry_out
     from bakeoff.cli.opening import misused
-    from bakeoff.sampling.attempt.job import Conditions, start
+    from bakeoff.jobs.session import RunOptions
+    from bakeoff.sampling.attempt.job import start
     from bakeoff.sampling.attempt.options import AttemptOptions
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
     asked = AttemptOptions(task=text_given(task), **options)  # type: ignore[arg-type]
-    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     landing = Landing(and_apply, branch, with_tests, show_diff)
     store = attempt_store(branch)
-    carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+    carry_out(
+        lambda: start(store, asked, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
+    )
 
 
 def text_given(given: str) -> str:

@@ -16,9 +16,9 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions
 from bakeoff.report.escape import visible
 from bakeoff.report.words import amounts, how_to_go_on
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.standing import JOB, AttemptView, Standing, standing
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Landing:
 
 def carry_out(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
-    conditions: Conditions,
+    run_options: RunOptions,
     store: RunStore,
     landing: Landing,
     *,
@@ -52,7 +52,7 @@ def carry_out(
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
     from bakeoff.cli.attempt_lines import AttemptLines
 
-    folder, ending = run_session(session, None if quiet else AttemptLines(conditions.events))
+    folder, ending = run_session(session, None if quiet else AttemptLines(run_options.events))
     history = folder.history()
     found = standing(history, ending.status)
     landed, problem = _landed(store, folder.id, found, landing)

@@ -65,8 +65,9 @@ def command(
     Exit status: as for `attempt`.
     """
     from bakeoff.cli.attempting import Landing, carry_out
+    from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.given import check_refs
-    from bakeoff.sampling.attempt.job import Conditions, start
+    from bakeoff.sampling.attempt.job import start
     from bakeoff.sampling.attempt.options import AttemptOptions
 
     asked = AttemptOptions(
@@ -85,9 +86,9 @@ def command(
         check_timeout=check_timeout,
         sandbox=sandbox,
     )
-    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     check_refs(store.project, refs)
     carry_out(
-        lambda: start(store, asked, conditions, run_id), conditions, store, Landing(), as_json=as_json, quiet=quiet
+        lambda: start(store, asked, run_options, run_id), run_options, store, Landing(), as_json=as_json, quiet=quiet
     )

@@ -23,7 +23,7 @@ from bakeoff.report.words import duration, how_to_go_on
 from bakeoff.system.named_files import read_named
 
 if TYPE_CHECKING:
-    from bakeoff.workflow.job import Conditions
+    from bakeoff.workflow.job import WorkflowOptions
 
 EXIT = {
     RunStatus.COMPLETED: 0,
@@ -67,15 +67,15 @@ def _inputs_of_file(path: Path) -> dict[str, Any]:
 
 def run_to_end(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
-    conditions: Conditions,
+    run_options: WorkflowOptions,
     folder: Path,
     *,
     as_json: bool,
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, say how it ended, and leave with its exit status."""
-    showing = Showing(conditions.events, folder, quiet=quiet, ask=not as_json)
-    conditions.asker = showing.asker
+    showing = Showing(run_options.events, folder, quiet=quiet, ask=not as_json)
+    run_options.asker = showing.asker
 
     run, ending = run_session(session, showing)
     try:

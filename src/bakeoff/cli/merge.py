@@ -55,9 +55,9 @@ def command(
     """
     from bakeoff.cli.merging import Landing, carry_out
     from bakeoff.cli.opening import misused
+    from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.queue.job import start
     from bakeoff.plan.queue.options import MergeOptions
-    from bakeoff.sampling.attempt.job import Conditions
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
@@ -73,12 +73,12 @@ def command(
         check_timeout=check_timeout,
         sandbox=sandbox,
     )
-    conditions = Conditions(max_parallel=max_parallel, adopt=True)
+    run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     landing = Landing(and_apply, branch)
     carry_out(
-        lambda: start(store, asked, conditions, run_id),
-        conditions,
+        lambda: start(store, asked, run_options, run_id),
+        run_options,
         store,
         landing,
         refs=refs,

@@ -15,13 +15,13 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.queue.standing import JOB, Standing, standing
 from bakeoff.plan.queue.verification import UNRUNNABLE
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import how_to_go_on, short_ids
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Work
 
 IN_PART = 3
@@ -44,7 +44,7 @@ class Landing:
 
 def carry_out(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
-    conditions: Conditions,
+    run_options: RunOptions,
     store: RunStore,
     landing: Landing,
     *,
@@ -53,7 +53,7 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the tip, and leave with the exit status."""
-    folder, ending = run_session(session, None if quiet else MergeLines(conditions.events, refs))
+    folder, ending = run_session(session, None if quiet else MergeLines(run_options.events, refs))
     found = standing(folder.history(), ending.status)
     moved, problem = _moved(store, folder.id, found, landing)
     if as_json:

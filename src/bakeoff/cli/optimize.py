@@ -101,9 +101,9 @@ def command(
     from bakeoff.cli.attempt import attempt_store
     from bakeoff.cli.opening import misused
     from bakeoff.cli.optimizing import Landing, carry_out
+    from bakeoff.jobs.session import RunOptions
     from bakeoff.optimize.job import start
     from bakeoff.optimize.options import OptimizeOptions
-    from bakeoff.sampling.attempt.job import Conditions
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
@@ -121,14 +121,16 @@ def command(
     named = _from_root(target if every is None else every, store.project)
     judging = tuple(_test_from_root(path, store.project) for path in tests)
     asked = OptimizeOptions(target=named, tests=judging, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
-    conditions = Conditions(adopt=True)
+    run_options = RunOptions(adopt=True)
     if dry_run:
         from bakeoff.cli.optimizing import show_ranking
 
-        show_ranking(store, asked, conditions, as_json=as_json, quiet=quiet)
+        show_ranking(store, asked, run_options, as_json=as_json, quiet=quiet)
     landing = Landing(and_apply, branch, patch, markdown)
     landing.check()
-    carry_out(lambda: start(store, asked, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+    carry_out(
+        lambda: start(store, asked, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
+    )
 
 
 def _test_from_root(path: str, root: Path) -> str:

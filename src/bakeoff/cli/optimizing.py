@@ -18,6 +18,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
@@ -38,7 +39,6 @@ from bakeoff.optimize.summary import (
 )
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import counted, has_no_winner, how_to_go_on
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land, shown_diff
 from bakeoff.system.named_files import write_whole
 
@@ -82,7 +82,7 @@ class Landing:
 
 def carry_out(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
-    conditions: Conditions,
+    run_options: RunOptions,
     store: RunStore,
     landing: Landing,
     *,
@@ -90,7 +90,7 @@ def carry_out(
     quiet: bool,
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
-    folder, ending = run_session(session, None if quiet else OptimizeLines(conditions.events))
+    folder, ending = run_session(session, None if quiet else OptimizeLines(run_options.events))
     found = standing(folder.history(), ending.status)
     landed, problem = _landed(store, folder.id, found, landing)
     if as_json:
@@ -108,11 +108,11 @@ def carry_out(
 
 
 def show_ranking(
-    store: RunStore, options: OptimizeOptions, conditions: Conditions, *, as_json: bool, quiet: bool
+    store: RunStore, options: OptimizeOptions, run_options: RunOptions, *, as_json: bool, quiet: bool
 ) -> NoReturn:
     """Print which functions a run for all would take, in which order, and leave."""
-    display = None if quiet else OptimizeLines(conditions.events)
-    ranked = run_session(lambda: dry_run(store, options, conditions), display)
+    display = None if quiet else OptimizeLines(run_options.events)
+    ranked = run_session(lambda: dry_run(store, options, run_options), display)
     if as_json:
         shown = [one.to_json() | {"taken": number <= options.top} for number, one in enumerate(ranked, 1)]
         print_json({"target": options.target, "functions": shown}, indent=2)

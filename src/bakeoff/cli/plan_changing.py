@@ -7,9 +7,9 @@ from typing import NoReturn
 from bakeoff.cli.ending import parse_inputs
 from bakeoff.cli.opening import misused, refuse_losses, store
 from bakeoff.cli.plan_running import Landing, carry_out
+from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.changes import Change
 from bakeoff.plan.run.job import resume
-from bakeoff.sampling.attempt.job import Conditions
 
 
 def change_run(
@@ -30,10 +30,10 @@ def change_run(
         misused("--apply or --branch, not both")
     runs = store()
     refuse_losses(runs.open(run))
-    conditions, inputs = Conditions(adopt=True), parse_inputs(pairs)
+    run_options, inputs = RunOptions(adopt=True), parse_inputs(pairs)
     carry_out(
-        lambda: resume(runs, run, inputs, conditions, change),
-        conditions,
+        lambda: resume(runs, run, inputs, run_options, change),
+        run_options,
         runs,
         Landing(apply, branch),
         as_json=as_json,

@@ -124,14 +124,14 @@ def command(
         write_plan(plan, output, as_json=as_json, used=used)
         return
     from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.job import start
-    from bakeoff.sampling.attempt.job import Conditions
 
-    conditions = Conditions(adopt=True)
+    run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
     landing = Landing(and_apply, branch)
     how = {"as_json": as_json, "quiet": quiet}
-    carry_out(lambda: start(store, plan, conditions, run_id, split), conditions, store, landing, **how)
+    carry_out(lambda: start(store, plan, run_options, run_id, split), run_options, store, landing, **how)
 
 
 def _plan(

@@ -51,9 +51,9 @@ def command(
     from bakeoff.cli.attempt import attempt_store
     from bakeoff.cli.opening import misused
     from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.document import read_file
     from bakeoff.plan.run.job import start
-    from bakeoff.sampling.attempt.job import Conditions
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
@@ -66,7 +66,9 @@ def command(
     plan = replace(plan, attempt=replace(plan.attempt, **given))
     if max_parallel is not None:
         plan = replace(plan, config=replace(plan.config, max_parallel=max_parallel))
-    conditions = Conditions(adopt=True)
+    run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
     landing = Landing(and_apply, branch)
-    carry_out(lambda: start(store, plan, conditions, run_id), conditions, store, landing, as_json=as_json, quiet=quiet)
+    carry_out(
+        lambda: start(store, plan, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
+    )

@@ -17,12 +17,12 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.findings import Overlap
 from bakeoff.plan.run.shown import shown_plan
 from bakeoff.plan.run.standing import JOB, Standing, standing
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.landing import Work, title_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Landing:
 
 def carry_out(
     session: Callable[[], Awaitable[tuple[RunFolder, Ending]]],
-    conditions: Conditions,
+    run_options: RunOptions,
     store: RunStore,
     landing: Landing,
     *,
@@ -51,7 +51,7 @@ def carry_out(
     """Run a session under a display, print what came of it, land the result, and leave with the exit status."""
     from bakeoff.cli.plan_lines import PlanLines
 
-    folder, ending = run_session(session, None if quiet else PlanLines(conditions.events))
+    folder, ending = run_session(session, None if quiet else PlanLines(run_options.events))
     history = folder.history()
     found = standing(history, ending.status)
     landed, problem = _landed(store, folder.id, found, landing)

@@ -39,10 +39,10 @@ def command(
     from bakeoff.cli.ending import parse_inputs, run_to_end
     from bakeoff.engine.store import RunStore
     from bakeoff.workflow.find import require_workflow
-    from bakeoff.workflow.job import Conditions, start
+    from bakeoff.workflow.job import WorkflowOptions, start
 
     here = Path.cwd()
-    conditions = Conditions(
+    run_options = WorkflowOptions(
         max_parallel=max_parallel, endpoint=endpoint, strict=strict, allow_unquoted=allow_unquoted, adopt=True
     )
     path = require_workflow(str(workflow), None, here)
@@ -54,6 +54,6 @@ def command(
         from bakeoff.workflow.explain import plan_run
 
         hide_secrets_of(path)
-        print_plan(plan_run(store, path, inputs, conditions), as_json=as_json)
+        print_plan(plan_run(store, path, inputs, run_options), as_json=as_json)
         return
-    run_to_end(lambda: start(store, path, inputs, run_id, conditions), conditions, here, as_json=as_json, quiet=quiet)
+    run_to_end(lambda: start(store, path, inputs, run_id, run_options), run_options, here, as_json=as_json, quiet=quiet)

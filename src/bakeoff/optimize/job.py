@@ -10,15 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.events import Warned
-from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions, in_session, new_run
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.bench import MOST_RACED
@@ -35,7 +34,6 @@ from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.given import check_base, check_refs
-from bakeoff.sampling.attempt.job import Conditions
 from bakeoff.sampling.attempt.said import due_of
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance
@@ -47,35 +45,26 @@ from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
 async def start(
-    store: RunStore, options: OptimizeOptions, conditions: Conditions, run_id: str | None = None
+    store: RunStore, options: OptimizeOptions, run_options: RunOptions, run_id: str | None = None
 ) -> tuple[RunFolder, Ending]:
     """Carry it out as a new run. Nothing is left behind when it cannot begin.
 
     Passes on BakeoffError: the settings, the target, a candidate or the run id are wrong.
     """
-    job = _Job(store.project, options, load_settings(store.project), conditions)
+    job = _Job(store.project, options, load_settings(store.project), run_options)
     job.check()
     check_given(options.candidates)
     check_refs(store.project, options.refs)
     if options.base is not None:
         check_base(store.project, options.base)
     check_roots()
-    folder = store.create(run_id or store.new_id())
-    meta = {
-        "run_id": folder.id,
-        "job": JOB,
-        "workflow_id": None,
-        "name": options.subject,
-        "project": str(store.project),
-        "options": options.to_json(),
-        "max_parallel": conditions.max_parallel,
-        "created_at": SystemClock().wall(),
-    }
+    kept = {"options": options.to_json(), "max_parallel": run_options.max_parallel}
+    folder, meta = new_run(store, run_id, JOB, options.subject, **kept)
     return folder, await job.run(folder, meta)
 
 
 async def resume(
-    store: RunStore, run_id: str, conditions: Conditions, inputs: Mapping[str, str] | None = None
+    store: RunStore, run_id: str, run_options: RunOptions, inputs: Mapping[str, str] | None = None
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run: no judgement, no race and no generation that has ended is made again.
 
@@ -98,7 +87,7 @@ async def resume(
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{more}")
     if folder.alive():
         folder.lock().release()  # says by whom it is run
-    job = _Job(store.project, options, load_settings(store.project), conditions.resuming(history))
+    job = _Job(store.project, options, load_settings(store.project), run_options.resuming(history))
 
     async def prepare(run: Run) -> None:
         if inputs:
@@ -107,19 +96,19 @@ async def resume(
     return folder, await job.run(folder, None, prepare)
 
 
-async def dry_run(store: RunStore, options: OptimizeOptions, conditions: Conditions) -> list[Ranked]:
+async def dry_run(store: RunStore, options: OptimizeOptions, run_options: RunOptions) -> list[Ranked]:
     """The ranking that a run for all functions would begin with; there is no run.
 
     Passes on BakeoffError: the path is wrong, or no test can be run, or they take longer than somebody waits.
     """
-    job = _Job(store.project, options, load_settings(store.project), conditions)
+    job = _Job(store.project, options, load_settings(store.project), run_options)
     job.check()
     name = store.new_id()
     async with (
-        Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker(), adopt=conditions.adopt) as spawner,
+        Spawner(token=process_token(), base_env=dict(os.environ), masker=Masker(), adopt=run_options.adopt) as spawner,
         job.opening(name, spawner, None) as workspace,
     ):
-        return await ranking(workspace, spawner, options, job.settings, conditions.events, DRY_TIMEOUT)
+        return await ranking(workspace, spawner, options, job.settings, run_options.events, DRY_TIMEOUT)
 
 
 class _Job:
@@ -129,11 +118,11 @@ class _Job:
     under the budget.
     """
 
-    def __init__(self, project: Path, options: OptimizeOptions, settings: Settings, conditions: Conditions) -> None:
-        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+    def __init__(self, project: Path, options: OptimizeOptions, settings: Settings, run_options: RunOptions) -> None:
+        self.project, self.options, self.settings, self.run_options = project, options, settings, run_options
         self.hired = hire(options, settings, str(project))
         at_once = options.parallel or settings.lanes.get(TESTS) or cpu_allowance()
-        most = conditions.max_parallel or settings.max_parallel
+        most = run_options.max_parallel or settings.max_parallel
         self.lanes = {**settings.lanes, TESTS: at_once, BENCH: 1, LEAVES: max(most, 2), **self.hired.lanes}
 
     def check(self) -> None:
@@ -174,7 +163,7 @@ class _Job:
         return self.lanes[TESTS] + racing + self.lanes.get(AGENTS, 0) * bool(self.hired.agents)
 
     def _warn(self, text: str) -> None:
-        self.conditions.events.emit(Warned(SystemClock().wall(), text))
+        self.run_options.warn(text)
 
     async def run(
         self,
@@ -183,24 +172,15 @@ class _Job:
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
         """The session, to its end."""
-        base = {**os.environ, "BAKEOFF_RUN_ID": folder.id}
-        masker = Masker()
-        spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=self.conditions.adopt)
-        terms = Terms(
-            lanes=Lanes(self.lanes),
+        return await in_session(
+            folder,
+            self.carry_out,
+            self.run_options,
+            self.lanes,
             ceilings=self.options.ceilings,
-            events=self.conditions.events,
-            masker=masker,
-            catch_signals=self.conditions.catch_signals,
-            processes=spawner,
+            meta=meta,
+            prepare=prepare,
         )
-
-        async def job(run: Run) -> Ending:
-            async with spawner:
-                ending = await self.carry_out(run, folder, spawner)
-            return ending
-
-        return await run_session(folder, job, terms, meta=meta, prepare=prepare)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Judge all there is and say how it ended."""

@@ -19,7 +19,7 @@ from bakeoff.workflow.context import Place, Setting
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
-from bakeoff.workflow.job import Conditions, input_values, load, resumable, step_types, workflow_setting
+from bakeoff.workflow.job import WorkflowOptions, input_values, load, resumable, step_types, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.secrets import present, secrets_of
@@ -50,28 +50,28 @@ class Row:
     reason: str
 
 
-def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], conditions: Conditions) -> list[Row]:
+def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], run_options: WorkflowOptions) -> list[Row]:
     """What a new run would do, as far as it can be said before its first step.
 
     Passes on BakeoffError: the file, the inputs or the settings are wrong.
     """
-    settings = load_settings(store.project).at(conditions.endpoint)
-    workflow = load(path, store.project, settings, conditions)
+    settings = load_settings(store.project).at(run_options.endpoint)
+    workflow = load(path, store.project, settings, run_options)
     secrets = secrets_of(workflow.text, *copies(workflow, store.project, step_types(settings)).values())
-    values = input_values(workflow, inputs, store.project, conditions, secrets)
+    values = input_values(workflow, inputs, store.project, run_options, secrets)
     run = Run(root=store.runs / "new")
     folder = path.absolute().parent
     return _plan(workflow, workflow_setting(run, workflow, settings, store.project, folder, values, secrets))
 
 
 def plan_resume(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, edit: Path | None
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], run_options: WorkflowOptions, edit: Path | None
 ) -> list[Row]:
     """Why each node of a run would be reused or run, if it were resumed so.
 
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
-    found = resumable(store, run_id, inputs, conditions, edit)
+    found = resumable(store, run_id, inputs, run_options, edit)
     before = None
     if edit is not None:
         before = _Before(dict(found.history.records), set(found.history.open))

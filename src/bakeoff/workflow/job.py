@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bakeoff.engine.clock import SystemClock
-from bakeoff.engine.events import Events, Warned
 from bakeoff.engine.history import History
-from bakeoff.engine.lanes import LEAVES, Lanes
+from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.mask import MASK, SHORTEST, Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import Shared, sharing
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.session import RunOptions, in_session
 from bakeoff.process.command import Command, Finished
 from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings, load_settings
@@ -52,51 +52,38 @@ MODELS = 16
 
 
 @dataclass(slots=True)
-class Conditions:
-    """How a run is to be carried out, besides what the file says.
+class WorkflowOptions(RunOptions):
+    """Options of carrying a workflow out, besides what the file says.
 
     Attributes:
-        max_parallel: leaves at once; None for the setting, in a run that is gone on with for what it was begun with.
         endpoint: the one that agents and models are at; None for the setting. A run keeps it.
         asker: somebody at a terminal who can decide gates.
-        events: the stream of what happens.
         strict: unknown keys and other warnings are errors.
         allow_unquoted: let text from agents into shell commands as it is.
-        catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
-        adopt: leave no orphan even if the supervisor dies; concerns the whole process, so for command lines.
     """
 
-    max_parallel: int | None = None
     endpoint: str | None = None
     asker: Asker | None = None
-    events: Events = field(default_factory=Events)
     strict: bool = False
     allow_unquoted: bool = False
-    catch_signals: bool = True
-    adopt: bool = False
-
-    def resuming(self, history: History) -> Conditions:
-        """The same for going on with a run."""
-        return replace(self, max_parallel=self.max_parallel or history.meta.get("max_parallel"))
 
 
-def load(path: Path, project: Path, settings: Settings, conditions: Conditions) -> Workflow:
+def load(path: Path, project: Path, settings: Settings, run_options: WorkflowOptions) -> Workflow:
     """Read and validate a workflow file; warnings are events.
 
     Passes on InvalidWorkflowError: it has errors; every problem is listed.
     """
     workflow = load_workflow(
         path,
-        strict=conditions.strict,
-        allow_unquoted=conditions.allow_unquoted,
+        strict=run_options.strict,
+        allow_unquoted=run_options.allow_unquoted,
         step_types=step_types(settings),
         find_workflow=finder(project),
         lanes=settings.lanes,
         agents=agents_of(settings),
     )
-    now = SystemClock().wall()
     for text in (*settings.warnings, *(problem.render(path.name) for problem in workflow.warnings)):
-        conditions.events.emit(Warned(now, text))
+        run_options.warn(text)
     return workflow
 
 
@@ -104,7 +91,7 @@ def input_values(
     workflow: Workflow,
     given: Mapping[str, Any],
     project: Path,
-    conditions: Conditions,
+    run_options: WorkflowOptions,
     secrets: Iterable[str],
     earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -114,11 +101,11 @@ def input_values(
         BakeoffError: values are missing or wrong, a name is mistyped, or under `strict` not declared.
     """
     unknown = undeclared(workflow.inputs, given)
-    if unknown and (conditions.strict or mistyped(workflow.inputs, given)):
+    if unknown and (run_options.strict or mistyped(workflow.inputs, given)):
         raise BakeoffError("\n".join(unknown))
     values = resolve_inputs(workflow.inputs, {**(earlier or {}), **given}, project, Masker(present(secrets)))
     for text in unknown:
-        conditions.events.emit(Warned(SystemClock().wall(), text))
+        run_options.warn(text)
     return values
 
 
@@ -126,29 +113,29 @@ def _warn_of_missing(
     workflow: Workflow,
     values: Mapping[str, Any],
     settings: Settings,
-    conditions: Conditions,
+    run_options: WorkflowOptions,
     secrets: Iterable[str],
 ) -> None:
     masker = Masker(present(secrets))
     agents = unknown_by_inputs(workflow, values, agents_of(settings), masker)
     for text in (*agents, *missing_models(workflow, values, settings, masker)):
-        conditions.events.emit(Warned(SystemClock().wall(), text))
+        run_options.warn(text)
 
 
 async def start(
-    store: RunStore, path: Path, inputs: Mapping[str, Any], run_id: str | None, conditions: Conditions
+    store: RunStore, path: Path, inputs: Mapping[str, Any], run_id: str | None, run_options: WorkflowOptions
 ) -> tuple[RunFolder, Ending]:
     """Validate the file and its inputs, then run it as a new run. Nothing is left behind when either is wrong.
 
     Passes on BakeoffError: the file, the inputs, the settings or the run id are wrong.
     """
     project = store.project
-    settings = load_settings(project).at(conditions.endpoint)
-    workflow = load(path, project, settings, conditions)
+    settings = load_settings(project).at(run_options.endpoint)
+    workflow = load(path, project, settings, run_options)
     called = copies(workflow, project, step_types(settings))
     secrets = secrets_of(workflow.text, *called.values())
-    values = input_values(workflow, inputs, project, conditions, secrets)
-    _warn_of_missing(workflow, values, settings, conditions, secrets)
+    values = input_values(workflow, inputs, project, run_options, secrets)
+    _warn_of_missing(workflow, values, settings, run_options, secrets)
     check_logins(workflow, values, settings, str(project))
     folder = store.create(run_id or os.environ.get("SPECKIT_WORKFLOW_RUN_ID", "").strip() or store.new_id())
     folder.definition.mkdir()
@@ -162,13 +149,13 @@ async def start(
         "source": str(path.absolute()),
         "project": str(project),
         "inputs": values,
-        "allow_unquoted": conditions.allow_unquoted,
-        "endpoint": conditions.endpoint,
-        "max_parallel": conditions.max_parallel,
+        "allow_unquoted": run_options.allow_unquoted,
+        "endpoint": run_options.endpoint,
+        "max_parallel": run_options.max_parallel,
         "created_at": SystemClock().wall(),
         "bakeoff": __version__,
     }
-    job = _Job(folder, workflow, settings, conditions, path.absolute().parent, values, project, secrets)
+    job = _Job(folder, workflow, settings, run_options, path.absolute().parent, values, project, secrets)
 
     async def prepare(run: Run) -> None:
         await run.keep_called(called)
@@ -196,7 +183,7 @@ class Resumable:
 
 
 def resumable(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, edit: Path | None
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], run_options: WorkflowOptions, edit: Path | None
 ) -> Resumable:
     """Everything that has to be right before a run is taken up again.
 
@@ -221,7 +208,7 @@ def resumable(
         called = None
         secrets = secrets_of(text, *called_texts(history))
     else:
-        workflow = load(edit, store.project, settings, conditions)
+        workflow = load(edit, store.project, settings, run_options)
         called = copies(workflow, store.project, step_types(settings))
         secrets = secrets_of(workflow.text, *called.values())
     hidden = [
@@ -232,23 +219,23 @@ def resumable(
     if hidden:
         again = " ".join(f"-i {name}=VALUE" for name in hidden)
         raise BakeoffError(f"run {run_id} was given a secret as input, which is not kept: give it again with {again}")
-    values = input_values(workflow, inputs, store.project, conditions, secrets, history.inputs)
+    values = input_values(workflow, inputs, store.project, run_options, secrets, history.inputs)
     return Resumable(folder, history, settings, workflow, values, source, secrets, called)
 
 
 async def resume(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, *, edit: Path | None = None
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], run_options: WorkflowOptions, *, edit: Path | None = None
 ) -> tuple[RunFolder, Ending]:
     """Run what has not ended yet, from the run's own copy of its file, or from `edit` in its place.
 
     Passes on BakeoffError: the run cannot be resumed, or the inputs or the edited file are wrong.
     """
-    found = resumable(store, run_id, inputs, conditions, edit)
-    folder, workflow, conditions = found.folder, found.workflow, conditions.resuming(found.history)
+    found = resumable(store, run_id, inputs, run_options, edit)
+    folder, workflow, run_options = found.folder, found.workflow, run_options.resuming(found.history)
     if inputs or edit is not None:
-        _warn_of_missing(workflow, found.inputs, found.settings, conditions, found.secrets)
+        _warn_of_missing(workflow, found.inputs, found.settings, run_options, found.secrets)
     job = _Job(
-        folder, workflow, found.settings, conditions, found.source.parent, found.inputs, store.project, found.secrets
+        folder, workflow, found.settings, run_options, found.source.parent, found.inputs, store.project, found.secrets
     )
 
     async def prepare(run: Run) -> None:
@@ -286,7 +273,7 @@ class _Job:
     folder: RunFolder
     workflow: Workflow
     settings: Settings
-    conditions: Conditions
+    run_options: WorkflowOptions
     workflow_dir: Path
     inputs: dict[str, Any]
     project: Path
@@ -297,30 +284,26 @@ class _Job:
         meta: Mapping[str, Any] | None = None,
         prepare: Callable[[Run], Awaitable[None]] | None = None,
     ) -> Ending:
-        workflow = self.workflow
-        masker = Masker(self.secret_values())
-        folder = str(self.workflow_dir)
-        base = {**os.environ, "BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
-        base["BAKEOFF_RUN_ID"] = self.folder.id
-        token = str(self.folder.root)
-        spawner = Spawner(token=token, base_env=base, masker=masker, adopt=self.conditions.adopt)
-        budget = workflow.budget
+        budget = self.workflow.budget
         ceilings = {kind: getattr(budget, kind) for kind in ("usd", "tokens", "calls")}
-        terms = Terms(
-            lanes=Lanes(self.lanes()),
-            ceilings={kind: ceiling for kind, ceiling in ceilings.items() if ceiling is not None},
-            seconds=budget.seconds,
-            events=self.conditions.events,
-            masker=masker,
-            catch_signals=self.conditions.catch_signals,
-            processes=spawner,
-        )
+        folder = str(self.workflow_dir)
 
-        async def job(run: Run) -> Ending:
-            async with spawner, sharing(idle=1) as places, sharing(idle=MODELS) as models:
+        async def interpret(run: Run, _: RunFolder, spawner: Spawner) -> Ending:
+            async with sharing(idle=1) as places, sharing(idle=MODELS) as models:
                 return await self.interpret(run, spawner, places, models)
 
-        return await run_session(self.folder, job, terms, meta=meta, prepare=prepare)
+        return await in_session(
+            self.folder,
+            interpret,
+            self.run_options,
+            self.lanes(),
+            ceilings={kind: ceiling for kind, ceiling in ceilings.items() if ceiling is not None},
+            seconds=budget.seconds,
+            secrets=self.secret_values(),
+            env={"BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder},
+            meta=meta,
+            prepare=prepare,
+        )
 
     def secret_values(self) -> dict[str, str]:
         """The secrets' values; one that cannot be masked is said."""
@@ -328,17 +311,17 @@ class _Job:
         for name, value in values.items():
             if 0 < len(value.encode()) < SHORTEST:
                 text = f"secret {name} has less than {SHORTEST} bytes and is not masked"
-                self.conditions.events.emit(Warned(SystemClock().wall(), text))
+                self.run_options.warn(text)
         return values
 
     def lanes(self) -> dict[str, int]:
         """The capacities in force; an `agents` lane that memory makes smaller is said."""
-        agents, leaves = AGENTS, self.conditions.max_parallel or self.settings.max_parallel
+        agents, leaves = AGENTS, self.run_options.max_parallel or self.settings.max_parallel
         memory = memory_available()
         if memory is not None and memory < AGENTS * AGENT_MEMORY:
             agents = max(1, memory // AGENT_MEMORY)
             text = f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available"
-            self.conditions.events.emit(Warned(SystemClock().wall(), text))
+            self.run_options.warn(text)
         return {
             "agents": agents,
             "tests": cpu_allowance(),
@@ -354,13 +337,13 @@ class _Job:
         workflow = self.workflow
         folder = self.workflow_dir
         setting = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
-        setting.processes, setting.asker = spawner, self.conditions.asker
+        setting.processes, setting.asker = spawner, self.run_options.asker
         setting.places, setting.models = places, models
         if WORKSPACES in run.history.decisions:  # a resumed run may need none any more
             from bakeoff.workspace.shared import sweep_dead
 
             await sweep_dead(self.project)
-        setting.allow_unquoted = self.conditions.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
+        setting.allow_unquoted = self.run_options.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
         find = find_copy(run.history.called, self.project, setting.step_types)
         setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))
         if not run.history.spans:  # a resumed run may have no call left, and says it before the first one

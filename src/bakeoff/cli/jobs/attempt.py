@@ -21,10 +21,11 @@ class Attempts(Job):
     def go_on(self, asked: ResumeRequest) -> NoReturn:
         """See `Job`."""
         from bakeoff.cli.attempting import Landing, carry_out
-        from bakeoff.sampling.attempt.job import Conditions, resume
+        from bakeoff.jobs.session import RunOptions
+        from bakeoff.sampling.attempt.job import resume
 
-        runs, conditions = asked.runs, Conditions(max_parallel=asked.max_parallel, adopt=True)
-        carry_out(lambda: resume(runs, asked.run, asked.inputs, conditions), conditions, runs, Landing(), **asked.how)
+        runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
+        carry_out(lambda: resume(runs, asked.run, asked.inputs, run_options), run_options, runs, Landing(), **asked.how)
 
     def lines(self, run: OpenRun) -> Iterable[str]:
         """See `Job`."""

@@ -28,14 +28,14 @@ class Merge(Job):
         """See `Job`."""
         from bakeoff.cli.merging import Landing, carry_out
         from bakeoff.cli.opening import misused
+        from bakeoff.jobs.session import RunOptions
         from bakeoff.plan.queue.job import resume
-        from bakeoff.sampling.attempt.job import Conditions
 
         if asked.inputs:
             misused("-i: a merge has no inputs that could be changed")
-        runs, conditions = asked.runs, Conditions(max_parallel=asked.max_parallel, adopt=True)
+        runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
         refs = _standing(OpenRun(runs.open(asked.run))).options.refs
-        carry_out(lambda: resume(runs, asked.run, conditions), conditions, runs, Landing(), refs=refs, **asked.how)
+        carry_out(lambda: resume(runs, asked.run, run_options), run_options, runs, Landing(), refs=refs, **asked.how)
 
     def lines(self, run: OpenRun) -> Iterable[str]:
         """See `Job`."""

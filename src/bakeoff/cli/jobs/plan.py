@@ -28,11 +28,11 @@ class PlanJob(Job):
     def go_on(self, asked: ResumeRequest) -> NoReturn:
         """See `Job`."""
         from bakeoff.cli.plan_running import Landing, carry_out
+        from bakeoff.jobs.session import RunOptions
         from bakeoff.plan.run.job import resume
-        from bakeoff.sampling.attempt.job import Conditions
 
-        runs, conditions = asked.runs, Conditions(max_parallel=asked.max_parallel, adopt=True)
-        carry_out(lambda: resume(runs, asked.run, asked.inputs, conditions), conditions, runs, Landing(), **asked.how)
+        runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
+        carry_out(lambda: resume(runs, asked.run, asked.inputs, run_options), run_options, runs, Landing(), **asked.how)
 
     def lines(self, run: OpenRun) -> Iterable[str]:
         """See `Job`."""

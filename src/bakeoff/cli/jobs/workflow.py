@@ -25,22 +25,22 @@ class WorkflowJob(Job):
         """See `Job`; also by another file, or only to say what would run again."""
         from bakeoff.cli.ending import run_to_end
         from bakeoff.cli.opening import called_texts_of, hide_secrets_of, refuse_losses
-        from bakeoff.workflow.job import Conditions, resume
+        from bakeoff.workflow.job import WorkflowOptions, resume
 
         runs, run, edit = asked.runs, asked.run, asked.edit
-        conditions = Conditions(max_parallel=asked.max_parallel, adopt=True)
+        run_options = WorkflowOptions(max_parallel=asked.max_parallel, adopt=True)
         if asked.explain:
             from bakeoff.cli.planning import print_plan
             from bakeoff.workflow.explain import plan_resume
 
             folder = runs.open(run)
             hide_secrets_of(edit or folder.definition / "workflow.yml", called=called_texts_of(folder))
-            print_plan(plan_resume(runs, run, asked.inputs, conditions, edit), as_json=asked.as_json)
+            print_plan(plan_resume(runs, run, asked.inputs, run_options, edit), as_json=asked.as_json)
             sys.exit(0)
         if not asked.despite_damage:
             refuse_losses(runs.open(run))
         run_to_end(
-            lambda: resume(runs, run, asked.inputs, conditions, edit=edit), conditions, runs.project, **asked.how
+            lambda: resume(runs, run, asked.inputs, run_options, edit=edit), run_options, runs.project, **asked.how
         )
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:

@@ -13,6 +13,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
 from bakeoff.judge.command import LANE
 from bakeoff.judge.ground import Ground
 from bakeoff.plan.merge.bringing import Brought, bring, find_commits, keep
@@ -27,11 +28,11 @@ from bakeoff.plan.queue.verification import Verification
 from bakeoff.process.spawner import Spawner
 from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.preflight import PreflightError
-from bakeoff.sampling.attempt.session import Conditions, in_session, new_run, resumable
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance
 from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cache import check_roots
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import check_policy
@@ -41,30 +42,31 @@ from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
 async def start(
-    store: RunStore, options: MergeOptions, conditions: Conditions, run_id: str | None = None
+    store: RunStore, options: MergeOptions, run_options: RunOptions, run_id: str | None = None
 ) -> tuple[RunFolder, Ending]:
     """Carry it out as a new run. Nothing is left behind when it cannot begin.
 
     Passes on BakeoffError: the settings, a ref or the run id are wrong.
     """
     settings = load_settings(store.project)
-    job = _Job(store.project, options.settled(settings), settings, conditions)
+    job = _Job(store.project, options.settled(settings), settings, run_options)
     find_commits(find_project(store.project), options.base, options.refs)
     await job.check_sandbox()
     title = short_ids(f"merge {' '.join(options.refs)}")
-    kept = {"options": job.options.to_json(), "max_parallel": conditions.max_parallel}
+    kept = {"options": job.options.to_json(), "max_parallel": run_options.max_parallel}
+    check_roots()
     folder, meta = new_run(store, run_id, JOB, title, **kept)
     return folder, await job.run(folder, meta)
 
 
-async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[RunFolder, Ending]:
+async def resume(store: RunStore, run_id: str, run_options: RunOptions) -> tuple[RunFolder, Ending]:
     """Go on with a run: it merges the same commits, and no check that has ended is run again.
 
     Passes on BakeoffError: the run cannot be resumed.
     """
     folder, history = resumable(store, run_id, JOB, "no merge")
     options = MergeOptions.from_json(history.meta["options"])
-    job = _Job(store.project, options, load_settings(store.project), conditions.resuming(history))
+    job = _Job(store.project, options, load_settings(store.project), run_options.resuming(history))
     await job.check_sandbox()
     return folder, await job.run(folder, None)
 
@@ -72,10 +74,10 @@ async def resume(store: RunStore, run_id: str, conditions: Conditions) -> tuple[
 class _Job:
     """One session."""
 
-    def __init__(self, project: Path, options: MergeOptions, settings: Settings, conditions: Conditions) -> None:
-        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+    def __init__(self, project: Path, options: MergeOptions, settings: Settings, run_options: RunOptions) -> None:
+        self.project, self.options, self.settings, self.run_options = project, options, settings, run_options
         self.policy = check_policy(options.sandbox or settings.sandbox, settings)
-        most = conditions.max_parallel or settings.max_parallel
+        most = run_options.max_parallel or settings.max_parallel
         self.lanes = {LANE: cpu_allowance(), **settings.lanes, LEAVES: most}
 
     async def check_sandbox(self) -> None:
@@ -84,13 +86,13 @@ class _Job:
 
     async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None) -> Ending:
         """The session, to its end."""
-        return await in_session(folder, self.carry_out, self.conditions, self.lanes, meta=meta)
+        return await in_session(folder, self.carry_out, self.run_options, self.lanes, meta=meta)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Merge, verify, and say how it ended."""
         brought = await self._brought(run)
         if self.options.base == "HEAD" and await in_thread(_dirty, self.project):
-            self.conditions.warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
+            self.run_options.warn("uncommitted changes are no part of this: all is merged onto the commit HEAD")
         async with open_workspace(
             self.project,
             self.settings,
@@ -107,7 +109,7 @@ class _Job:
                 return Ending(RunStatus.FAILED, str(failure), {"refused": True})
             finally:
                 for text in (*workspace.lacking(), *workspace.warnings):
-                    self.conditions.warn(text)
+                    self.run_options.warn(text)
         return Ending(RunStatus.COMPLETED, None, {"findings": findings.to_json()})
 
     async def _brought(self, run: Run) -> Brought:
@@ -131,14 +133,14 @@ class _Job:
         merger = Merger(git, options.rules, strategy, footer, Submodules(root), attributes)
         tip = await in_thread(merger.point, brought.snapshot.commit)
         verification = Verification(run, ground, tip.tree, options.checks, options.check_timeout)
-        preflight = Preflight(verification, self.conditions.warn).carry_out if options.preflight else None
+        preflight = Preflight(verification, self.run_options.warn).carry_out if options.preflight else None
         queue = MergeQueue(merger, verification, ground, tip, options.width or 1, self._say, preflight)
         findings = await queue.land([replace(change, tested=options.tested) for change in brought.changes])
         await in_thread(keep, repository, folder.id, {"tip": findings.tip})
         return findings
 
     def _say(self, text: str) -> None:
-        self.conditions.events.emit(QueueSaid(SystemClock().wall(), text))
+        self.run_options.events.emit(QueueSaid(SystemClock().wall(), text))
 
 
 def _dirty(path: Path) -> bool:

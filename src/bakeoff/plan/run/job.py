@@ -14,6 +14,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import sharing
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.events import PlanSaid
@@ -27,19 +28,11 @@ from bakeoff.sampling.attempt.job import AGENT_MEMORY
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, PreflightError
 from bakeoff.sampling.attempt.said import due_of
-from bakeoff.sampling.attempt.session import (
-    Conditions,
-    check_protection,
-    in_session,
-    new_run,
-    note_inputs,
-    resumable,
-    settle_snapshot,
-    snapshot_of,
-)
+from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cache import check_roots
 from bakeoff.workspace.shared import Workspaces
 from bakeoff.workspace.workspace import Workspace
 
@@ -49,7 +42,7 @@ if TYPE_CHECKING:
 
 
 async def start(
-    store: RunStore, plan: Plan, conditions: Conditions, run_id: str | None = None, split: Split | None = None
+    store: RunStore, plan: Plan, run_options: RunOptions, run_id: str | None = None, split: Split | None = None
 ) -> tuple[RunFolder, Ending]:
     """Carry it out as a new run. Nothing is left behind when it cannot begin.
 
@@ -59,25 +52,28 @@ async def start(
     """
     settings = load_settings(store.project)
     plan = replace(plan, attempt=plan.attempt.settled(settings))
-    job = _Job(store.project, plan, [], settings, conditions, split)
+    job = _Job(store.project, plan, [], settings, run_options, split)
     await job.check_sandbox()
     if plan.attempt.base is not None:
         check_base(store.project, plan.attempt.base)
     if split is not None:
         job.question = await in_thread(split.question, store.project, settings, plan.goal)
     kept = {"plan": plan.to_json(), **({} if split is None else {"split": split.to_json()})}
+    check_roots()
     folder, meta = new_run(store, run_id, JOB, plan.goal.strip().splitlines()[0], **kept)
     return folder, await job.run(folder, meta)
 
 
 async def resume(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions, change: Change | None = None
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], run_options: RunOptions, change: Change | None = None
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run, with a change or without: what has ended is not made again unless the change asks for it.
 
     Passes on BakeoffError: the run is no plan, cannot be resumed, or an input or the change is wrong.
     """
-    folder, history = resumable(store, run_id, JOB, "not a run of a plan", ended=change is not None)
+    folder, history = resumable(
+        store, run_id, JOB, "not a run of a plan", ended=change is not None, hint=", but see `bakeoff plan retry`"
+    )
     settings = load_settings(store.project)
     plan, facts = kept_plan(history), split_facts(history)
     split = None
@@ -91,7 +87,7 @@ async def resume(
         plan.find(change.subplan)
     changes = [*changes_of(history), *([] if change is None else [change])]
     spent = 0.0 if facts is None else facts["usd"] or 0.0
-    job = _Job(store.project, plan, changes, settings, conditions, split, spent)
+    job = _Job(store.project, plan, changes, settings, run_options, split, spent)
     await job.check_sandbox()
 
     async def prepare(run: Run) -> None:
@@ -115,13 +111,13 @@ class _Job:
         plan: Plan,
         changes: list[Change],
         settings: Settings,
-        conditions: Conditions,
+        run_options: RunOptions,
         split: Split | None,
         spent: float = 0.0,
     ) -> None:
-        self.project, self.settings, self.conditions, self.changes = project, settings, conditions, changes
-        if conditions.max_parallel is not None:
-            plan = replace(plan, config=replace(plan.config, max_parallel=conditions.max_parallel))
+        self.project, self.settings, self.run_options, self.changes = project, settings, run_options, changes
+        if run_options.max_parallel is not None:
+            plan = replace(plan, config=replace(plan.config, max_parallel=run_options.max_parallel))
         self.plan, self.split = plan, split
         self.question: Question | None = None
         self.splitting: Splitting | None = None
@@ -150,7 +146,7 @@ class _Job:
         elif memory is not None and memory < agents * AGENT_MEMORY:
             agents, why = max(1, memory // AGENT_MEMORY), f"{memory >> 20} MiB of memory are available"
         if agents < wanted:
-            self.conditions.warn(f"at most {agents} agents work at once, and not {wanted}: {why}")
+            self.run_options.warn(f"at most {agents} agents work at once, and not {wanted}: {why}")
         return {TESTS: cpu_allowance(), **self.settings.lanes, AGENTS: agents, LEAVES: self.settings.max_parallel}
 
     async def check_sandbox(self) -> None:
@@ -167,7 +163,7 @@ class _Job:
         return await in_session(
             folder,
             self.carry_out,
-            self.conditions,
+            self.run_options,
             self.lanes,
             ceilings=self.plan.attempt.ceilings,
             meta=meta,
@@ -183,16 +179,16 @@ class _Job:
 
     async def _carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         if self.splitting is None:
-            self.conditions.warn(self.work.announcement())
+            self.run_options.warn(self.work.announcement())
         # Whoever holds a slot holds its lanes already, so nobody waits there for more than a slot to be made.
         slots = min(self.lanes[AGENTS] + self.lanes[TESTS], self.lanes[LEAVES])
         async with sharing() as shared:
-            warn = self.conditions.warn
+            warn = self.run_options.warn
             workspaces = Workspaces(
                 shared, self.project, self.settings, folder.id, slots, spawner, warn, due_of(run.history)
             )
             async with workspaces.using(self.plan.attempt.base, snapshot_of(run.history)) as workspace:
-                await settle_snapshot(run, workspace, self.conditions, "subplans")
+                await settle_snapshot(run, workspace, self.run_options, "subplans")
                 tried = None
                 if self.splitting is not None:
                     how = (self.settings, run, workspace, spawner, warn)
@@ -213,7 +209,7 @@ class _Job:
         from bakeoff.plan.run.splitting import split_lines
 
         plan = self.plan
-        self.conditions.warn(splitting.split.announcement(plan.attempt.ceilings))
+        self.run_options.warn(splitting.split.announcement(plan.attempt.ceilings))
         question = self.question
         if question is None:
             question = await in_thread(splitting.split.question, self.project, self.settings, plan.goal)

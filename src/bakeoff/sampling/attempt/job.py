@@ -16,6 +16,7 @@ from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.process.spawner import Spawner
@@ -24,23 +25,13 @@ from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError, say_missing, say_unmatched
 from bakeoff.sampling.attempt.said import due_of
-from bakeoff.sampling.attempt.session import (
-    Conditions as Conditions,
-)
-from bakeoff.sampling.attempt.session import (
-    check_protection,
-    in_session,
-    new_run,
-    note_inputs,
-    resumable,
-    settle_snapshot,
-    snapshot_of,
-)
+from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
 from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.cache import check_roots
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 AT_ONCE = 4
@@ -54,7 +45,7 @@ AGENT_MEMORY = 1 << 30
 
 
 async def start(
-    store: RunStore, options: AttemptOptions, conditions: Conditions, run_id: str | None = None
+    store: RunStore, options: AttemptOptions, run_options: RunOptions, run_id: str | None = None
 ) -> tuple[RunFolder, Ending]:
     """Carry it out as a new run. Nothing is left behind when it cannot begin.
 
@@ -62,17 +53,18 @@ async def start(
     """
     settings = load_settings(store.project)
     options = options.settled(settings)
-    job = _Job(store.project, options, settings, conditions)
+    job = _Job(store.project, options, settings, run_options)
     await job.check_sandbox()
     if options.base is not None:
         check_base(store.project, options.base)
     title = options.task.strip().splitlines()[0]
-    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json(), max_parallel=conditions.max_parallel)
+    check_roots()
+    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json(), max_parallel=run_options.max_parallel)
     return folder, await job.run(folder, meta)
 
 
 async def resume(
-    store: RunStore, run_id: str, inputs: Mapping[str, Any], conditions: Conditions
+    store: RunStore, run_id: str, inputs: Mapping[str, Any], run_options: RunOptions
 ) -> tuple[RunFolder, Ending]:
     """Go on with a run: no generation and no check that has ended is made again.
 
@@ -81,7 +73,7 @@ async def resume(
     folder, history = resumable(store, run_id, JOB, "not a run of attempts")
     settings = load_settings(store.project)
     options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
-    job = _Job(store.project, options.settled(settings), settings, conditions.resuming(history), resumed=True)
+    job = _Job(store.project, options.settled(settings), settings, run_options.resuming(history), resumed=True)
     await job.check_sandbox()
 
     return folder, await job.run(folder, None, lambda run: note_inputs(run, inputs, options))
@@ -99,11 +91,11 @@ class _Job:
         project: Path,
         options: AttemptOptions,
         settings: Settings,
-        conditions: Conditions,
+        run_options: RunOptions,
         *,
         resumed: bool = False,
     ) -> None:
-        self.project, self.options, self.settings, self.conditions = project, options, settings, conditions
+        self.project, self.options, self.settings, self.run_options = project, options, settings, run_options
         self.resumed = resumed
         self.entry: Entry | None = None
         if not options.refs:
@@ -120,8 +112,8 @@ class _Job:
         memory = memory_available()
         if memory is not None and memory < AT_ONCE * AGENT_MEMORY and AGENTS not in self.settings.lanes:
             agents = max(1, memory // AGENT_MEMORY)
-            self.conditions.warn(f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available")
-        most = self.conditions.max_parallel or self.settings.max_parallel
+            self.run_options.warn(f"lane agents is lowered to {agents}: {memory >> 20} MiB of memory are available")
+        most = self.run_options.max_parallel or self.settings.max_parallel
         lanes = {AGENTS: agents, TESTS: cpu_allowance(), BENCH: 1, **self.settings.lanes}
         return {**lanes, LEAVES: most}
 
@@ -143,7 +135,7 @@ class _Job:
         return await in_session(
             folder,
             self.carry_out,
-            self.conditions,
+            self.run_options,
             self.lanes,
             ceilings=self.options.ceilings,
             meta=meta,
@@ -153,8 +145,8 @@ class _Job:
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Make the attempts and say how it ended."""
         if self.entry is not None:
-            self.conditions.warn(self.attempts.announcement())
-        options, warn = self.options, self.conditions.warn
+            self.run_options.warn(self.attempts.announcement())
+        options, warn = self.options, self.run_options.warn
         async with open_workspace(
             self.project,
             self.settings,
@@ -168,7 +160,7 @@ class _Job:
             processes=spawner,
             due=due_of(run.history),
         ) as workspace:
-            await settle_snapshot(run, workspace, self.conditions, "attempts")
+            await settle_snapshot(run, workspace, self.run_options, "attempts")
             try:
                 if self.entry is None and not self.resumed:
                     await say_unmatched(options.protect, workspace.base, warn)
@@ -182,7 +174,7 @@ class _Job:
                 return Ending(RunStatus.FAILED, str(failure), _facts(failure.result, workspace))
             finally:
                 for text in workspace.warnings:
-                    self.conditions.warn(text)
+                    self.run_options.warn(text)
             if result.reason is Reason.CAP:
                 return Ending(RunStatus.BUDGET_SPENT, _spent(result), _facts(result, workspace))
             return Ending(RunStatus.COMPLETED, None, _facts(result, workspace))

@@ -1,0 +1,146 @@
+"""Session of a run of any job: how it is carried out, its folder, and one owner of it from lock to ending."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from bakeoff.engine.clock import SystemClock
+from bakeoff.engine.events import Events, Warned
+from bakeoff.engine.history import History
+from bakeoff.engine.lanes import Lanes
+from bakeoff.engine.mask import Masker
+from bakeoff.engine.record import RunStatus
+from bakeoff.engine.run import Run
+from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.errors import BakeoffError
+from bakeoff.process.spawner import Spawner
+
+CarryOut = Callable[[Run, RunFolder, Spawner], Awaitable[Ending]]
+"""What a job does in a session."""
+
+
+@dataclass(slots=True)
+class RunOptions:
+    """Options of carrying a run out, besides what its job is asked for.
+
+    Attributes:
+        max_parallel: leaves at once; None for the setting, in a run that is gone on with for what it was begun with.
+        events: the stream of what happens.
+        catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
+        adopt: leave no orphan even if the supervisor dies; concerns the whole process, so for command lines.
+    """
+
+    max_parallel: int | None = None
+    events: Events = field(default_factory=Events)
+    catch_signals: bool = True
+    adopt: bool = False
+
+    def resuming(self, history: History) -> Self:
+        """The same for going on with a run."""
+        return replace(self, max_parallel=self.max_parallel or history.meta.get("max_parallel"))
+
+    def warn(self, text: str) -> None:
+        """Tell something in words."""
+        self.events.emit(Warned(SystemClock().wall(), text))
+
+
+def new_run(store: RunStore, run_id: str | None, job: str, title: str, **kept: Any) -> tuple[RunFolder, dict[str, Any]]:
+    """The folder of a new run, and what it keeps of itself: `kept` besides what all do.
+
+    Passes on BakeoffError: the run id is taken, or none.
+    """
+    folder = store.create(run_id or store.new_id())
+    folder.logs.mkdir()
+    meta = {
+        "run_id": folder.id,
+        "job": job,
+        "workflow_id": None,
+        "name": title[:100],
+        "project": str(store.project),
+        "created_at": SystemClock().wall(),
+    }
+    return folder, {**meta, **kept}
+
+
+def resumable(
+    store: RunStore, run_id: str, job: str, noun: str, *, ended: bool = False, hint: str = ""
+) -> tuple[RunFolder, History]:
+    """The run, and its history, if a session of `job` may go on with it.
+
+    Args:
+        store: of the project's runs.
+        run_id: which.
+        job: whose runs can be gone on with here.
+        noun: what a run of it is called.
+        ended: whether one that is over may be gone on with, too.
+        hint: said of one that is over.
+
+    Raises:
+        BakeoffError: it is another job's, or is over.
+
+    Passes on RunBusyError: somebody runs it. RunNotFoundError and JournalError.
+    """
+    folder = store.open(run_id)
+    history = folder.history()
+    if history.meta.get("job") != job:
+        raise BakeoffError(f"run {run_id} is {noun}")
+    status, _ = folder.standing(history)
+    if not ended and status in (RunStatus.COMPLETED, RunStatus.ABORTED):
+        raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{hint}")
+    if folder.alive():
+        folder.lock().release()  # says by whom it is run
+    return folder, history
+
+
+async def in_session(
+    folder: RunFolder,
+    carry_out: CarryOut,
+    options: RunOptions,
+    lanes: Mapping[str, int],
+    *,
+    ceilings: Mapping[str, float] | None = None,
+    seconds: float | None = None,
+    secrets: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    prepare: Callable[[Run], Awaitable[None]] | None = None,
+) -> Ending:
+    """Carry a job out as the owner of `folder`; its processes end with the session, however that ends.
+
+    Args:
+        folder: the run's.
+        carry_out: the job.
+        options: how.
+        lanes: capacities by name.
+        ceilings: the budget, by kind.
+        seconds: of working, over all sessions, at most.
+        secrets: values to be masked, by name.
+        env: further variables of all processes.
+        meta: what a new run keeps of itself; None for one that is gone on with.
+        prepare: writes before the job begins.
+
+    Passes on what `run_session` raises.
+    """
+    base = {**os.environ, **(env or {}), "BAKEOFF_RUN_ID": folder.id}
+    masker = Masker(secrets or {})
+    spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=options.adopt)
+    terms = Terms(
+        lanes=Lanes(lanes),
+        ceilings=ceilings or {},
+        seconds=seconds,
+        events=options.events,
+        masker=masker,
+        catch_signals=options.catch_signals,
+        processes=spawner,
+    )
+
+    async def job(run: Run) -> Ending:
+        async with spawner:
+            ending = await carry_out(run, folder, spawner)
+        return ending
+
+    return await run_session(folder, job, terms, meta=meta, prepare=prepare)
