@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bakeoff.agent.doctor import check_agents
-from bakeoff.agent.entries import ENTRIES
-from bakeoff.settings import AgentSettings, Settings
+from bakeoff.settings import BUILT_IN, AgentSettings, Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +22,7 @@ async def look(spawner, tmp_path, settings=None, env=None, timeout=5.0):
 
 async def test_all_known_agents_are_looked_for(spawner, tmp_path):
     found = await look(spawner, tmp_path, Settings(agents={"mine": AgentSettings(argv=("nope", "{prompt}"))}))
-    assert list(found) == sorted({*ENTRIES, "mine"})
+    assert list(found) == sorted({*BUILT_IN, "mine"})
     assert all(check.path is None and "Get it:" in check.advice for check in found.values())
 
 

@@ -7,18 +7,20 @@ import socket
 
 import pytest
 
+from bakeoff.agent.clis import entry_of
 from bakeoff.agent.endpoint import Endpoint, SetUp
-from bakeoff.agent.entries import ENTRIES
 from bakeoff.agent.entry import AgentError
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request, run_agent
 from bakeoff.cli.doctor import _endpoints
 from bakeoff.model.registry import missing, model_for
-from bakeoff.settings import AgentSettings, EndpointSettings, Settings, SettingsError, load_settings
+from bakeoff.settings import BUILT_IN, AgentSettings, EndpointSettings, Settings, SettingsError, load_settings
 
 pytestmark = pytest.mark.anyio
 
 BOX = EndpointSettings("http://127.0.0.1:8000/v1", "coder", "BOX_KEY", 16384)
+NO_CONTEXT = ("claude", "gemini", "mini")
+"""CLIs that cannot be told how much a model takes."""
 SETTINGS = Settings(
     model="gpt-5",
     endpoints={"box": BOX, "other": EndpointSettings("http://127.0.0.1:8001/v1", "small")},
@@ -55,18 +57,24 @@ def test_which_endpoint_and_which_model_an_agent_asks():
         find_entry("codex", SETTINGS, "bx")
 
 
-@pytest.mark.parametrize("name", sorted(set(ENTRIES) - {"cursor-agent"}))
+@pytest.mark.parametrize("name", sorted(name for name in BUILT_IN if entry_of(name).aim))
 def test_how_each_is_set_up(name, tmp_path):
     entry = find_entry(name, SETTINGS, "box")
     made = entry.aim(entry.endpoint, "secret", tmp_path)
     said = json.dumps([*made.arguments, *made.files.values(), *map(str, made.env.values())])
-    assert "127.0.0.1:8000" in said
-    assert "secret" in made.env.values()
-    assert not any("secret" in text for text in (*made.arguments, *made.files.values()))
-    # What has no place for it is told in docs/endpoints.md.
-    assert ("16384" in said or "12288" in said) == (name not in ("claude", "gemini", "mini"))
+    assert "127.0.0.1:8000" in said, f"aim() of {name} must tell the endpoint's address"
+    assert "secret" in made.env.values(), f"aim() of {name} must hand the key over in a variable"
+    assert not any("secret" in text for text in (*made.arguments, *made.files.values())), (
+        f"aim() of {name}: others can read arguments and files; the key goes in a variable alone"
+    )
+    tells_context = "16384" in said or "12288" in said
+    assert tells_context == (name not in NO_CONTEXT), (
+        f"aim() of {name} must hand `endpoint.context` over; where the CLI has no place for it, add {name} to "
+        "NO_CONTEXT and say so in docs/endpoints.md"
+    )
     unlimited = find_entry(name, SETTINGS, "other")
-    assert "None" not in json.dumps([*unlimited.aim(unlimited.endpoint, "none", tmp_path).arguments])
+    arguments = unlimited.aim(unlimited.endpoint, "none", tmp_path).arguments
+    assert "None" not in json.dumps([*arguments]), f"aim() of {name}: `endpoint.context` may be None; leave it out then"
 
 
 def test_its_files_are_made_once_and_mended(tmp_path):

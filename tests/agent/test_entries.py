@@ -4,36 +4,14 @@ import os
 
 import pytest
 
-from bakeoff.agent.entries import ENTRIES
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.override import extra_arguments, find_executable
-from bakeoff.agent.readers import family
+from bakeoff.agent.executable import extra_arguments, find_executable
 from bakeoff.agent.registry import find_entry
 from bakeoff.settings import AgentSettings, Settings
-
-VALUES = {"prompt": "do {model}", "artifact": "/x/t.json"}
 
 
 def generic(*argv):
     return find_entry("mine", Settings(agents={"mine": AgentSettings(argv=argv)}))
-
-
-@pytest.mark.parametrize("name", ENTRIES)
-def test_every_entry_holds_together(name):
-    entry = find_entry(name, Settings())
-    assert entry.name == name
-    assert entry.install
-    assert entry.env["TERM"] == "dumb"
-    assert family(entry.events).read
-    assert not entry.reports_cost or entry.reports_usage
-    arguments = entry.arguments(VALUES, ("--more", "1"))
-    assert sum("do {model}" in argument for argument in arguments) == 1
-    assert "--more" in arguments
-    assert not any("{" in argument for argument in arguments if "do {model}" not in argument)
-    full = entry.arguments({**VALUES, "model": "big", "session": "s-1", "max_usd": "2"})
-    assert any("big" in argument for argument in full)
-    assert entry.can_resume == any("s-1" in argument for argument in full)
-    assert entry.can_cap_cost == any(argument.endswith("=2") for argument in full)
 
 
 @pytest.mark.parametrize(

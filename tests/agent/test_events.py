@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.agent import events, listening
+from bakeoff.agent import events, output_reader
+from bakeoff.agent.clis import entry_of, event_format
+from bakeoff.agent.clis.aider import read_text
 from bakeoff.agent.events import EventStream, Reading
 from bakeoff.agent.failures import KINDS, error_lines, kind_of, one_line, pause_of
-from bakeoff.agent.listening import Listener
-from bakeoff.agent.readers import READERS, family
-from bakeoff.agent.readers.aider import read_text
+from bakeoff.agent.output_reader import OutputReader
 from bakeoff.process.command import SpawnError
 from bakeoff.reader.reading import holding
+from bakeoff.settings import BUILT_IN
 from reader.wild import forever
 
+FORMATS = sorted({"text", *(entry_of(name).events for name in BUILT_IN)})
 CLAUDE = [
     {"type": "system", "subtype": "init", "session_id": "s-1"},
     {"type": "assistant", "message": {"content": [{"type": "text", "text": "let me see"}]}, "session_id": "s-1"},
@@ -48,7 +50,7 @@ def lines(*found) -> bytes:
 
 
 def read(name: str, *pieces: bytes) -> Reading:
-    stream = EventStream(family(name).read)
+    stream = EventStream(event_format(name).read)
     for piece in pieces:
         stream.feed(piece)
     return stream.close()
@@ -103,14 +105,14 @@ def test_objects_within_a_cut_event_are_no_events():
 
 def test_too_long_lines_are_dropped_in_bounded_memory(monkeypatch):
     monkeypatch.setattr(events, "LINE_LIMIT", 1000)
-    stream = EventStream(family("claude").read)
+    stream = EventStream(event_format("claude").read)
     for _ in range(50):
         stream.feed(b"{" + b"x" * 400)
         assert len(stream._rest) <= 1000
     stream.feed(b"\n" + lines(CLAUDE[4]))
     reading = stream.close()
     assert (reading.dropped, reading.succeeded) == (1, True)
-    stream = EventStream(family("claude").read)
+    stream = EventStream(event_format("claude").read)
     for _ in range(50):
         stream.feed(b"stray text, line by line\n")
     assert stream._document is None
@@ -144,17 +146,17 @@ TYPES = st.sampled_from([
 EVENT = st.dictionaries(KEYS, JSON | TYPES | st.dictionaries(KEYS, JSON, max_size=3), max_size=6)
 
 
-@given(st.sampled_from(READERS), st.lists(EVENT, max_size=4))
+@given(st.sampled_from(FORMATS), st.lists(EVENT, max_size=4))
 def test_no_event_can_raise_or_forge_a_cost(name, found):
     reading = Reading()
     for event in found:
-        family(name).read(event, reading)
+        event_format(name).read(event, reading)
     assert reading.usd is None or 0 < reading.usd < 1e10
     assert all(isinstance(count, int) and count >= 0 for count in (reading.usage or {}).values())
     assert isinstance(reading.text, str)
 
 
-@given(st.sampled_from(READERS), st.binary(max_size=200))
+@given(st.sampled_from(FORMATS), st.binary(max_size=200))
 def test_garbage_is_no_success(name, raw):
     assert read(name, raw).succeeded is None
 
@@ -434,19 +436,19 @@ def test_aider_may_print_anything(line):
 
 async def heard_of(name, *pieces, tail="", behind=None):
     told = []
-    listener = Listener(name, told.append)
+    output = OutputReader(name, told.append)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.listen)
+        tasks.start_soon(output.listen)
         for piece in pieces:
-            listener.take(piece)
+            output.take(piece)
             await anyio.lowlevel.checkpoint()
-        listener.end(tail)
-    return listener.reading, told
+        output.end(tail)
+    return output.reading, told
 
 
 @pytest.mark.anyio
 async def test_a_reader_process_reads_what_comes(monkeypatch):
-    monkeypatch.setattr(listening, "PIECE", 100)
+    monkeypatch.setattr(output_reader, "PIECE", 100)
     raw = lines(*CLAUDE)
     reading, told = await heard_of("claude", raw[:77], raw[77:])
     assert reading == read("claude", raw)
@@ -459,7 +461,7 @@ async def test_a_reader_process_reads_what_comes(monkeypatch):
 
 @pytest.mark.anyio
 async def test_where_no_reader_can_be_had_it_is_tried_again(monkeypatch):
-    monkeypatch.setattr(listening, "PAUSE", 0.0)
+    monkeypatch.setattr(output_reader, "PAUSE", 0.0)
     short = [SpawnError("no reader process: full", 11, True)] * 3
 
     @contextlib.asynccontextmanager
@@ -469,7 +471,7 @@ async def test_where_no_reader_can_be_had_it_is_tried_again(monkeypatch):
         async with holding() as ask:
             yield ask
 
-    monkeypatch.setattr(listening, "holding", scarce)
+    monkeypatch.setattr(output_reader, "holding", scarce)
     reading, _ = await heard_of("claude", lines(*CLAUDE))
     assert reading.succeeded is True
     short += [SpawnError("no reader process: full", 11, True)] * 60
@@ -479,12 +481,12 @@ async def test_where_no_reader_can_be_had_it_is_tried_again(monkeypatch):
 
 @pytest.mark.anyio
 async def test_what_cannot_be_read_is_the_error_of_that_agent(monkeypatch):
-    monkeypatch.setattr(listening, "BEHIND", 100)
+    monkeypatch.setattr(output_reader, "BEHIND", 100)
     reading, _ = await heard_of("claude", b"x" * 90, b"x" * 90, b"x" * 90)
     assert (reading.succeeded, reading.kind) == (False, "output")
     assert "more than 0 MiB at once" in reading.error
-    monkeypatch.setattr(listening, "feed", forever)
-    monkeypatch.setattr(listening, "holding", impatient)
+    monkeypatch.setattr(output_reader, "feed", forever)
+    monkeypatch.setattr(output_reader, "holding", impatient)
     reading, _ = await heard_of("claude", b"x", b"x")
     assert "not done within 0.01 s" in reading.error
 

@@ -8,14 +8,14 @@ from fnmatch import fnmatch
 
 import pytest
 
-from bakeoff.agent.entries import ENTRIES
+from bakeoff.agent.clis import entry_of
 from bakeoff.agent.entry import AgentError
 from bakeoff.agent.login import check_login
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
-from bakeoff.settings import AgentSettings, Settings
+from bakeoff.settings import BUILT_IN, AgentSettings, Settings
 
-NEED = ("aider", "claude", "codex", "copilot", "cursor-agent", "gemini", "mini", "qwen")
+NEED = sorted(name for name in BUILT_IN if entry_of(name).needs_login)
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def check(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr("sys.platform", "linux")
-    for name in ENTRIES:
+    for name in BUILT_IN:
         entry = find_entry(name, Settings())
         path = tmp_path / "bin" / entry.executables[0]
         path.parent.mkdir(exist_ok=True)
@@ -40,6 +40,10 @@ def check(monkeypatch, tmp_path):
     return ask
 
 
+def test_who_needs_a_login():
+    assert {"aider", "claude", "codex", "copilot", "cursor-agent", "gemini", "mini", "qwen"} <= set(NEED)
+
+
 @pytest.mark.parametrize("name", NEED)
 def test_who_needs_a_login_and_has_none_is_refused(check, name):
     with pytest.raises(AgentError, match=r"no login was seen: start .* once and log in.*nothing was begun") as raised:
@@ -47,7 +51,7 @@ def test_who_needs_a_login_and_has_none_is_refused(check, name):
     assert raised.value.kind == "auth"
 
 
-@pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(NEED)))
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - set(NEED)))
 def test_who_may_call_a_model_that_needs_none_is_not(check, name):
     check(name)
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.agent.entries import ENTRIES
-from bakeoff.agent.readers import READERS
-from bakeoff.settings import BUILT_IN, EVENTS, Settings, SettingsError, load_settings
+from bakeoff.settings import Settings, SettingsError, load_settings
 
 
 def write(root, text, name="pyproject.toml"):
@@ -151,11 +149,6 @@ def test_unreadable_file_is_named(tmp_path):
 def test_wrong_variable_is_named(tmp_path, name, text):
     with pytest.raises(SettingsError, match=f"environment: {name} must be a whole number"):
         load_settings(tmp_path, {name: text})
-
-
-def test_names_that_settings_repeat_to_import_nothing():
-    assert set(BUILT_IN) == set(ENTRIES)
-    assert {*EVENTS, "mini"} == set(READERS)
 
 
 def test_loading_imports_no_agents_and_nothing_heavy(tmp_path):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.agent import failures, listening
-from bakeoff.agent.readers import READERS
+from bakeoff.agent import failures, output_reader
+from bakeoff.agent.clis import entry_of
 from bakeoff.judge import junit, missing, protected, python_tests, runners, score
 from bakeoff.judge.answer import read_answer
 from bakeoff.judge.broken import broken
@@ -33,6 +33,7 @@ from bakeoff.plan.merge.rules import structured
 from bakeoff.plan.run import asking, interfaces
 from bakeoff.report import escape
 from bakeoff.sampling.similarity import exact, normalised, numeric
+from bakeoff.settings import BUILT_IN
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.guard import guarded
 from bakeoff.workspace.scan import entries_of
@@ -62,12 +63,15 @@ def index(data: bytes) -> int:
         return -1
 
 
+FORMATS = sorted({"text", *(entry_of(name).events for name in BUILT_IN)})
+
+
 def agents(data: bytes) -> None:
-    for name in READERS:
-        listening.begin(b"", name)
-        listening.feed(data[: len(data) // 2])
-        listening.feed(data[len(data) // 2 :])
-        json.dumps(listening.end(data[-16_384:]))
+    for name in FORMATS:
+        output_reader.begin(b"", name)
+        output_reader.feed(data[: len(data) // 2])
+        output_reader.feed(data[len(data) // 2 :])
+        json.dumps(output_reader.end(data[-16_384:]))
 
 
 def said(data: bytes) -> None:

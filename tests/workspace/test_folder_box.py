@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.agent.boxing import boxed, own_places
 from bakeoff.agent.registry import find_entry
+from bakeoff.agent.sandbox import own_places, sandboxed
 from bakeoff.engine.mask import Masker
 from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings
@@ -37,7 +37,7 @@ async def test_an_agents_sandbox(project: Checkout, home: Path, monkeypatch: pyt
     entry = find_entry("codex", Settings())
     assert own_places(entry, os.environ) == [f"{home}/.codex"]
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace, workspace.lease() as slot:
-        inside, box = await boxed(entry, slot, "weak", ())
+        inside, box = await sandboxed(entry, slot, "weak", ())
         if look().landlock is None or look().namespaces is None:
             assert "--sandbox=danger-full-access" in inside.argv
             assert (home / ".codex").is_dir()
@@ -47,8 +47,8 @@ async def test_an_agents_sandbox(project: Checkout, home: Path, monkeypatch: pyt
             no = "a test took it away"
             return replace(look(), namespaces=no, proc=no, landlock=no, seccomp=no)
 
-        monkeypatch.setattr("bakeoff.agent.boxing.this_machine", nothing)
-        same, box = await boxed(entry, slot, "weak", ())
+        monkeypatch.setattr("bakeoff.agent.sandbox.this_machine", nothing)
+        same, box = await sandboxed(entry, slot, "weak", ())
         assert (same, box.policy.level) == (entry, "none")
         assert box.protection.files.strength is None
         assert box.protection.missing

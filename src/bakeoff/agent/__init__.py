@@ -1,1 +1,1 @@
-"""Coding-agent CLIs: one declarative entry each, one runner. Imported only when an agent step runs."""
+"""Coding-agent CLIs: a file for each in `clis/`, one runner. Imported only when an agent is asked."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import anyio
 
 from bakeoff.agent.entry import AgentError, Entry
+from bakeoff.agent.executable import find_executable
 from bakeoff.agent.login import how_to_log_in, login_of
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import agent_names, find_entry
 from bakeoff.process.command import Command, Processes, SpawnError
 from bakeoff.report.escape import visible

@@ -9,22 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import anyio
-
-from bakeoff.model.connections import is_refused
-from bakeoff.model.retrying import REFUSED_TRIES
 from bakeoff.settings import EndpointSettings
 from bakeoff.workspace.cache import data_root
 
 KEY = "AGENT_ENDPOINT_KEY"
 """The variable that holds an endpoint's key for CLIs which can be told its name."""
-BETWEEN = 0.5
-"""Seconds between two tries of a connection."""
-PATIENCE = 5.0
-"""Seconds for one of them; an endpoint that takes longer is left to the CLI."""
 NO_KEY = "none"
 """What a CLI that insists on a key is given for an endpoint that wants none."""
 
@@ -52,31 +42,6 @@ class Endpoint(EndpointSettings):
         """
         said = repr(sorted(asdict(self).items()))
         return data_root() / "endpoints" / hashlib.sha256(said.encode()).hexdigest()[:16] / agent
-
-    async def refuses(self) -> str | None:
-        """Why no CLI can reach it, in words: nobody listens there. None where that is not known.
-
-        CLIs try for minutes before they say so.
-        """
-        address = urlsplit(self.url)
-        host, port = address.hostname or "", address.port or (443 if address.scheme == "https" else 80)
-        if address.scheme in getproxies() and not proxy_bypass(host):
-            return None
-        for number in range(REFUSED_TRIES):
-            if number:
-                await anyio.sleep(BETWEEN)
-            try:
-                with anyio.fail_after(PATIENCE):
-                    await (await anyio.connect_tcp(host, port)).aclose()
-            except (OSError, TimeoutError) as failure:
-                if not is_refused(failure):
-                    return None
-            else:
-                return None
-        return (
-            f"endpoint {self.name} at {self.url}: connection refused: nothing listens there; start the server, or "
-            "correct its URL"
-        )
 
 
 @dataclass(frozen=True, slots=True)

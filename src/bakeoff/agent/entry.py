@@ -1,4 +1,4 @@
-"""What bakeoff knows of one coding-agent CLI, as data: how to find, ask, read and get it."""
+"""Entry of a coding-agent CLI: what bakeoff knows of it, as data: how to find, ask, read and get it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Entry:
         name: what workflows call it (`integration:`).
         executables: program names to look for, best first; a path is taken as it is.
         install: how a person gets it, one command or sentence.
-        argv: arguments after the program; see `Template` and `PLACEHOLDERS`.
+        argv: arguments after the program; see `Template` and `PLACEHOLDERS`. A built-in CLI has `{prompt}` and
+            `{extra}` once, and a group with `{model}`.
         slash: how a command is asked for inside the prompt, with `{command}` for its name.
         joint: what stands between the parts of a command's name in the slash form.
         env: variables to set (None removes one) on top of the user's own.
@@ -54,7 +55,8 @@ class Entry:
         config_variables: variables in which the same may stand, but which are none by themselves; globs.
         names_providers: whether a model is named as PROVIDER/MODEL, some of which want no login.
         home_variable: the CLI's own variable that moves its state, for callers that separate sessions.
-        events: name of the reader of its standard output; see `readers`.
+        events: name of the format of its output: its own name where its file in `clis/` has a FORMAT, that of a CLI
+            whose format it shares, or `text`.
         reports_usage: whether it tells how many tokens it used.
         reports_cost: whether it tells what it cost, in USD.
         version: arguments that make it print its version.

@@ -124,8 +124,8 @@ Reader: TypeAlias = Callable[[Mapping[str, Any], Reading], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """How the output of a family of CLIs is read.
+class EventFormat:
+    """Event format of a CLI's output: how it is read.
 
     Attributes:
         read: takes one event.
@@ -138,6 +138,14 @@ class Family:
     has_final: bool = True
     from_artifact: bool = False
     read_text: Callable[[str, Reading], None] | None = None
+
+
+def no_events(event: Mapping[str, Any], reading: Reading) -> None:
+    """Take nothing: JSON that was printed is part of the answer."""
+
+
+PLAIN_TEXT = EventFormat(no_events, has_final=False)
+"""What was printed is the answer, and the exit status decides."""
 
 
 class EventStream:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from bakeoff.agent.endpoint import NO_KEY
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.override import extra_arguments, find_executable, setting
+from bakeoff.agent.executable import extra_arguments, find_executable, setting
 from bakeoff.workspace.sandbox.policy import XDG, user_paths
 
 _SHELL = re.compile(rb"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")

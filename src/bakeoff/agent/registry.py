@@ -1,20 +1,19 @@
-"""Finds the entry that a workflow's `integration:` names, built in or defined in settings."""
+"""Registry of agents: the entry that a workflow's `integration:` names, built in or defined in settings."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from importlib import import_module
 
+from bakeoff.agent.clis import entry_of
 from bakeoff.agent.endpoint import Endpoint
-from bakeoff.agent.entries import ENTRIES
 from bakeoff.agent.entry import QUIET, AgentError, Entry
-from bakeoff.settings import AgentSettings, Settings
+from bakeoff.settings import BUILT_IN, AgentSettings, Settings
 from bakeoff.settings.endpoints import named_endpoint
 
 
 def agent_names(settings: Settings) -> list[str]:
     """Every name that `integration:` takes here."""
-    return sorted({*ENTRIES, *settings.agents})
+    return sorted({*BUILT_IN, *settings.agents})
 
 
 def find_entry(name: str | None, settings: Settings, endpoint: str | None = None) -> Entry:
@@ -65,19 +64,14 @@ def _found(name: str | None, settings: Settings) -> Entry:
             "missing",
         )
     custom = settings.agents.get(name)
-    if name in ENTRIES:
-        base = _built_in(name)
+    if name in BUILT_IN:
+        base = entry_of(name)
         return base if custom is None else _changed(base, custom)
     if custom is None:
         raise AgentError(_unknown(name, settings), "missing")
     if custom.like is not None:
-        return _changed(replace(_built_in(custom.like), name=name), custom)
+        return _changed(replace(entry_of(custom.like), name=name), custom)
     return _generic(name, custom)
-
-
-def _built_in(name: str) -> Entry:
-    found: Entry = import_module(f"bakeoff.agent.entries.{ENTRIES[name]}").ENTRY
-    return found
 
 
 def _generic(name: str, custom: AgentSettings) -> Entry:
@@ -90,7 +84,7 @@ def _generic(name: str, custom: AgentSettings) -> Entry:
         slash="/{command}",
         env=QUIET,
         reports_usage=custom.events not in (None, "text"),
-        reports_cost=custom.events in ENTRIES and _built_in(custom.events).reports_cost,
+        reports_cost=custom.events in BUILT_IN and entry_of(custom.events).reports_cost,
         known=False,
     )
     return _changed(entry, replace(custom, argv=None))

@@ -11,16 +11,17 @@ from typing import Any
 
 import anyio
 
+from bakeoff.agent.clis import event_format
 from bakeoff.agent.cost import cost_of
 from bakeoff.agent.endpoint import SetUp
 from bakeoff.agent.entry import AgentError, Entry
-from bakeoff.agent.events import LINE_LIMIT, Family, Reading, session
+from bakeoff.agent.events import LINE_LIMIT, EventFormat, Reading, session
+from bakeoff.agent.executable import extra_arguments, find_executable
 from bakeoff.agent.failures import LIMITED, error_lines, kind_of, one_line, pause_of
-from bakeoff.agent.listening import Listener
 from bakeoff.agent.litter import litter_of, remove_litter
 from bakeoff.agent.login import check_login, endpoint_key
-from bakeoff.agent.override import extra_arguments, find_executable
-from bakeoff.agent.readers import family
+from bakeoff.agent.output_reader import OutputReader
+from bakeoff.agent.reachable import why_refused
 from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.process.command import Command, Finished, Output, Processes, SpawnError
 from bakeoff.system.temporary import temporary_folder
@@ -175,9 +176,9 @@ async def run_agent(
             return AgentResult(entry.name, False, unbegun=True, error=str(failure), kind=failure.kind)
         if entry.endpoint is not None:
             await in_thread(made.write, entry.endpoint.folder(entry.name))
-        kin = family(entry.events)
-        listener = Listener(entry.events, heard)
-        listens = kin.has_final and not kin.from_artifact
+        form = event_format(entry.events)
+        output = OutputReader(entry.events, heard)
+        has_events = form.has_final and not form.from_artifact
         command = Command(
             argv,
             os.fspath(cwd),
@@ -187,38 +188,38 @@ async def run_agent(
             grace=grace,
             live=log is not None,
             lossy=True,  # its work is worth more than its transcript
-            on_stdout=listener.take if listens else listener.told if heard is not None else None,
+            on_stdout=output.take if has_events else output.told if heard is not None else None,
         )
-        if entry.endpoint is not None and (refused := await entry.endpoint.refuses()) is not None:
+        if entry.endpoint is not None and (refused := await why_refused(entry.endpoint)) is not None:
             return AgentResult(entry.name, False, argv=tuple(argv), unbegun=True, error=refused, kind="connection")
         before = await litter_of(entry, processes, os.fspath(cwd))
         if begins is not None:
             begins()
         try:
-            finished = await _run(processes, command, listener, artifact)
+            finished = await _run(processes, command, output, artifact)
         except SpawnError as failure:
             kind = "spawn" if failure.transient else "missing"
             said, unbegun = f"{argv[0]}: {failure}", not failure.lost
             return AgentResult(entry.name, False, argv=tuple(argv), unbegun=unbegun, error=said, kind=kind)
         await remove_litter(entry, processes, os.fspath(cwd), before)
     capped = request.max_usd is not None and entry.can_cap_cost
-    return _judge(entry, request.model or entry.model, kin, command, finished, listener.reading, capped)
+    return _judge(entry, request.model or entry.model, form, command, finished, output.reading, capped)
 
 
-async def _run(processes: Processes, command: Command, listener: Listener, artifact: Path | None) -> Finished:
+async def _run(processes: Processes, command: Command, output: OutputReader, artifact: Path | None) -> Finished:
     """Run the CLI to its end, while what it prints is read; then what it left as its result.
 
     Passes on SpawnError: it could not be started.
     """
     outcome: list[Finished | Exception] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.listen)
+        tasks.start_soon(output.listen)
         try:
             finished = await processes.run(command)
             if artifact is not None:
-                listener.take(await in_thread(_read_artifact, artifact))
+                output.take(await in_thread(_read_artifact, artifact))
             outcome.append(finished)
-            listener.end(_tail(finished.stdout.value))
+            output.end(_tail(finished.stdout.value))
         except Exception as failure:  # as itself, and not in a group
             outcome.append(failure)
             tasks.cancel_scope.cancel()
@@ -318,13 +319,19 @@ def _read_artifact(path: Path) -> bytes:
 
 
 def _judge(
-    entry: Entry, model: str | None, kin: Family, command: Command, finished: Finished, reading: Reading, capped: bool
+    entry: Entry,
+    model: str | None,
+    form: EventFormat,
+    command: Command,
+    finished: Finished,
+    reading: Reading,
+    capped: bool,
 ) -> AgentResult:
     printed = finished.stdout.value
-    text: str | Stored = reading.text if kin.has_final else printed
-    error, kind = _failure(entry, kin, finished, reading, text, command.timeout)
+    text: str | Stored = reading.text if form.has_final else printed
+    error, kind = _failure(entry, form, finished, reading, text, command.timeout)
     told = [error or "", *reading.warnings[-1:], _own_words(finished.stderr.value)] if kind in LIMITED else []
-    if kin.has_final:
+    if form.has_final:
         evidence = "final-event" if reading.succeeded is not None else "none"
     else:
         evidence = "exit-status"
@@ -352,7 +359,7 @@ def _judge(
 
 
 def _failure(
-    entry: Entry, kin: Family, finished: Finished, reading: Reading, text: str | Stored, timeout: float | None
+    entry: Entry, form: EventFormat, finished: Finished, reading: Reading, text: str | Stored, timeout: float | None
 ) -> tuple[str | None, str | None]:
     """Why it is no success, and of which kind; (None, None) for a success."""
     if finished.ended_by == "timeout":
@@ -361,7 +368,7 @@ def _failure(
     if finished.ended_by is not None:
         return f"{entry.name} was ended early: {finished.ended_by}", "output"
     told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
-    printed = _tail(finished.stdout.value) if kin.from_artifact or not kin.has_final else reading.stray
+    printed = _tail(finished.stdout.value) if form.from_artifact or not form.has_final else reading.stray
     said = [*told, _tail(finished.stderr.value), printed]
     # Of what was printed beside the events only the CLI's own error lines tell of a kind: its tools print there, too.
     own = [*told, _own_words(finished.stderr.value), error_lines(printed)]
@@ -373,7 +380,7 @@ def _failure(
     because = f": {reason}" if reason else ""
     if finished.exit_code != 0:
         return one_line(f"{entry.name} exited with code {finished.exit_code}{because}"), sort or "agent"
-    if kin.has_final and reading.succeeded is None:
+    if form.has_final and reading.succeeded is None:
         fallback = "cut-stream" if reading.heard else "agent"
         return one_line(f"{entry.name} exited with code 0 but without its final event{because}"), sort or fallback
     if reading.uncalled:

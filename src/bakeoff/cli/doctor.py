@@ -217,13 +217,14 @@ def _endpoints(settings: Settings) -> list[Check]:
     """Whether somebody listens at each, and its key is there; nothing is asked."""
     import anyio
 
+    from bakeoff.agent.reachable import why_refused
     from bakeoff.agent.registry import endpoint_of
     from bakeoff.model.registry import missing
 
     found = []
     for name in settings.endpoints:
         endpoint = endpoint_of(name, settings)
-        refused = anyio.run(endpoint.refuses)
+        refused = anyio.run(why_refused, endpoint)
         advice = "; ".join(filter(None, [refused, missing(name, settings)])) or None
         found.append(Check(f"endpoint {name}", True, f"{endpoint.url}, model {endpoint.model}", advice))
     return found

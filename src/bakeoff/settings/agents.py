@@ -24,8 +24,22 @@ from .checks import (
 
 Argv = tuple["str | tuple[str, ...]", ...]
 
-BUILT_IN = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "cursor-agent", "aider", "mini")
-EVENTS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "aider", "text")
+_CLIS = {
+    "claude": True,
+    "codex": True,
+    "gemini": True,
+    "copilot": True,
+    "opencode": True,
+    "qwen": True,
+    "cursor-agent": False,
+    "aider": True,
+    "mini": False,
+}
+"""Coding-agent CLIs that are built in, each with a file in `agent/clis/`; whether `events` may name it: True where that
+file has a FORMAT of its own that reads standard output. Here because settings may import no agent."""
+
+BUILT_IN = tuple(_CLIS)
+EVENTS = (*(name for name, has_format in _CLIS.items() if has_format), "text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
+from bakeoff.agent.executable import find_executable
 from bakeoff.agent.login import check_login
-from bakeoff.agent.override import find_executable
 from bakeoff.agent.registry import agent_names, find_entry
 from bakeoff.engine.mask import Masker
 from bakeoff.errors import BakeoffError

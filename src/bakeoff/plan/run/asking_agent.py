@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, run_agent
+from bakeoff.agent.sandbox import sandboxed
 from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.plan.run.asking import AGAIN, TRIES, Proposal, Question
@@ -143,7 +143,7 @@ class SplittingAgent:
         async with self.workspace.lease() as slot:
             slot.disposable = True
             level = options.agent_sandbox or settings.agent_sandbox
-            agent, box = await boxed(self.entry, slot, level, settings.agent_sockets)
+            agent, box = await sandboxed(self.entry, slot, level, settings.agent_sockets)
             try:
                 result = await run_agent(
                     agent,

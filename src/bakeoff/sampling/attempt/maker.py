@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.boxing import boxed
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.agent.sandbox import sandboxed
 from bakeoff.judge.protected import Protection
 from bakeoff.process.command import Processes
 from bakeoff.report.escape import path_text
@@ -178,7 +178,7 @@ class AgentMaker:
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
         self.made.add(name)
-        entry, box = await boxed(self.entry, slot, self.level, self.sockets)
+        entry, box = await sandboxed(self.entry, slot, self.level, self.sockets)
         try:
             result = await self._ask(entry, box, ticket)
             said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.agent.boxing import boxed
 from bakeoff.agent.cost import tells_cost, unknown_cost
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, run_agent
+from bakeoff.agent.sandbox import sandboxed
 from bakeoff.engine.budget import Budget
 from bakeoff.engine.events import Warned
 from bakeoff.engine.record import Outcome, Status, Stored, kept
@@ -52,7 +52,7 @@ def prepare(place: Place) -> Leaf:
         settings = place.setting.settings
         asked, processes, box = entry, place.setting.processes, None
         if isinstance(processes, InSlot):
-            asked, box = await boxed(entry, processes.slot, settings.agent_sandbox, settings.agent_sockets)
+            asked, box = await sandboxed(entry, processes.slot, settings.agent_sandbox, settings.agent_sockets)
             processes = InSandbox(box, processes.processes)
         result = await run_agent(
             asked,

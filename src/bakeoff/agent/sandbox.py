@@ -1,4 +1,4 @@
-"""The sandbox of a coding agent: it has network, login and all that can be read, and writes what is its own."""
+"""Sandbox of a coding agent: it has network, login and all that can be read, and writes what is its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bakeoff.workspace.sandbox.sandbox import Sandbox, granted, sandbox
 from bakeoff.workspace.slot import Slot
 
 
-async def boxed(entry: Entry, slot: Slot, level: str, sockets: Sequence[str]) -> tuple[Entry, Sandbox[Slot]]:
+async def sandboxed(entry: Entry, slot: Slot, level: str, sockets: Sequence[str]) -> tuple[Entry, Sandbox[Slot]]:
     """Commands of the agent in `slot`, and how it is to be asked there.
 
     Its folders are made where they are missing, as it would do itself. Where this machine cannot hold back its writing,

@@ -1,4 +1,4 @@
-"""Where an agent's program is, and what its user adds to it by spec-kit's environment variables."""
+"""Executable of an agent's CLI: where it is, and what its user changes by spec-kit's environment variables."""
 
 from __future__ import annotations
 

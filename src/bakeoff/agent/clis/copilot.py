@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bakeoff.agent.endpoint import Endpoint, SetUp
 from bakeoff.agent.entry import QUIET, Entry
+from bakeoff.agent.events import EventFormat, Reading, part, session, words
 
 PROMPT_SHARE = 3 / 4
 """The part of a context that it may fill with its prompt; the rest is for output."""
@@ -49,3 +52,19 @@ ENTRY = Entry(
     needs_login=True,
     aim=aim,
 )
+
+
+def read(event: Mapping[str, Any], reading: Reading) -> None:
+    """Take one event of `--output-format=json`."""
+    data = part(event, "data")
+    match event.get("type"):
+        case "assistant.message":
+            reading.text = words(data.get("content")) or reading.text
+        case "session.error" | "model.call_failure":
+            reading.warn(words(data.get("message")) or words(data.get("errorMessage")) or "error")
+        case "result":
+            reading.session_id = session(event.get("sessionId")) or reading.session_id
+            reading.end(event.get("exitCode") == 0)
+
+
+FORMAT = EventFormat(read)

@@ -1,12 +1,18 @@
-"""Qwen Code."""
+"""Qwen Code. Its events are Claude Code's, but a failed request ends as a success whose text is the error."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from bakeoff.agent.clis import claude
 from bakeoff.agent.endpoint import Endpoint, SetUp
 from bakeoff.agent.entry import QUIET, Entry
+from bakeoff.agent.events import EventFormat, Reading
+
+_FAILED = "[API Error: "
 
 
 def aim(endpoint: Endpoint, key: str, folder: Path) -> SetUp:
@@ -48,3 +54,14 @@ ENTRY = Entry(
     needs_login=True,
     aim=aim,
 )
+
+
+def read(event: Mapping[str, Any], reading: Reading) -> None:
+    """Take one event."""
+    claude.read(event, reading)
+    _, failed, why = reading.text.rstrip().partition(_FAILED)
+    if failed and why.endswith("]") and reading.succeeded and event.get("type") == "result":
+        reading.end(False, f"API Error: {why[:-1]}")
+
+
+FORMAT = EventFormat(read)

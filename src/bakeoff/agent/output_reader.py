@@ -1,4 +1,4 @@
-"""Has what a CLI prints read by a reader process, as it comes: events that others wrote are not parsed beside the loop.
+"""Standard output of a CLI, read by a reader process as it comes: events that others wrote are not parsed here.
 
 `begin`, `feed` and `end` run in that process, which belongs to one CLI meanwhile.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 
-from bakeoff.agent.events import EventStream, Family, Reading
-from bakeoff.agent.readers import family
+from bakeoff.agent.clis import event_format
+from bakeoff.agent.events import EventFormat, EventStream, Reading
 from bakeoff.process.command import SpawnError
 from bakeoff.reader.reading import UnreadError, holding
 
@@ -25,13 +25,13 @@ BEHIND = 256 << 20
 TRIES, PAUSE = 60, 0.5
 """How often a reader process is tried to be had, and seconds between."""
 
-_at_work: list[tuple[EventStream, Family]] = []
+_at_work: list[tuple[EventStream, EventFormat]] = []
 
 
 def begin(data: bytes, name: str) -> None:
-    """The next pieces are of a CLI whose events are those of the family `name`."""
-    kin = family(name)
-    _at_work[:] = [(EventStream(kin.read), kin)]
+    """The next pieces are of a CLI whose events have the format called `name`."""
+    form = event_format(name)
+    _at_work[:] = [(EventStream(form.read), form)]
 
 
 def feed(data: bytes) -> dict[str, int]:
@@ -43,19 +43,19 @@ def feed(data: bytes) -> dict[str, int]:
 
 def end(data: bytes) -> dict[str, Any]:
     """The reading, after the last piece; `data` is the end of what was printed, for CLIs that print no events."""
-    ((stream, kin),) = _at_work
+    ((stream, form),) = _at_work
     _at_work.clear()
     reading = stream.close()
-    if not kin.has_final and kin.read_text is not None:
-        kin.read_text(data.decode("utf-8", "replace"), reading)
+    if not form.has_final and form.read_text is not None:
+        form.read_text(data.decode("utf-8", "replace"), reading)
     return asdict(reading)
 
 
-class Listener:
-    """What takes a CLI's standard output.
+class OutputReader:
+    """Reader of a CLI's standard output: has it read to its end, while the CLI runs and after.
 
     Args:
-        name: of the family of its events.
+        name: of the format of its events.
         heard: called whenever it printed, with what it has told so far.
     """
 
