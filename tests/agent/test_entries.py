@@ -66,7 +66,7 @@ def test_variant_and_replacement():
 
 
 def test_unknown_and_unnamed_agents_are_explained():
-    with pytest.raises(AgentError, match=r"'claud'\. Did you mean claude\? Known are aider.*\[tool\.bakeoff\.agents"):
+    with pytest.raises(AgentError, match=r"'claud'\. Did you mean claude\? Known are .*aider.*\[tool\.bakeoff\.agents"):
         find_entry("claud", Settings())
     with pytest.raises(AgentError, match="no agent is named"):
         find_entry(None, Settings())
