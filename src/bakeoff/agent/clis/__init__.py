@@ -8,10 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.agent.events import PLAIN_TEXT, EventFormat
-
 if TYPE_CHECKING:
     from bakeoff.agent.entry import Entry
+    from bakeoff.agent.events import EventFormat
 
 
 def entry_of(name: str) -> Entry:
@@ -23,6 +22,8 @@ def entry_of(name: str) -> Entry:
 def event_format(name: str) -> EventFormat:
     """The event format called `name`: that of the built-in CLI of this name, or `text`, which reads no events."""
     if name == "text":
+        from bakeoff.agent.events import PLAIN_TEXT
+
         return PLAIN_TEXT
     found: EventFormat = cli_module(name).FORMAT
     return found
