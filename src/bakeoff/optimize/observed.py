@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.judge.codec import Limits, Malformed, parse, wire
 from bakeoff.judge.codec.explaining import described
-from bakeoff.judge.codec.parser import Node
+from bakeoff.judge.codec.tree import Node
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded
 from bakeoff.optimize.target import Function, locate
 

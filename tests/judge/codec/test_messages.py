@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from bakeoff.judge.codec import encode, parse
-from bakeoff.judge.codec.writer import Writer
+from bakeoff.judge.codec.tree import Writer
 
 from . import values
 from .values import TRICKY, Items, Pair, Plain, Point, Remembers, Slotted, Text

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from bakeoff.judge.codec import Malformed, decode, encode
-from bakeoff.judge.codec.writer import Writer
+from bakeoff.judge.codec.tree import Writer
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour import evaluation, findings
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
@@ -493,7 +493,7 @@ def test_what_is_shared_stays_shared_or_is_left_out() -> None:
     for message in derived([encode(((shared, shared, 5), {})), encode((([3], [4], 9), {}))], 30, keep_first=False):
         one, other, _ = decode(message)[0]
         assert one is not other or one == other
-    from bakeoff.judge.codec.parser import Node
+    from bakeoff.judge.codec.tree import Node
 
     with pytest.raises(Malformed):
         Writer().message(Node(b"^", (7,)))
@@ -505,7 +505,7 @@ def test_what_is_shared_stays_shared_or_is_left_out() -> None:
 )
 def test_what_is_parsed_can_be_written_again(value: object) -> None:
     from bakeoff.judge.codec import DEFAULT
-    from bakeoff.judge.codec.parser import parse
+    from bakeoff.judge.codec.tree import parse
 
     data = encode((value,))
     assert encode(decode(Writer().message(parse(data, DEFAULT)))) == encode(decode(data))

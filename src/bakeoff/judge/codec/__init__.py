@@ -76,17 +76,17 @@ def decode(data: bytes, limits: Limits = DEFAULT) -> Any:
     Passes on Malformed: they stand for none, or for one that cannot be made.
     """
     from .decoder import build
-    from .parser import parse
+    from .tree import parse
 
     return build(parse(data, limits))
 
 
 def parse(data: bytes, limits: Limits = DEFAULT) -> Any:
-    """A message as inert values and nodes (see `parser`). Nothing of it is executed.
+    """A message as inert values and nodes (see `tree`). Nothing of it is executed.
 
     Passes on Malformed: it is none.
     """
-    from .parser import parse as read
+    from .tree import parse as read
 
     return read(data, limits)
 

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from . import wire
-from .listed import LISTED, Rule, imported, resolved, rule
-from .types import is_native, mro_of
+from .library import LISTED, Rule, imported, resolved, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .encoder import Encoder
-
-
-def numpy_rule(cls: type) -> Rule | None:
-    """The rule for numpy's scalars and dtypes, of which there are many classes; None for all others."""
-    numpy = sys.modules.get("numpy")
-    bases = mro_of(cls)
-    if numpy is None or not is_native(cls):
-        return None
-    if any(base is numpy.generic for base in bases):
-        return SCALAR
-    if any(base is numpy.dtype for base in bases):
-        return DTYPE
-    return None
 
 
 def _described(dtype: Any) -> Any:

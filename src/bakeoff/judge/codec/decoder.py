@@ -10,10 +10,10 @@ from typing import Any
 
 from . import wire
 from .arrays import DTYPE, SCALAR
-from .instances import SAID, isinstance_of
-from .listed import LISTED, imported, named_rule
-from .parser import Node
-from .types import dictionary_of, is_native, mro_of, name_of, slots_of
+from .classes import dictionary_of, is_native, mro_of, name_of, slots_of
+from .instances import SAID, isinstance_of, named_rule
+from .library import LISTED, imported
+from .tree import Node
 from .wire import Malformed
 
 

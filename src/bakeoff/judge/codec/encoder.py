@@ -6,14 +6,11 @@ What class a value has is `type(value)`; what it holds is read through the descr
 from __future__ import annotations
 
 import struct
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
 from . import wire
-from .types import digest, function_digest, in_library, name_of
-from .wire import MIXED, PACK, Incomparable, Limits, number
+from .wire import MIXED, PACK, Incomparable, Limits, int_bytes, number
 
 Put = Callable[["Encoder", Any], None]
 
@@ -227,12 +224,6 @@ def _constant(tag: bytes) -> Put:
     return put
 
 
-def int_bytes(value: int) -> bytes:
-    """A whole number of any size, two's complement."""
-    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-    return wire.INT + number(len(data)) + data
-
-
 _SMALL = {value: int_bytes(value) for value in range(-128, 1024)}
 
 
@@ -331,82 +322,6 @@ def _slice(encoder: Encoder, value: slice) -> None:
     encoder.depth += 1
 
 
-def put_class(encoder: Encoder, cls: type) -> None:
-    """Write a class: its name and, where it belongs to the project, what its code is."""
-    if not encoder.begin(wire.CLASS, cls):
-        return
-    module, qualname = name_of(cls)
-    encoder.text(module)
-    encoder.text(qualname)
-    known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
-    encoder.out.append(bytes(8) if known else digest(cls))
-
-
-def _function(encoder: Encoder, value: types.FunctionType) -> None:
-    module, qualname = value.__module__, value.__qualname__
-    if value.__closure__ is not None:
-        raise Incomparable("function with a closure")
-    if type(module) is not str or "<" in qualname:
-        raise Incomparable("function without a name in its module")
-    encoder.out.append(wire.FUNCTION)
-    encoder.text(module)
-    encoder.text(qualname)
-    known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
-    encoder.out.append(bytes(8) if known else function_digest(value))
-
-
-def _builtin(encoder: Encoder, value: types.BuiltinFunctionType) -> None:
-    owner = value.__self__
-    if type(owner) is types.ModuleType or owner is None:
-        encoder.out.append(wire.FUNCTION)
-        encoder.text(value.__module__ if type(value.__module__) is str else "builtins")
-        encoder.text(value.__qualname__)
-        encoder.out.append(bytes(8))
-    else:
-        _bound(encoder, owner, value.__name__)
-
-
-def _method(encoder: Encoder, value: types.MethodType) -> None:
-    function = value.__func__
-    if type(function) is not types.FunctionType:
-        raise Incomparable("method of something that is no function")
-    _bound(encoder, value.__self__, function.__name__)
-
-
-def _bound(encoder: Encoder, owner: Any, name: str) -> None:
-    encoder.out.append(wire.METHOD)
-    encoder.text(name)
-    encoder.deeper()
-    try:
-        encoder.put(owner)
-    except Incomparable as failure:
-        raise failure.below(".__self__") from None
-    encoder.depth += 1
-
-
-def _module(encoder: Encoder, value: types.ModuleType) -> None:
-    for name, module in list(sys.modules.items()):
-        if module is value:
-            encoder.out.append(wire.MODULE)
-            encoder.text(name)
-            return
-    raise Incomparable("module that cannot be imported")
-
-
-def _bare(encoder: Encoder, value: object) -> None:
-    """Write an `object()`: a name of a module's where it has one, as what stands for "missing" has."""
-    for name, module in list(sys.modules.items()):
-        if type(module) is not types.ModuleType or type(name) is not str:
-            continue
-        for attribute, found in list(module.__dict__.items()):
-            if found is value:
-                encoder.out.append(wire.NAMED)
-                encoder.text(name)
-                encoder.text(attribute)
-                return
-    encoder.begin(wire.BARE, value)
-
-
 def _pack_ints(items: Any, count: int) -> bytes | None:
     try:
         return wire.INTS + struct.pack(f"<{count}q", *items)
@@ -438,7 +353,5 @@ PUT: dict[int, Put] = {
     id(type(NotImplemented)): _constant(wire.NOT_IMPLEMENTED), id(bool): _bool, id(int): _int, id(float): _float,
     id(complex): _complex, id(str): _text, id(bytes): _bytes, id(bytearray): _bytearray, id(tuple): _tuple,
     id(list): _list, id(set): _set, id(frozenset): _frozenset, id(dict): _dict, id(range): _range, id(slice): _slice,
-    id(type): put_class, id(types.FunctionType): _function, id(types.BuiltinFunctionType): _builtin,
-    id(types.MethodType): _method, id(types.ModuleType): _module, id(object): _bare,
 }  # fmt: skip
 """How values are written, by the id of their class: looking up the class itself would ask its metaclass for a hash."""

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from . import wire
-from .parser import Node, parse
+from .tree import Node, parse
 from .wire import Limits
 
 SHOWN = 60

@@ -1,15 +1,15 @@
-"""How instances of classes are written: of those of the project by what they hold, of listed ones by their own rule."""
+"""Instances of classes, written without asking them: those of the project by what they hold, others by a rule."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from . import stateful, wire  # noqa: F401 - the former enters rules
-from .arrays import numpy_rule
-from .encoder import PUT, Encoder, Put, put_class, put_pairs
-from .listed import ITERATORS, named_rule
-from .types import attributes_of, dictionary_of, is_native, mro_of, name_of, slots_of
+from . import wire
+from .arrays import DTYPE, SCALAR
+from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, put_class, slots_of
+from .encoder import PUT, Encoder, Put, put_pairs
+from .library import ITERATORS, LISTED, Rule, resolved
 from .wire import DEFAULT, Incomparable
 
 _known: list[type] = []  # classes whose id stands in PUT; alive, so that no other gets it
@@ -22,12 +22,35 @@ _KINDS = {
 }  # fmt: skip
 
 
+def named_rule(cls: type, module: str, qualname: str) -> Rule | None:
+    """The rule of a class with that name; None where there is none, or the class only calls itself so."""
+    name = f"{module}:{qualname}"
+    found = LISTED.get(name)
+    if found is None:
+        return None
+    real = resolved(name)
+    return found if real is cls or (real is None and is_native(cls)) else None
+
+
+def _numpy_rule(cls: type) -> Rule | None:
+    """The rule for numpy's scalars and dtypes, of which there are many classes; None for all others."""
+    numpy = sys.modules.get("numpy")
+    bases = mro_of(cls)
+    if numpy is None or not is_native(cls):
+        return None
+    if any(base is numpy.generic for base in bases):
+        return SCALAR
+    if any(base is numpy.dtype for base in bases):
+        return DTYPE
+    return None
+
+
 def putter(cls: type) -> Put:
     """How instances of a class are written. Remembered in `PUT`.
 
     Passes on Incomparable: they are not.
     """
-    put = _find(cls)
+    put = PUT.get(id(cls)) or _find(cls)  # importing this file and `classes` has entered some
     _known.append(cls)
     PUT[id(cls)] = put
     return put
@@ -35,7 +58,7 @@ def putter(cls: type) -> Put:
 
 def _find(cls: type) -> Put:
     module, qualname = name_of(cls)
-    rule = named_rule(cls, module, qualname) or numpy_rule(cls)
+    rule = named_rule(cls, module, qualname) or _numpy_rule(cls)
     if rule is not None:
         return rule
     if f"{module}:{qualname}" in ITERATORS and is_native(cls):
@@ -195,9 +218,6 @@ def _put_drained(encoder: Encoder, value: Drained) -> None:
     encoder.put(value.failure)
 
 
-PUT[id(Drained)] = _drained
-
-
 def _exception(encoder: Encoder, value: BaseException) -> None:
     held = [BaseException.args.__get__(value)]  # type: ignore[attr-defined]
     held += [member.__get__(value) for member in SAID if isinstance_of(value, member.__objclass__)]
@@ -217,48 +237,25 @@ SAID = tuple(
 """What some exceptions hold besides their arguments."""
 
 
-def _read_int(encoder: Encoder, value: Any) -> None:
-    encoder.put(int.__add__(value, 0))
+def _as(plain: Any) -> Put:
+    """Write what `plain` makes of an instance: the same value of the built-in class."""
+    return lambda encoder, value: encoder.put(plain(value))
 
 
-def _read_float(encoder: Encoder, value: Any) -> None:
-    encoder.put(float.__float__(value))
+def _sequence(iterate: Any) -> Put:
+    def read(encoder: Encoder, value: Any) -> None:
+        encoder.out.append(wire.TUPLE)
+        encoder.items(list(iterate(value)))
+
+    return read
 
 
-def _read_complex(encoder: Encoder, value: Any) -> None:
-    encoder.put(complex.__pos__(value))
+def _elements(iterate: Any) -> Put:
+    def read(encoder: Encoder, value: Any) -> None:
+        encoder.out.append(wire.FROZENSET)
+        encoder.unordered(list(iterate(value)))
 
-
-def _read_text(encoder: Encoder, value: Any) -> None:
-    encoder.put(str.__str__(value))
-
-
-def _read_bytes(encoder: Encoder, value: Any) -> None:
-    encoder.put(bytes.__getitem__(value, slice(None)))
-
-
-def _read_bytearray(encoder: Encoder, value: Any) -> None:
-    encoder.put(bytes(bytearray.__getitem__(value, slice(None))))
-
-
-def _read_tuple(encoder: Encoder, value: Any) -> None:
-    encoder.out.append(wire.TUPLE)
-    encoder.items(list(tuple.__iter__(value)))
-
-
-def _read_list(encoder: Encoder, value: Any) -> None:
-    encoder.out.append(wire.TUPLE)
-    encoder.items(list(list.__iter__(value)))
-
-
-def _read_set(encoder: Encoder, value: Any) -> None:
-    encoder.out.append(wire.FROZENSET)
-    encoder.unordered(list(set.__iter__(value)))
-
-
-def _read_frozenset(encoder: Encoder, value: Any) -> None:
-    encoder.out.append(wire.FROZENSET)
-    encoder.unordered(list(frozenset.__iter__(value)))
+    return read
 
 
 def _read_dict(encoder: Encoder, value: Any) -> None:
@@ -266,9 +263,15 @@ def _read_dict(encoder: Encoder, value: Any) -> None:
     put_pairs(encoder, list(dict.keys(value)), list(dict.values(value)))
 
 
-_READERS = {
-    id(int): _read_int, id(float): _read_float, id(complex): _read_complex, id(str): _read_text, id(bytes): _read_bytes,
-    id(bytearray): _read_bytearray, id(tuple): _read_tuple, id(list): _read_list, id(set): _read_set,
-    id(frozenset): _read_frozenset, id(dict): _read_dict,
+_READERS: dict[int, Put] = {
+    id(int): _as(lambda value: int.__add__(value, 0)), id(float): _as(float.__float__),
+    id(complex): _as(complex.__pos__), id(str): _as(str.__str__),
+    id(bytes): _as(lambda value: bytes.__getitem__(value, slice(None))),
+    id(bytearray): _as(lambda value: bytes(bytearray.__getitem__(value, slice(None)))),
+    id(tuple): _sequence(tuple.__iter__), id(list): _sequence(list.__iter__), id(set): _elements(set.__iter__),
+    id(frozenset): _elements(frozenset.__iter__), id(dict): _read_dict,
 }  # fmt: skip
-_FIXED = (_read_int, _read_float, _read_complex, _read_text, _read_bytes, _read_tuple, _read_frozenset)
+"""What writes that which instances of subclasses of a built-in class hold."""
+_FIXED = [_READERS[id(cls)] for cls in (int, float, complex, str, bytes, tuple, frozenset)]
+
+PUT[id(Drained)] = _drained

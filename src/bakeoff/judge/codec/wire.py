@@ -97,6 +97,12 @@ def number(value: int) -> bytes:
 _SHORT = [bytes((value,)) for value in range(128)]
 
 
+def int_bytes(value: int) -> bytes:
+    """A whole number of any size, two's complement."""
+    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    return INT + number(len(data)) + data
+
+
 class room:
     """Let functions of ours call each other so deep that `depth` values can stand inside each other."""
 

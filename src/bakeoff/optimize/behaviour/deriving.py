@@ -13,8 +13,7 @@ from typing import Any
 import anyio
 
 from bakeoff.judge.codec import Limits, Malformed
-from bakeoff.judge.codec.parser import parse
-from bakeoff.judge.codec.writer import Writer
+from bakeoff.judge.codec.tree import Writer, parse
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.strategies import call_strategy

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bakeoff.judge.codec import wire
-from bakeoff.judge.codec.parser import Node
+from bakeoff.judge.codec.tree import Node
 
 SMALL = 30
 """Items of a container that hypothesis makes one by one; larger ones are made from what was seen, by chance."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.judge.codec import Limits, Malformed, explain
 from bakeoff.judge.codec.explaining import described, same_atom, shown
-from bakeoff.judge.codec.parser import Node, parse
+from bakeoff.judge.codec.tree import Node, parse
 from bakeoff.judge.codec.wire import AGAIN, ENUM, ITERATOR, LISTED, LISTED_MUTABLE, OBJECT, OBJECT_FIXED, room
 from bakeoff.optimize import reasons
 

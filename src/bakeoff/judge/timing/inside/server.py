@@ -221,7 +221,7 @@ def _codec(folder: str, unseen: frozenset[str]) -> Any:
     package = importlib.util.module_from_spec(spec)
     sys.modules["_bakeoff_codec"] = package
     spec.loader.exec_module(package)
-    parser = importlib.import_module("_bakeoff_codec.parser")
+    tree = importlib.import_module("_bakeoff_codec.tree")
     decoder = importlib.import_module("_bakeoff_codec.decoder")
     instances = importlib.import_module("_bakeoff_codec.instances")
     child.drained = instances.drained
@@ -230,7 +230,7 @@ def _codec(folder: str, unseen: frozenset[str]) -> Any:
         Incomparable = package.Incomparable
         encode = staticmethod(lambda value: package.encode(value, unseen=unseen))
         build = staticmethod(decoder.build)
-        parse = staticmethod(lambda data: parser.parse(data, package.DEFAULT))
+        parse = staticmethod(lambda data: tree.parse(data, package.DEFAULT))
 
     return Codec
 

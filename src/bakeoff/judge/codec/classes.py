@@ -1,6 +1,7 @@
-"""What there is to know of a class without asking it: everything is read through `type`'s own descriptors.
+"""Introspection of classes and functions without running any code of theirs, and how they are written: by name.
 
-A class may lie about its name, its bases and its attributes, and its metaclass about being a class. `type` does not.
+A class may lie about its name, its bases and its attributes, and its metaclass about being a class: everything is read
+through `type`'s own descriptors, which do not. What belongs to the project is written with a digest of its code.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import sys
 import types
 from typing import Any
 
+from . import wire
+from .encoder import PUT, Encoder
 from .wire import Incomparable
 
 _own: Any = type.__dict__
@@ -151,3 +154,85 @@ def _of_constant(value: Any) -> bytes:
     if kind is frozenset:
         return b"{" + b",".join(sorted(map(_of_constant, value))) + b"}"
     return "<{}:{}>".format(*name_of(kind)).encode("utf-8", "surrogatepass")
+
+
+def put_class(encoder: Encoder, cls: type) -> None:
+    """Write a class: its name and, where it belongs to the project, what its code is."""
+    if not encoder.begin(wire.CLASS, cls):
+        return
+    module, qualname = name_of(cls)
+    encoder.text(module)
+    encoder.text(qualname)
+    known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
+    encoder.out.append(bytes(8) if known else digest(cls))
+
+
+def _function(encoder: Encoder, value: types.FunctionType) -> None:
+    module, qualname = value.__module__, value.__qualname__
+    if value.__closure__ is not None:
+        raise Incomparable("function with a closure")
+    if type(module) is not str or "<" in qualname:
+        raise Incomparable("function without a name in its module")
+    encoder.out.append(wire.FUNCTION)
+    encoder.text(module)
+    encoder.text(qualname)
+    known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
+    encoder.out.append(bytes(8) if known else function_digest(value))
+
+
+def _builtin(encoder: Encoder, value: types.BuiltinFunctionType) -> None:
+    owner = value.__self__
+    if type(owner) is types.ModuleType or owner is None:
+        encoder.out.append(wire.FUNCTION)
+        encoder.text(value.__module__ if type(value.__module__) is str else "builtins")
+        encoder.text(value.__qualname__)
+        encoder.out.append(bytes(8))
+    else:
+        _bound(encoder, owner, value.__name__)
+
+
+def _method(encoder: Encoder, value: types.MethodType) -> None:
+    function = value.__func__
+    if type(function) is not types.FunctionType:
+        raise Incomparable("method of something that is no function")
+    _bound(encoder, value.__self__, function.__name__)
+
+
+def _bound(encoder: Encoder, owner: Any, name: str) -> None:
+    encoder.out.append(wire.METHOD)
+    encoder.text(name)
+    encoder.deeper()
+    try:
+        encoder.put(owner)
+    except Incomparable as failure:
+        raise failure.below(".__self__") from None
+    encoder.depth += 1
+
+
+def _module(encoder: Encoder, value: types.ModuleType) -> None:
+    for name, module in list(sys.modules.items()):
+        if module is value:
+            encoder.out.append(wire.MODULE)
+            encoder.text(name)
+            return
+    raise Incomparable("module that cannot be imported")
+
+
+def _bare(encoder: Encoder, value: object) -> None:
+    """Write an `object()`: a name of a module's where it has one, as what stands for "missing" has."""
+    for name, module in list(sys.modules.items()):
+        if type(module) is not types.ModuleType or type(name) is not str:
+            continue
+        for attribute, found in list(module.__dict__.items()):
+            if found is value:
+                encoder.out.append(wire.NAMED)
+                encoder.text(name)
+                encoder.text(attribute)
+                return
+    encoder.begin(wire.BARE, value)
+
+
+PUT.update({
+    id(type): put_class, id(types.FunctionType): _function, id(types.BuiltinFunctionType): _builtin,
+    id(types.MethodType): _method, id(types.ModuleType): _module, id(object): _bare,
+})  # fmt: skip
