@@ -1,7 +1,6 @@
 """The warm server: has imported pytest and the libraries of the tests, nothing of the project; forks for each order.
 
-Run as a program with the folder of bakeoff, a descriptor and a list of modules (JSON). An order is a frame with the
-descriptors that the work gets; its answer comes on those.
+An order is a frame with the descriptors that the work gets; its answer comes on those.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import array
 import gc
 import importlib
 import importlib.util
-import json
 import os
 import signal
 import socket
@@ -158,7 +156,8 @@ def main(root: str, descriptor: int, codec_folder: str, preload: list[str]) -> N
         frames.send(link, {"failed": f"pytest cannot be imported: {failure}"})
         return
     codec = load_codec(codec_folder)
-    missing = [name for name in preload if not _imported(name)]
+    for name in preload:
+        _import(name)
     gc.collect()
     gc.freeze()
     facts = {
@@ -166,19 +165,13 @@ def main(root: str, descriptor: int, codec_folder: str, preload: list[str]) -> N
         "pytest": pytest.__version__,
         "executable": sys.executable,
         "places": sorted({sys.prefix, sys.base_prefix, *(path for path in sys.path if os.path.isdir(path))}),
-        "not_imported": missing,
     }
     frames.send(link, facts)
     Server(link, codec, forked).run()
 
 
-def _imported(name: str) -> bool:
+def _import(name: str) -> None:
     try:
         importlib.import_module(name)
     except BaseException:
-        return False
-    return True
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]))
+        return  # the tests will say what is wrong with it

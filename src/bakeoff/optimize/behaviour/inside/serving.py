@@ -149,7 +149,7 @@ def serve(link: socket.socket, witness: Witness, untouched: Untouched, job: dict
         send(link, {"kind": "import-failure", "message": f"{type(failure).__name__}: {text_of(failure)}"})
         _finish(link, witness, changed, 1)
         return
-    send(link, {"kind": "ready", "name": served.module.__name__, "path": getattr(served.module, "__file__", None)})
+    send(link, {"kind": "ready"})
     while True:
         frame = receive(link)
         if frame is None:

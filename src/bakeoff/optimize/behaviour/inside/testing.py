@@ -135,7 +135,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     sys.path[:0] = [path for path in job["sources"] if path not in sys.path]
     folder = home(root, job["target"][0])
     os.chdir(folder)
-    codes, sys_path = [], list(sys.path)
+    sys_path = list(sys.path)
     for doctests in (False, True) if job["doctests"] else (False,):
         wanted = job["wanted"]
         given = [job["target"][0]] if doctests else job["arguments"]
@@ -143,11 +143,10 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
             continue  # there is nothing but doctests
         words = [*flags(root, folder), *arguments(root, folder, given), *(["--doctest-modules"] if doctests else [])]
         reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests, finder.first)
-        codes.append(int(pytest.main(words, plugins=[reporter])))
+        pytest.main(words, plugins=[reporter])
         sys_path = list(dict.fromkeys([*reporter.sys_path, *sys_path]))
     return {
         "say": "end",
-        "codes": codes,
         "modules": finder.loaded,
         "sys_path": [path for path in sys_path if path],
         "preload": _libraries(finder, known),
@@ -167,7 +166,7 @@ def _wait_for_candidate(report: socket.socket, link: socket.socket, timeout: flo
     if header.get("kind") != "ready":
         frames.send(report, {"say": "unready", "why": header.get("kind"), "message": str(header.get("message", ""))})
         os._exit(0)
-    frames.send(report, {"say": "ready", "path": header.get("path")})
+    frames.send(report, {"say": "ready"})
 
 
 class _Finder(ProjectFinder):
