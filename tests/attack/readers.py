@@ -25,9 +25,8 @@ from bakeoff.judge.timing.sample import read as read_sample
 from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.optimize.behaviour import telling
-from bakeoff.optimize.behaviour.evaluation import _note
-from bakeoff.optimize.behaviour.findings import Call, TestRun
 from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.behaviour.runs import Call, TestRun
 from bakeoff.optimize.profiling import profile
 from bakeoff.plan.merge.rules import structured
 from bakeoff.plan.run import asking, interfaces
@@ -119,7 +118,7 @@ def reports(data: bytes) -> None:
         return
     run = TestRun()
     try:
-        _note(run, header, parts)
+        run.take(header, parts)
         Call.read("t", 0, header, parts)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return

@@ -17,7 +17,7 @@ import trio.testing
 
 from bakeoff.judge.codec import encode, parse
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded
-from bakeoff.optimize.behaviour.findings import Call
+from bakeoff.optimize.behaviour.runs import Call
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.observed import MOST_TESTS, Observed, observed, type_of
 from bakeoff.optimize.sources import prompts

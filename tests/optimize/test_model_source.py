@@ -23,7 +23,8 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.model.protocol import ModelError, Reply, Request, Usage
-from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.differences import Difference
+from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.pipeline import Pipeline

@@ -20,7 +20,8 @@ from bakeoff.engine.session import Ending, Terms, run_session
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
-from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.differences import Difference
+from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.pipeline import PATIENCE, Pipeline

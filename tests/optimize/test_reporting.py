@@ -13,7 +13,8 @@ from bakeoff.cli.optimizing import explanation, profile_lines
 from bakeoff.cli.say import print_json
 from bakeoff.engine.record import RunStatus
 from bakeoff.judge.timing.speed import Interval, Speed
-from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.differences import Difference
+from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.markdown import block, markdown, text_of

@@ -10,7 +10,7 @@ import pytest
 from bakeoff.engine.journal import MemoryJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.run import Run
-from bakeoff.optimize.behaviour.judgement import Difference
+from bakeoff.optimize.behaviour.differences import Difference
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.sources import prompts
 from bakeoff.optimize.sources.models import ModelSource

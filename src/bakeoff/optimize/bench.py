@@ -18,7 +18,8 @@ from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.differences import Difference
+from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import BenchError
 from bakeoff.optimize.judging import SlotJudge

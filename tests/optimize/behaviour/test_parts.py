@@ -14,18 +14,17 @@ import pytest
 from bakeoff.judge.codec import Malformed, decode, encode
 from bakeoff.judge.codec.tree import Writer
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour import evaluation, findings
+from bakeoff.optimize.behaviour import evaluation, runs
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.compare import arguments_of, of_call, of_process, of_test, same
 from bakeoff.optimize.behaviour.deriving import derived
+from bakeoff.optimize.behaviour.differences import Difference, arguments_of, of_call, of_process, of_test, same
 from bakeoff.optimize.behaviour.evaluation import _Confined, _listen
-from bakeoff.optimize.behaviour.findings import Call, Watched
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.inside.addopts import kept_options
 from bakeoff.optimize.behaviour.inside.importing import ProjectFinder, decorated, target_in
 from bakeoff.optimize.behaviour.inside.writeback import Restored, nodes
-from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.runs import Call, Watched
 from bakeoff.optimize.behaviour.telling import WIDE
 from bakeoff.optimize.behaviour.warm import Channel
 
@@ -648,7 +647,7 @@ async def test_a_report_that_makes_no_sense_is_forged(header: dict) -> None:
     ours, theirs = socket.socketpair()
     frames.send(theirs, header)
     theirs.close()
-    channel, run = Channel(ours), findings.TestRun()
+    channel, run = Channel(ours), runs.TestRun()
     await _listen(channel, run, 1.0, lambda run, test: None)
     channel.close()
     assert run.forged or run.end is None
@@ -663,7 +662,7 @@ async def test_reports_have_room_in_all(monkeypatch: pytest.MonkeyPatch) -> None
         for number, size in enumerate(sizes):
             frames.send(theirs, {"say": "call", "test": "t", "index": number}, [b"x" * size])
         theirs.close()
-        channel, run = Channel(ours), findings.TestRun()
+        channel, run = Channel(ours), runs.TestRun()
         await _listen(channel, run, 1.0, lambda run, test: None)
         channel.close()
         assert run.forged is forged

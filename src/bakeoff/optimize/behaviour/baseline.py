@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from bakeoff.optimize.behaviour.findings import Call
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.runs import Call
 from bakeoff.optimize.target import Target
 
 RECORDED_BYTES = 16 << 20

@@ -15,8 +15,8 @@ import anyio
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import job_of_tests
 from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import run_tests
-from bakeoff.optimize.behaviour.findings import Place, TestRun
+from bakeoff.optimize.behaviour.evaluation import Place, run_tests
+from bakeoff.optimize.behaviour.runs import TestRun
 from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
 from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread

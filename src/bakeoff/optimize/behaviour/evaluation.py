@@ -9,12 +9,13 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from bakeoff.optimize.behaviour.findings import Call, Place, Replay, Test, TestRun, Watched
 from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun, Watched
 from bakeoff.optimize.behaviour.warm import Channel, WarmServer
 
 Files = Mapping[str, bytes | None]
@@ -29,6 +30,25 @@ EVIDENCE = 1 << 18
 REPORTS = 1 << 30
 """Bytes of all reports of one evaluation, with `FRAME` for each besides its parts."""
 FRAME = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where evaluations happen.
+
+    Attributes:
+        plan: how they are confined, told.
+        root: the project's top as they see it.
+        variables: their environment.
+        bounds: what each may use up.
+        apart: what they change ends with them; else it changes the slot.
+    """
+
+    plan: dict[str, Any]
+    root: str
+    variables: dict[str, str]
+    bounds: dict[str, int]
+    apart: bool
 
 
 class _Confined:
@@ -218,7 +238,7 @@ async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable
         try:
             if header.get("say") == "begin":
                 current, patience = str(header["test"]), timeout + SLACK
-            _note(run, header, parts)
+            run.take(header, parts)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             run.forged = True
         if run.forged or room < 0:
@@ -226,33 +246,6 @@ async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable
             return
         if header.get("say") == "phase" and header["phase"] == "teardown":
             over(run, str(header["test"]))
-
-
-def _note(run: TestRun, header: dict[str, Any], parts: list[bytes]) -> None:
-    match header.get("say"):
-        case "uncollected":
-            run.uncollected[str(header["test"])] = str(header["message"])
-        case "begin":
-            run.tests.setdefault(str(header["test"]), Test())
-        case "phase":
-            test = run.tests.setdefault(str(header["test"]), Test())
-            test.phases[str(header["phase"])] = str(header["outcome"])
-            test.seconds += float(header["seconds"])
-            test.message = test.message or str(header.get("message", ""))
-            test.printed = tuple(map(str, header.get("printed", test.printed)))
-        case "call":
-            call = Call.read(str(header["test"]), int(header["index"]), header, parts)
-            run.calls.setdefault(call.test, []).append(call)
-        case "lost":
-            run.lost = (str(header["why"]), str(header["test"]), int(header["index"]), parts[0] if parts else b"")
-        case "unready":
-            run.unready = (str(header["why"]), str(header["message"]))
-        case "ready":
-            run.path = str(header.get("path"))
-        case "end":
-            run.end = header
-        case _:
-            run.forged = True
 
 
 async def replay(

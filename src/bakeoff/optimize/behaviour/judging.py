@@ -15,13 +15,21 @@ from bakeoff.judge.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.compare import UNSEEN, arguments_of, comparable, of_call, of_test
+from bakeoff.optimize.behaviour.differences import (
+    UNSEEN,
+    Difference,
+    arguments_of,
+    comparable,
+    losses,
+    of_call,
+    of_loss,
+    of_test,
+)
 from bakeoff.optimize.behaviour.discovering import SEEDS
-from bakeoff.optimize.behaviour.evaluation import Files, replay, run_tests
-from bakeoff.optimize.behaviour.findings import Place, Replay, TestRun
-from bakeoff.optimize.behaviour.found import GRAVE, Found, losses, of_loss
-from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.evaluation import Files, Place, replay, run_tests
+from bakeoff.optimize.behaviour.judgement import GRAVE, Found, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.runs import Replay, TestRun
 from bakeoff.optimize.behaviour.stage import Stage, sources_of
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
@@ -35,7 +43,6 @@ UNTOLD = frozenset({reasons.INCOMPARABLE, reasons.OUTPUT_LIMIT})
 """Of a call whose result has no bytes its test could not be told: that it failed says nothing."""
 RERUNS = 3
 """How often tests go on after one at which the candidate's process was lost."""
-SAID = 20
 ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
 ON_REUSED = "called with an object of an earlier call that was changed since"
 
@@ -65,13 +72,17 @@ class Judging:
         touched = [path for path in self.candidate.files if protection.covers(path)]
         if touched:
             detail = f"it changes tests or what configures them: {', '.join(touched[:5])}"
-            return self._judgement([Difference(reasons.INVALID, "", "", detail)])
+            self.found.add(reasons.INVALID, "", detail)
+            return self._judgement()
         place = await self.stage.place(self.slot)
         memory = max(self.options.memory, 4 * self.baseline.peak)
         candidate_place = await self.stage.place(self.slot, memory)
         async with self._applied(place):
             await self._judge(place, candidate_place)
-        return self._judgement(self.found.differences)
+        return self._judgement()
+
+    def _judgement(self) -> Judgement:
+        return self.found.judgement(self.baseline, self.candidate.id, "cold" if self.options.cold else "warm")
 
     async def _judge(self, place: Place, candidate_place: Place) -> None:
         found = self.found
@@ -96,7 +107,7 @@ class Judging:
         except TargetError:
             return  # it is made in another way: only calls can tell
         except InvalidCandidateError as failure:
-            self.found.differences.append(Difference(reasons.INVALID, "", "", str(failure)))
+            self.found.add(reasons.INVALID, "", str(failure))
 
     # The tests, with the function in another process
 
@@ -145,7 +156,7 @@ class Judging:
         found.differences += losses(run)
         if run.forged or (run.end is None and run.lost is None and run.unready is None):
             why = run.watched.how if run.late is None else f"{run.late} did not end"
-            found.differences.append(Difference(reasons.INVALID, "", "", f"the tests gave no whole report: {why}"))
+            found.add(reasons.INVALID, "", f"the tests gave no whole report: {why}")
             return
         if run.unready is not None:
             return
@@ -158,7 +169,7 @@ class Judging:
             missing = [name for name in wanted if name not in run.tests or run.tests[name].outcome == "incomplete"]
             if missing:
                 detail = f"the session stopped early: {len(missing)} tests have no result"
-                found.differences.append(Difference(reasons.MISSING, missing[0], "", detail))
+                found.add(reasons.MISSING, missing[0], detail)
 
     def _compare_test(self, run: TestRun, name: str) -> None:
         found, baseline = self.found, self.baseline
@@ -173,12 +184,12 @@ class Judging:
             found.compared += len(calls)
             found.differences += of_test(name, baseline.expected[name], calls, self.options)
         elif not calls:
-            found.differences.append(Difference(reasons.MISSING, name, "", "no call at all"))
+            found.add(reasons.MISSING, name, "no call at all")
         if test.outcome == "passed":
             found.passed += 1
         elif not any(one.reason in UNTOLD for one in found.differences[before:]):
             detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
-            found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
+            found.add(reasons.TEST_FAILED, name, detail)
 
     # Calls once more
 
@@ -305,7 +316,7 @@ class Judging:
         if (public or baseline.in_process) and not self.options.trust:
             what = f"it also changes {', '.join(public[:3])}" if public else _why(baseline.in_process)
             detail = f"{what}: that can be judged only in the candidate's own process, which needs --trust"
-            found.differences.append(Difference(reasons.INCOMPARABLE, "", "", detail))
+            found.add(reasons.INCOMPARABLE, "", detail)
             return
         found.here = sorted(baseline.in_process) if not besides else sorted(wanted)
         async with self.stage.server(SEEDS[0]) as server:
@@ -317,28 +328,25 @@ class Judging:
         found, baseline = self.found, self.baseline
         found.watch(run.watched, baseline, "in process", baseline.evidence_here)
         if run.forged:
-            found.differences.append(Difference(reasons.TAMPERING, "in process", "", "it wrote false reports"))
+            found.add(reasons.TAMPERING, "in process", "it wrote false reports")
         if run.late is not None:
-            found.differences.append(Difference(reasons.TIMEOUT, run.late, "", "it did not return in time"))
+            found.add(reasons.TIMEOUT, run.late, "it did not return in time")
         elif run.end is None:
-            crashed = Difference(
-                reasons.CRASH, "in process", "", f"the tests did not come to an end: {run.watched.how}"
-            )
-            found.differences.append(crashed)
+            found.add(reasons.CRASH, "in process", f"the tests did not come to an end: {run.watched.how}")
         elif not run.tests and run.uncollected:
             message = next(iter(run.uncollected.values()))
-            found.differences.append(Difference(reasons.IMPORT_FAILURE, "in process", "", message.strip()[-600:]))
+            found.add(reasons.IMPORT_FAILURE, "in process", message.strip()[-600:])
         for name in wanted:
             test = run.tests.get(name)
             if test is None or test.outcome == "incomplete":
                 if run.end is not None:
-                    found.differences.append(Difference(reasons.MISSING, name, "", "it has no result"))
+                    found.add(reasons.MISSING, name, "it has no result")
                 continue
             found.tests += 1
             found.passed += test.outcome == "passed"
             if test.outcome != "passed":
                 detail = f"it {test.outcome}: {test.message.strip()[-600:]}"
-                found.differences.append(Difference(reasons.TEST_FAILED, name, "", detail))
+                found.add(reasons.TEST_FAILED, name, detail)
             if name in baseline.here:
                 self._compare_calls_here(run, name, test.printed)
 
@@ -348,12 +356,12 @@ class Judging:
         expected = comparable(self.baseline.here[name])
         calls = comparable(run.calls.get(name, []))
         if len(self.baseline.here[name]) != len(run.calls.get(name, [])):
-            self.found.differences.append(Difference(reasons.MISSING, name, "", "calls are missing, or are more"))
+            self.found.add(reasons.MISSING, name, "calls are missing, or are more")
         elif len(expected) == len(calls):
             self.found.compared += len(calls)
             self.found.differences += of_test(name, expected, calls, self.options)
         if self.baseline.printed.get(name, printed) != printed:
-            self.found.differences.append(Difference(reasons.STDOUT, name, "", "the test printed something else"))
+            self.found.add(reasons.STDOUT, name, "the test printed something else")
 
     # Applying
 
@@ -378,35 +386,6 @@ class Judging:
             with anyio.CancelScope(shield=True):
                 for path, content in before.items():
                     await in_thread(_put, self.slot.outside / path, content)
-
-    # Saying it
-
-    def _judgement(self, differences: Sequence[Difference]) -> Judgement:
-        found, baseline = self.found, self.baseline
-        reason = reasons.first(one.reason for one in differences)
-        ordered = sorted(differences, key=lambda one: reasons.PRECEDENCE.index(one.reason))[:SAID]
-        judged = "out of process" if baseline.tests else "not at all"
-        if found.here:
-            judged = "in-process" if not baseline.tests else "out of process and in-process"
-        receipt = {
-            **baseline.receipt(),
-            "candidate": self.candidate.id,
-            "judged": judged,
-            "judged_in_process": found.here[:50],
-            "tests_run": found.tests,
-            "tests_passed": found.passed,
-            "calls_compared": found.compared,
-            "recorded_repeated": found.repeated,
-            "derived_compared": found.derived,
-            "processes": found.processes,
-            "peak_memory": found.peak,
-            "wrote": sorted(found.wrote)[:20],
-            "mode": "cold" if self.options.cold else "warm",
-        }
-        detail = (
-            str(ordered[0]) if ordered else f"{found.compared} calls of {found.tests} tests, {found.derived} derived"
-        )
-        return Judgement(reason, detail, receipt, tuple(ordered))
 
 
 def _why(in_process: Mapping[str, str]) -> str:

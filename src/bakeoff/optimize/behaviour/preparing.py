@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
-from bakeoff.optimize.behaviour.compare import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.deriving import derive
+from bakeoff.optimize.behaviour.differences import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.discovering import SEEDS, Discovering, Discovery, last_line, passed
 from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import replay, run_tests
-from bakeoff.optimize.behaviour.findings import Call, Place, Replay, TestRun
+from bakeoff.optimize.behaviour.evaluation import Place, replay, run_tests
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
+from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
 from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
 from bakeoff.optimize.target import Target, locate
 from bakeoff.workspace.blocking import in_thread

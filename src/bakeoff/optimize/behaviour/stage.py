@@ -13,7 +13,7 @@ import anyio
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.findings import Place
+from bakeoff.optimize.behaviour.evaluation import Place
 from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer

@@ -1,4 +1,4 @@
-"""Compares what came of calls and tests with what the original's gave, by bytes; says in words what differs.
+"""What differs between a candidate and the original: in calls, tests, processes; compared by bytes, said in words.
 
 To be called in threads: for the words a reader process is asked.
 """
@@ -6,14 +6,15 @@ To be called in threads: for the words a reader process is asked.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour import telling
-from bakeoff.optimize.behaviour.findings import Call, Watched
-from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun, Watched
 from bakeoff.reader.reading import UnreadError, read_here
 
 DIGEST = b"\0digest"
@@ -36,7 +37,32 @@ OF_ERRNO = {
     errno.EMFILE: reasons.RESOURCE_LIMIT, errno.ENFILE: reasons.RESOURCE_LIMIT, errno.EAGAIN: reasons.RESOURCE_LIMIT,
     errno.ENOMEM: reasons.MEMORY_LIMIT,
 }  # fmt: skip
-STOPPING = ("KeyboardInterrupt", "SystemExit", "Exit")
+
+
+WHILE_IMPORTED = "while it is imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which a candidate differs from the original.
+
+    Attributes:
+        reason: one of `reasons`.
+        where: the test; `recorded call` or `derived input` where no test is running.
+        call: the arguments, in words.
+        detail: what differs, in words: what came instead of what.
+        before: the arguments, encoded, where they are known.
+    """
+
+    reason: str
+    where: str
+    call: str
+    detail: str
+    before: bytes = field(default=b"", repr=False, compare=False)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: {self.call}" if self.call else self.where
+        return f"{place}: {self.detail}" if place else self.detail
 
 
 def same(expected: Call, found: Call, options: BehaviourOptions) -> bool:
@@ -183,3 +209,38 @@ def of_process(watched: Watched, known: Iterable[tuple[str, str]], where: str) -
         if (kind, what) not in before:
             found.append((OF_EVIDENCE.get(kind, reasons.TAMPERING), what))
     return [Difference(reason, where, "", detail) for reason, detail in found]
+
+
+def losses(run: TestRun | Replay, where: str = "") -> list[Difference]:
+    """Why the candidate's process did not answer any more."""
+    watched = run.candidate if isinstance(run, TestRun) else run.watched
+    how = watched.how if watched is not None else ""
+    if run.unready is not None:
+        why, message = run.unready
+        if why == "ended" and watched is not None:
+            if watched.status is None:
+                return [Difference(reasons.INVALID, where, "", f"it could not be run: {how}")]
+            reason = reasons.CRASH if os.WIFSIGNALED(watched.status) else reasons.IMPORT_FAILURE
+            return [] if watched.ended else [Difference(reason, WHILE_IMPORTED, "", how)]
+        known = {"timeout": reasons.TIMEOUT, "forged": reasons.TAMPERING}
+        return [Difference(known.get(why, reasons.IMPORT_FAILURE), WHILE_IMPORTED, "", message or how)]
+    if run.lost is None:
+        return []
+    if isinstance(run, TestRun):
+        why, where, _, before = run.lost
+        call = arguments_of(before)
+    else:
+        why, call = run.lost or "", ""
+    return [of_loss(why, where, call, watched)]
+
+
+def of_loss(why: str, where: str, call: str, watched: Watched | None) -> Difference:
+    """Why it did not return from a call."""
+    if why == "timeout":
+        return Difference(reasons.TIMEOUT, where, call, "it did not return in time")
+    if why == "forged":
+        return Difference(reasons.TAMPERING, where, call, "it wrote something that is no answer")
+    if watched is not None and watched.ended:
+        return Difference(OF_ENDING[watched.ended], where, call, f"it was ended because of its {watched.ended}")
+    how = watched.how if watched is not None else "its process is gone"
+    return Difference(reasons.CRASH, where, call, f"it did not return: {how}")

@@ -1,4 +1,4 @@
-"""What evaluations find out: calls, tests, and what was seen of the processes that ran them."""
+"""Runs of tests and replays of calls, as they are told: calls, outcomes, and what was seen of the processes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,36 @@ class TestRun:
     forged: bool = False
     watched: Watched = field(default_factory=Watched)
     candidate: Watched | None = None
-    path: str | None = None
+
+    def take(self, header: dict[str, Any], parts: Sequence[bytes]) -> None:
+        """Take a report over; one that is none makes the run `forged`.
+
+        Passes on KeyError, TypeError, ValueError, OverflowError, RecursionError: it has no values, or odd ones.
+        """
+        match header.get("say"):
+            case "uncollected":
+                self.uncollected[str(header["test"])] = str(header["message"])
+            case "begin":
+                self.tests.setdefault(str(header["test"]), Test())
+            case "phase":
+                test = self.tests.setdefault(str(header["test"]), Test())
+                test.phases[str(header["phase"])] = str(header["outcome"])
+                test.seconds += float(header["seconds"])
+                test.message = test.message or str(header.get("message", ""))
+                test.printed = tuple(map(str, header.get("printed", test.printed)))
+            case "call":
+                call = Call.read(str(header["test"]), int(header["index"]), header, parts)
+                self.calls.setdefault(call.test, []).append(call)
+            case "lost":
+                self.lost = (str(header["why"]), str(header["test"]), int(header["index"]), parts[0] if parts else b"")
+            case "unready":
+                self.unready = (str(header["why"]), str(header["message"]))
+            case "ready":
+                pass  # that something was told at all is what it says
+            case "end":
+                self.end = header
+            case _:
+                self.forged = True
 
 
 @dataclass(slots=True)
@@ -180,22 +209,3 @@ class Replay:
     lost: str | None = None
     unready: tuple[str, str] | None = None
     watched: Watched = field(default_factory=Watched)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where evaluations happen.
-
-    Attributes:
-        plan: how they are confined, told.
-        root: the project's top as they see it.
-        variables: their environment.
-        bounds: what each may use up.
-        apart: what they change ends with them; else it changes the slot.
-    """
-
-    plan: dict[str, Any]
-    root: str
-    variables: dict[str, str]
-    bounds: dict[str, int]
-    apart: bool
