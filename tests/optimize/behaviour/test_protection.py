@@ -13,8 +13,8 @@ import pytest
 
 from bakeoff.optimize.behaviour import stage
 from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.stage import find_interpreter
 from bakeoff.optimize.behaviour.warm import Channel, WarmServer
 from bakeoff.optimize.errors import TargetError
 from bakeoff.workspace.sandbox.errors import SandboxError

@@ -1,10 +1,12 @@
-"""Where evaluations happen: warm servers, and a sandboxed place in a slot for what they fork."""
+"""Where evaluations happen: which Python, its warm servers, and a sandboxed place in a slot for what they fork."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +16,6 @@ import anyio
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.evaluation import Place
-from bakeoff.optimize.behaviour.interpreters import find_interpreter
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer
 from bakeoff.process.command import Command
@@ -32,6 +33,8 @@ OWN_MEMORY = 2 << 30
 TESTS_OUTPUT = 256 << 20
 PROCESSES = 128
 DESCRIPTORS, TESTS_DESCRIPTORS = 256, 1024
+TRIED = 30.0
+"""Seconds that an interpreter gets to import pytest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +221,46 @@ def _moved(value: str, old: str, new: str) -> str:
 
 def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+async def find_interpreter(root: str, wanted: str | None, variables: Mapping[str, str]) -> str:
+    """The one that is wanted, or the first with pytest of: the project's `.venv`, VIRTUAL_ENV, PATH, our own.
+
+    Raises:
+        BehaviourError: none has pytest and is Python 3.11 or later.
+    """
+    if wanted:
+        return wanted  # its server says what is wrong with it
+    tried = []
+    for python in dict.fromkeys(_known(root, variables)):
+        why = await in_thread(_problem, python, dict(variables))
+        if why is None:
+            return python
+        tried.append(f"{python} ({why})")
+    raise BehaviourError(
+        f"no Python can run the tests: {'; '.join(tried)}. Install pytest into the project's environment"
+    )
+
+
+def _known(root: str, variables: Mapping[str, str]) -> Iterator[str]:
+    for prefix in (os.path.join(root, ".venv"), variables.get("VIRTUAL_ENV")):
+        if prefix and os.path.isfile(os.path.join(prefix, "bin", "python")):
+            yield os.path.join(prefix, "bin", "python")
+    found = shutil.which("python", path=variables.get("PATH"))
+    if found:
+        yield found
+    yield sys.executable
+
+
+def _problem(python: str, variables: dict[str, str]) -> str | None:
+    """Why it cannot be used."""
+    question = "import sys; assert sys.version_info >= (3, 11), 'older than 3.11'; import pytest"
+    try:
+        done = subprocess.run(
+            [python, "-P", "-c", question], env=variables, cwd="/", capture_output=True, timeout=TRIED, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as failure:
+        return str(failure)
+    if done.returncode == 0:
+        return None
+    return (done.stderr.decode(errors="replace").strip().splitlines() or ["it does not run"])[-1]
