@@ -142,7 +142,7 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    for name in ("cli.resume", "cli.run", "engine.spawner", "workflow.job"):
+    for name in ("cli.resume", "cli.run", "process.spawner", "workflow.job"):
         import_module(f"bakeoff.{name}")
     for line in sys.stdin:
         request = json.loads(line)
