@@ -274,7 +274,7 @@ def test_an_agent_makes_a_command_of_no_known_language_faster(shop: Shop) -> Non
 
 
 def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
-    slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.2)\n    found", 1)
+    slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.06)\n    found", 1)
     assert slow.count("sleep") == 1
     shop.write("numbers_.py", slow)
     with ScriptedModel(in_order(fenced(WRONG), fenced(FAST)), tools=False) as server:
