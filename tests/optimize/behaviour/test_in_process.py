@@ -221,11 +221,12 @@ async def test_what_pytest_is_configured_with_counts_at_the_top_and_in_a_folder(
     assert (right.reason, wrong.reason) == (None, "differs-on-derived-input")
 
 
-async def test_calls_beyond_what_is_noted_of_a_test_are_judged_by_its_outcome(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["list(range(1000))", "bytearray(64_000)"])
+async def test_calls_beyond_what_is_noted_of_a_test_are_judged_by_its_outcome(tmp_path: Path, given: str) -> None:
     """An object that grows is noted at each call of its methods, which would take minutes."""
     tests = (
         "import mod\n\ndef test_it():\n    mod.more = 1  # a module that a test changes keeps it in one process\n"
-        "    given = list(range(1000))\n    for turn in range(12):\n"
+        f"    given = {given}\n    for turn in range(12):\n"
         "        given[0] = turn\n        mod.work(given)\n"
     )
     source = "more = 0\ndef work(xs):\n    return xs[0] + more\n"

@@ -32,7 +32,7 @@ class BehaviourOptions:
         disk: bytes that may be written.
         result: bytes of one call's arguments or results.
         noted: values in the arguments of one test's calls that are noted in the test's own process, some microseconds
-            each: an object that grows is noted at each call of its methods.
+            each: an object that grows is noted at each call of its methods. 64 bytes of a long one count as a value.
     """
 
     level: str = "full"

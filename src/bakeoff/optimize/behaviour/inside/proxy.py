@@ -25,6 +25,8 @@ from .serving import text_of
 
 KEPT = 64 << 10
 """Bytes of a part that are reported as they are; of more, a digest."""
+BYTES = 64
+"""Of a message that count as one value, where a value is long."""
 CALLS = 200
 """Calls of one test that are reported in full."""
 
@@ -166,7 +168,7 @@ class Proxy:
         """
         try:
             found, nodes = self.codec.counted(value, self.limits, consume=False, unseen=self.unseen)
-            self.left -= nodes if of_test else 0
+            self.left -= max(nodes, len(found) // BYTES) if of_test else 0
             return found  # type: ignore[no-any-return]
         except self.codec.Incomparable as failure:
             return str(failure)
