@@ -50,6 +50,13 @@ def test_budgets_are_whole_numbers(make: Any, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("make", ALL)
+def test_both_budgets_together_have_a_ceiling(make: Any) -> None:
+    make(loop_budget=100, concurrency_budget=1000)
+    with pytest.raises(ValueError, match="the most attempts of one sampling"):
+        make(loop_budget=101, concurrency_budget=1000)
+
+
+@pytest.mark.parametrize("make", ALL)
 def test_a_mode_must_be_known(make: Any) -> None:
     with pytest.raises(ValueError, match="fastest"):
         make(mode="slowest")

@@ -408,6 +408,8 @@ def test_validation(lab, flow, fields, words, place):
         ("task: t", "there is nothing to judge by"),
         ("task: t, check: c, attempts: 2, concurrency_budget: 2", "say the same; take one out"),
         ("task: t, check: c, repair: 1, loop_budget: 2", "say the same; take one out"),
+        ("task: t, check: c, attempts: 10001", "it may make 10,001 calls of the agent; 10,000 are the most of one run"),
+        ("task: t, check: c, attempts: 101, repair: 99", "it may make 10,100 calls of the agent"),
         ("task: t, check: c, cwd: sub", "`cwd` has no effect here"),
         ("task: t, check: c, with_tests: true", "`with_tests` means nothing without `apply`"),
         ("task: t, chek: c", "did you mean `check`"),

@@ -30,7 +30,7 @@ SELECTION = 0.6
 CALIBRATION, CALIBRATING = 0.1, 0.4
 """Share of the time that the calibration may take, and seconds."""
 ANEW = 3
-"""How often a race begins again without an input on which the original gives another result each time."""
+"""Restarts of a race at most, each without an input on which the original gave another result."""
 TRACED = 3
 """Forks that memory is measured in."""
 
@@ -171,7 +171,7 @@ class _Race:
     so_far: dict[str, Speed] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """All of it.
+        """Race until every contender has its verdict; restart without inputs on which the original varies.
 
         Raises:
             TimingError: nothing can be measured.

@@ -1,4 +1,4 @@
-"""What modules keep from call to call: how much stands in their containers and caches."""
+"""Cross-call state: how much modules hold in containers and caches, so that what grows from call to call is seen."""
 
 from __future__ import annotations
 
