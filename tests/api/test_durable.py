@@ -283,7 +283,7 @@ async def test_what_main_raises_is_raised_and_the_run_failed(tmp_path: Path) -> 
     with pytest.raises(LookupError, match="not there"):
         await bakeoff.durable(main, run="r", project=tmp_path)
     folder = RunStore(tmp_path).open("r")
-    assert folder.standing(folder.history()) == ("failed", "LookupError: not there")
+    assert folder.status_and_error(folder.history()) == ("failed", "LookupError: not there")
 
 
 async def test_a_cancelled_call_leaves_a_paused_run_that_goes_on(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ async def test_a_cancelled_call_leaves_a_paused_run_that_goes_on(tmp_path: Path)
         await started.wait()
         group.cancel_scope.cancel()
     folder = RunStore(tmp_path).open("r")
-    assert folder.standing(folder.history())[0] == "paused"
+    assert folder.status_and_error(folder.history())[0] == "paused"
     again = Trace()
     await bakeoff.fan_out(again, range(4), run="r", name="w", project=tmp_path)
     assert (first, sorted(again.calls)) == ([0, 1, 2], [2, 3])
@@ -405,7 +405,7 @@ def test_ctrl_c_cancels_the_work_and_is_raised(tmp_path: Path, where: str) -> No
     )
     assert done.stdout.split("\n")[:2] == ["ended 1", "interrupted"], done.stderr
     folder = RunStore(tmp_path).open("r")
-    assert folder.standing(folder.history())[0] == "paused"
+    assert folder.status_and_error(folder.history())[0] == "paused"
     assert [record.output["value"] for record in folder.history().records.values()] == [0]
 
 

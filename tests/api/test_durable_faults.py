@@ -362,7 +362,7 @@ async def test_a_main_whose_exception_has_no_text_failed(tmp_path: Path) -> None
         with pytest.raises(kind):
             await bakeoff.durable(main, run=name, project=tmp_path)
         folder = RunStore(tmp_path).open(name)
-        status, error = folder.standing(folder.history())
+        status, error = folder.status_and_error(folder.history())
         assert status == "failed"
         assert "it has no text" in str(error)
 

@@ -17,7 +17,7 @@ from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run, Work
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 
 pytestmark = pytest.mark.anyio
@@ -95,7 +95,7 @@ class Caller:
 
         events = Events()
         events.subscribe(lambda event: self.warned.append(event.text) if isinstance(event, Warned) else None)
-        terms = Terms(
+        config = SessionConfig(
             Lanes({"leaves": 1}),
             {"usd": self.ceiling},
             events=events,
@@ -104,7 +104,7 @@ class Caller:
             catch_signals=False,
         )
         begun = self.folder.journal.exists()
-        await run_session(self.folder, job, terms, meta=None if begun else META, prepare=prepare)
+        await run_session(self.folder, job, config, meta=None if begun else META, prepare=prepare)
         return found[0] if found else None
 
     @property

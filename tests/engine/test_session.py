@@ -23,7 +23,7 @@ from bakeoff.engine.journal import create
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import Outcome, RunStatus, Status
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import SAME_SIGNAL, Ending, Terms, run_session
+from bakeoff.engine.session import SAME_SIGNAL, Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, BudgetSpentError, JournalError, RunBusyError
 from bakeoff.report.outline import outline
@@ -50,8 +50,8 @@ class Kills:
         self.count += 1
 
 
-def terms(**more: Any) -> Terms:
-    return Terms(Lanes({"leaves": 4}), **{"catch_signals": False, **more})
+def config(**more: Any) -> SessionConfig:
+    return SessionConfig(Lanes({"leaves": 4}), **{"catch_signals": False, **more})
 
 
 META = {"run_id": "r", "job": "test", "created_at": 1.0}
@@ -76,7 +76,7 @@ async def test_a_session_from_its_lock_to_its_ending(folder: RunFolder) -> None:
         assert (folder.root / "control").exists()
         return await done(run)
 
-    ending = await run_session(folder, job, terms(events=events), meta=META)
+    ending = await run_session(folder, job, config(events=events), meta=META)
     assert ending.status is RunStatus.COMPLETED
     assert not folder.alive()
     assert not (folder.root / "control").exists()
@@ -118,9 +118,9 @@ async def test_a_run_goes_on_in_time_also_where_the_clock_is_set_back(folder: Ru
         return Ending(RunStatus.COMPLETED)
 
     clock = SetClock(10_000.0)
-    await run_session(folder, job, terms(clock=clock), meta={**META, "created_at": 10_000.0})
+    await run_session(folder, job, config(clock=clock), meta={**META, "created_at": 10_000.0})
     clock = SetClock(500.0, 70_000.0)
-    await run_session(folder, job, terms(clock=clock))
+    await run_session(folder, job, config(clock=clock))
     history = folder.history()
     records = [history.records[path] for path in ("c", "b", "a")]
     assert [node.path for node in outline(history, history.status)] == ["c", "b", "a"]
@@ -133,17 +133,17 @@ async def test_a_run_goes_on_in_time_also_where_the_clock_is_set_back(folder: Ru
 async def test_a_second_session_is_refused(folder: RunFolder) -> None:
     async def job(run: Run) -> Ending:
         with pytest.raises(RunBusyError, match=str(os.getpid())):
-            await run_session(folder, done, terms())
+            await run_session(folder, done, config())
         return await done(run)
 
-    assert (await run_session(folder, job, terms(), meta=META)).status is RunStatus.COMPLETED
+    assert (await run_session(folder, job, config(), meta=META)).status is RunStatus.COMPLETED
 
 
 async def test_a_spent_budget_is_an_ending(folder: RunFolder) -> None:
     async def job(run: Run) -> Ending:
         raise BudgetSpentError("the budget is spent: all of it")
 
-    ending = await run_session(folder, job, terms(ceilings={"usd": 1.0}), meta=META)
+    ending = await run_session(folder, job, config(ceilings={"usd": 1.0}), meta=META)
     assert (ending.status, ending.error) == (RunStatus.BUDGET_SPENT, "the budget is spent: all of it")
     assert folder.history().status is RunStatus.BUDGET_SPENT
 
@@ -155,7 +155,7 @@ async def test_the_budget_of_time_counts_every_session(folder: RunFolder) -> Non
 
     with anyio.fail_after(60):
         for meta in (META, None):
-            ending = await run_session(folder, job, terms(seconds=0.1), meta=meta)
+            ending = await run_session(folder, job, config(seconds=0.1), meta=meta)
             assert ending.status is RunStatus.BUDGET_SPENT
 
 
@@ -165,9 +165,9 @@ async def test_a_bug_in_the_job_is_raised_and_the_run_can_go_on(folder: RunFolde
         raise KeyError("bug")
 
     with pytest.raises((KeyError, BaseExceptionGroup)):
-        await run_session(folder, job, terms(), meta=META)
-    assert folder.standing(folder.history())[0] is not RunStatus.COMPLETED
-    assert (await run_session(folder, done, terms())).status is RunStatus.COMPLETED
+        await run_session(folder, job, config(), meta=META)
+    assert folder.status_and_error(folder.history())[0] is not RunStatus.COMPLETED
+    assert (await run_session(folder, done, config())).status is RunStatus.COMPLETED
 
 
 async def test_prepare_writes_before_the_job(folder: RunFolder) -> None:
@@ -178,7 +178,7 @@ async def test_prepare_writes_before_the_job(folder: RunFolder) -> None:
         assert folder.history().inputs == {"x": 5}
         return await done(run)
 
-    await run_session(folder, job, terms(), meta=META, prepare=prepare)
+    await run_session(folder, job, config(), meta=META, prepare=prepare)
 
 
 async def test_cancelled_from_elsewhere(folder: RunFolder) -> None:
@@ -188,7 +188,7 @@ async def test_cancelled_from_elsewhere(folder: RunFolder) -> None:
         raise AssertionError
 
     with anyio.fail_after(60):
-        ending = await run_session(folder, job, terms(), meta=META)
+        ending = await run_session(folder, job, config(), meta=META)
     assert ending.status is RunStatus.CANCELLED
     assert "bakeoff cancel" in str(ending.error)
 
@@ -200,7 +200,7 @@ async def test_a_job_that_ends_well_in_spite_of_a_cancellation_has_ended_well(fo
             await anyio.sleep(0.05)
         return Ending(RunStatus.COMPLETED)
 
-    assert (await run_session(folder, job, terms(), meta=META)).status is RunStatus.COMPLETED
+    assert (await run_session(folder, job, config(), meta=META)).status is RunStatus.COMPLETED
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -211,7 +211,7 @@ async def test_a_signal_pauses(folder: RunFolder, number: signal.Signals) -> Non
         raise AssertionError
 
     with anyio.fail_after(60):
-        ending = await run_session(folder, job, terms(catch_signals=True), meta=META)
+        ending = await run_session(folder, job, config(catch_signals=True), meta=META)
     assert (ending.status, ending.signal) == (RunStatus.PAUSED, number)
     assert number.name in str(ending.error)
     assert folder.history().status is RunStatus.PAUSED
@@ -235,7 +235,7 @@ async def test_a_second_signal_kills_at_once(folder: RunFolder, number: signal.S
         raise AssertionError
 
     with anyio.fail_after(60):
-        ending = await run_session(folder, job, terms(catch_signals=True, processes=kills), meta=META)
+        ending = await run_session(folder, job, config(catch_signals=True, processes=kills), meta=META)
     assert ending.status is RunStatus.PAUSED
     assert kills.count == 1
 
@@ -254,7 +254,7 @@ async def test_a_signal_that_comes_twice_at_once_keeps_the_grace_time(folder: Ru
         raise AssertionError
 
     with anyio.fail_after(20):
-        ending = await run_session(folder, job, terms(catch_signals=True, processes=kills), meta=META)
+        ending = await run_session(folder, job, config(catch_signals=True, processes=kills), meta=META)
     assert (ending.status, kills.count) == (RunStatus.PAUSED, 0)
 
 
@@ -283,12 +283,12 @@ async def test_answers_through_the_channel(folder: RunFolder) -> None:
         return await done(run)
 
     with anyio.fail_after(60):
-        await run_session(folder, job, terms(), meta=META)
+        await run_session(folder, job, config(), meta=META)
     assert folder.history().answers == {}
 
 
 async def test_a_damaged_journal_is_mended_and_said(folder: RunFolder) -> None:
-    await run_session(folder, done, terms(), meta=META)
+    await run_session(folder, done, config(), meta=META)
     data = bytearray(folder.journal.read_bytes())
     at = data.find(b'"x":1')
     data[at + 4] = ord("2")
@@ -296,7 +296,7 @@ async def test_a_damaged_journal_is_mended_and_said(folder: RunFolder) -> None:
     heard: list[Any] = []
     events = Events()
     events.subscribe(heard.append)
-    assert (await run_session(folder, done, terms(events=events))).status is RunStatus.COMPLETED
+    assert (await run_session(folder, done, config(events=events))).status is RunStatus.COMPLETED
     assert any("cannot be read" in event.text for event in heard if isinstance(event, Warned))
     assert folder.history().records["a"].output == {"x": 1}
 
@@ -307,14 +307,14 @@ async def test_a_destroyed_page_is_rebuilt_and_said(folder: RunFolder) -> None:
             await run.note("inputs", {"n": number, "text": "x" * 200}).committed()
         return await done(run)
 
-    await run_session(folder, much, terms(), meta=META)
+    await run_session(folder, much, config(), meta=META)
     data = bytearray(folder.journal.read_bytes())
     data[5 * 1024 : 6 * 1024] = b"\xff" * 1024
     folder.journal.write_bytes(data)
     heard: list[Any] = []
     events = Events()
     events.subscribe(heard.append)
-    await run_session(folder, done, terms(events=events))
+    await run_session(folder, done, config(events=events))
     assert any("was rebuilt" in event.text for event in heard if isinstance(event, Warned))
     assert (folder.root / "journal.db.damaged").exists()
 
@@ -325,7 +325,7 @@ async def test_a_journal_that_fails_ends_the_session_with_its_message(folder: Ru
         return await done(run)
 
     with pytest.raises((JournalError, BaseExceptionGroup)) as caught:
-        await run_session(folder, job, terms(), meta=META)
+        await run_session(folder, job, config(), meta=META)
     assert isinstance(caught.value, JournalError) or caught.group_contains(JournalError)
     assert not folder.alive()
 
@@ -468,7 +468,7 @@ async def test_a_run_whose_folder_is_taken_from_under_it_stops(folder: RunFolder
         raise AssertionError
 
     with pytest.raises(JournalError, match="removed, moved or replaced"):
-        await run_session(folder, job, terms(), meta=META)
+        await run_session(folder, job, config(), meta=META)
     if how == "replaced":
         assert folder.alive(), "the other's channel was removed"
         assert folder.history().records == {}
@@ -490,5 +490,5 @@ async def test_what_the_system_refuses_is_said_without_its_name_in_python(
         raise failure
 
     with pytest.raises(BaseException):  # noqa: B017, PT011 - alone or in a group, as the watchers have it
-        await run_session(folder, job, terms(), meta=META)
+        await run_session(folder, job, config(), meta=META)
     assert folder.history().error == said

@@ -122,13 +122,13 @@ def test_the_lock_of_a_killed_owner_is_free(store: RunStore) -> None:
 def test_a_run_whose_owner_is_gone_stands_as_paused(store: RunStore) -> None:
     folder = made(store, "a")
     history = History(folder.root, status=RunStatus.RUNNING)
-    status, error = folder.standing(history)
+    status, error = folder.status_and_error(history)
     assert status is RunStatus.PAUSED
     assert str(error) == "interrupted: the process that ran it is gone"
     lock = folder.lock()
-    assert folder.standing(history) == (RunStatus.RUNNING, None)
+    assert folder.status_and_error(history) == (RunStatus.RUNNING, None)
     lock.release()
-    assert folder.standing(History(folder.root, status=RunStatus.FAILED, error="x")) == (RunStatus.FAILED, "x")
+    assert folder.status_and_error(History(folder.root, status=RunStatus.FAILED, error="x")) == (RunStatus.FAILED, "x")
 
 
 def test_delete(store: RunStore) -> None:

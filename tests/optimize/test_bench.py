@@ -19,12 +19,12 @@ from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.job import start
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.standing import Standing, standing
 from bakeoff.optimize.target import parse_bench_target
+from bakeoff.optimize.view import RunView, run_view
 from bakeoff.report.schemas import output_schema
 from bakeoff.sampling.attempt.job import start as compare
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.sampling.attempt.standing import standing as compared
+from bakeoff.sampling.attempt.view import run_view as compared
 from optimize.conftest import Shop
 
 SLOW = 'sleep 0.06\necho "sum 42"\n'
@@ -102,13 +102,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def carried_out(shop: Shop, target: str, **options: Any) -> tuple[Standing, str | None]:
+async def carried_out(shop: Shop, target: str, **options: Any) -> tuple[RunView, str | None]:
     """The same in this process; how it stands, and why it failed."""
     asked = {"bench": "sh work.sh", "level": "none", "seconds": 60.0, **options}
     store = RunStore(shop.root)
     folder, ending = await start(store, OptimizeOptions(target, **asked), RunOptions(catch_signals=False))
     history = folder.history()
-    return standing(history, folder.standing(history)[0]), ending.error
+    return run_view(history, folder.status_and_error(history)[0]), ending.error
 
 
 @pytest.mark.anyio

@@ -29,7 +29,7 @@ from bakeoff.optimize.ranking import ranking as profiler
 from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import ranked, too_long
-from bakeoff.optimize.standing import Standing, standing
+from bakeoff.optimize.view import RunView, run_view
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.slot import Slot
 from optimize.conftest import Shop
@@ -265,9 +265,9 @@ async def started(store: RunStore, top: int = 10) -> tuple[RunFolder, Ending]:
     return await job.start(store, options, RunOptions(catch_signals=False), "r")
 
 
-def seen(folder: RunFolder) -> Standing:
+def seen(folder: RunFolder) -> RunView:
     history = folder.history()
-    return standing(history, folder.standing(history)[0])
+    return run_view(history, folder.status_and_error(history)[0])
 
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ from bakeoff.engine.journal import MemoryJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
@@ -30,8 +30,8 @@ from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.pipeline import Pipeline
 from bakeoff.optimize.sources.models import ModelSource
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.optimize.standing import standing
 from bakeoff.optimize.surroundings import Surroundings
+from bakeoff.optimize.view import run_view
 from optimize.test_pipeline import CONTEXT, original
 
 Script = Callable[[str], str | Exception]
@@ -270,8 +270,8 @@ async def session(folder: RunFolder, judge: ByValue, model: FakeModel, new: bool
         return Ending(status, pipeline.spent, {"winner": winner and winner.number})
 
     meta = {"run_id": "r", "job": "optimize", "created_at": 1.0, "options": {"target": "mod.py:work"}}
-    terms = Terms(Lanes({"leaves": 4, "tests": 1, "bench": 1}), catch_signals=False, **more)
-    return await run_session(folder, job, terms, meta=meta if new else None)
+    config = SessionConfig(Lanes({"leaves": 4, "tests": 1, "bench": 1}), catch_signals=False, **more)
+    return await run_session(folder, job, config, meta=meta if new else None)
 
 
 def scripted() -> Script:
@@ -300,7 +300,7 @@ async def test_a_resumed_run_pays_for_no_reply_twice(tmp_path: Path, dies_at: st
     ending = await session(folder, ByValue(speeds), model, False)
     assert ending.status is RunStatus.COMPLETED
     assert sorted(model.prompts) == sorted(whole.prompts)
-    found = standing(folder.history(), ending.status)
+    found = run_view(folder.history(), ending.status)
     assert found.chosen is not None
     assert found.usage["calls"] == len(whole.prompts)
     assert found.usage["usd"] == pytest.approx(0.5 * len(whole.prompts))

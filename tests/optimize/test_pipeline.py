@@ -16,7 +16,7 @@ from bakeoff.engine.journal import MemoryJournal
 from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.timing.speed import Interval, Speed
@@ -26,8 +26,8 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.pipeline import PATIENCE, Pipeline
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
-from bakeoff.optimize.standing import standing
 from bakeoff.optimize.target import Target
+from bakeoff.optimize.view import run_view
 from bakeoff.workspace.errors import SlotError
 
 SOURCE = b"def work(x):\n    return x\n"
@@ -301,11 +301,11 @@ async def test_a_resumed_run_judges_only_what_was_not_judged(tmp_path: Path, die
             winner = await Pipeline(run, judge, [fake], CONTEXT, original).find()
             return Ending(RunStatus.COMPLETED, None, {"winner": winner and winner.number})
 
-        terms = Terms(Lanes({"leaves": 4, "tests": 1, "bench": 1}), catch_signals=False)
-        ending = await run_session(folder, job, terms, meta=None if session else meta)
+        config = SessionConfig(Lanes({"leaves": 4, "tests": 1, "bench": 1}), catch_signals=False)
+        ending = await run_session(folder, job, config, meta=None if session else meta)
         judged += [line.partition(" at")[0] for line in judge.log]
         assert ending.status is (RunStatus.FAILED if death else RunStatus.COMPLETED)
-    found = standing(folder.history(), ending.status)
+    found = run_view(folder.history(), ending.status)
     assert [entrant.reason for entrant in found.entrants.values()] == ["faster", "faster", "behaviour/return"]
     assert found.winner == 2
     behaviours = [line for line in judged if line.startswith("judged")]

@@ -22,8 +22,8 @@ from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.page import optimisation
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.optimize.standing import Standing
 from bakeoff.optimize.summary import cautions, cost, fallen, profiles, speedup_of, support
+from bakeoff.optimize.view import RunView
 
 EVIL = "<script>alert(1)</script> ![x](http://a.example) @somebody |\n``` \x1b[2J"
 
@@ -34,25 +34,25 @@ def entrant(number: int, name: str, speed: Speed | None = None, judgement: Judge
 
 
 @pytest.fixture
-def found() -> Standing:
+def found() -> RunView:
     fast = Speed("faster", speedup=Interval(2.0, 1.8, 2.2), remeasured=True, pairs=20)
     also = Speed("faster", speedup=Interval(2.5, 1.5, None))
     slow = Speed("undecided", "the time is over", speedup=Interval(1.0, 0.0, None))
     differs = Difference("behaviour/return", f"test_{EVIL}", "f(1)", "2 instead of 1")
-    standing = Standing(OptimizeOptions("mod.py:f"), RunStatus.COMPLETED, winner=1, usage={"usd": 0.25})
-    standing.entrants = {
+    run_view = RunView(OptimizeOptions("mod.py:f"), RunStatus.COMPLETED, winner=1, usage={"usd": 0.25})
+    run_view.entrants = {
         1: entrant(1, "rules/good", fast),
         2: entrant(2, "rules/also", also),
         3: entrant(3, "files/slow.py", slow),
         4: entrant(4, f"files/{EVIL}", None, Judgement("behaviour/return", "2 instead of 1", {}, (differs,))),
     }
-    standing.baseline = {"tests": 3, "calls": 7, "recorded": 5, "derived": 60, "test_names": ["test_mod.py::test_a"]}
-    standing.races = [{1: fast, 2: also, 3: slow}]
-    standing.profiles = {
+    run_view.baseline = {"tests": 3, "calls": 7, "recorded": 5, "derived": 60, "test_names": ["test_mod.py::test_a"]}
+    run_view.races = [{1: fast, 2: also, 3: slow}]
+    run_view.profiles = {
         0: (ProfileLine(2, 1, 0.1, "    x = 1"), ProfileLine(3, 9, 0.9, f"    slow({EVIL})")),
         1: (ProfileLine(2, 1, 0.1, "    x = 1"), ProfileLine(3, 1, 0.1, "    y = 2"), ProfileLine(4, 2, 0.2, "    z")),
     }
-    return standing
+    return run_view
 
 
 class Tags(HTMLParser):
@@ -68,7 +68,7 @@ class Tags(HTMLParser):
         assert not any(name.startswith("on") or name in ("src", "href") for name, _ in attrs)
 
 
-def test_each_other_candidate_has_a_why(found: Standing) -> None:
+def test_each_other_candidate_has_a_why(found: RunView) -> None:
     told = {entrant.number: why for entrant, why in fallen(found)}
     assert told[2] == ["faster, too: 2.50x [1.50, -]"]
     assert told[3] == ["undecided: the time is over"]
@@ -78,7 +78,7 @@ def test_each_other_candidate_has_a_why(found: Standing) -> None:
     assert any("slow.py: undecided" in line for line in explanation(found))
 
 
-def test_support_cost_and_cautions(found: Standing) -> None:
+def test_support_cost_and_cautions(found: RunView) -> None:
     assert support(found) == "3 tests, 7 calls in them, 5 repeated and 60 derived"
     assert cost(found) == "0.25 usd"
     assert cautions(found, found.entrants[1]) == ["it relies on `pure`, which these tests alone show"]
@@ -91,7 +91,7 @@ def test_support_cost_and_cautions(found: Standing) -> None:
     assert speedup_of(found.entrants[4]) == "-"
 
 
-def test_equal_lines_of_both_profiles_stand_beside_each_other(found: Standing) -> None:
+def test_equal_lines_of_both_profiles_stand_beside_each_other(found: RunView) -> None:
     rows = profiles(found)
     assert [(left is None, right is None) for left, right in rows] == [(False, False), (False, False), (True, False)]
     (left, right), *_ = rows
@@ -106,7 +106,7 @@ def test_equal_lines_of_both_profiles_stand_beside_each_other(found: Standing) -
     assert profiles(found) == profile_lines(found) == []
 
 
-def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: Standing) -> None:
+def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: RunView) -> None:
     page = "".join(optimisation(found, f"+{EVIL}"))
     tags = Tags(page).tags
     assert "script" not in tags
@@ -121,7 +121,7 @@ def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: Standin
     assert "svg" not in page
 
 
-def test_a_plot_of_extreme_speed_ups_stays_in_its_frame(found: Standing) -> None:
+def test_a_plot_of_extreme_speed_ups_stays_in_its_frame(found: RunView) -> None:
     found.races = [{1: Speed("faster", speedup=Interval(1e300, 1e-300, None)), 2: Speed("crash")}]
     drawn = "".join(plot(found))
     assert "nan" not in drawn
@@ -129,7 +129,7 @@ def test_a_plot_of_extreme_speed_ups_stays_in_its_frame(found: Standing) -> None
     assert drawn.count("<circle") == 1
 
 
-def test_markdown_for_a_pull_request(found: Standing) -> None:
+def test_markdown_for_a_pull_request(found: RunView) -> None:
     text = "".join(markdown("r1", found, f"+ {EVIL}"))
     assert text.startswith("## mod.py:f: 2.00x &#91;1.80, 2.20&#93; as fast")
     outside = re.sub(r"(?ms)^(`{3,})\w*\n.*?^\1$", "", text)
@@ -145,7 +145,7 @@ def test_markdown_for_a_pull_request(found: Standing) -> None:
 def test_text_in_markdown_is_nothing_but_text() -> None:
     assert text_of("a|b\n@c <d>") == "a&#124;b &#64;c &#60;d&#62;"
     assert block("```") == "````\n```\n````\n"
-    long = "".join(markdown("r", Standing(OptimizeOptions("m.py:f"), RunStatus.COMPLETED), "+x\n" * 500))
+    long = "".join(markdown("r", RunView(OptimizeOptions("m.py:f"), RunStatus.COMPLETED), "+x\n" * 500))
     assert "100 lines more" in long
 
 

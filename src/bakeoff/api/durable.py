@@ -33,7 +33,7 @@ from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import DEFAULT_MAX_PARALLEL, Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, RunBusyError, described, the_failure
 
@@ -332,9 +332,9 @@ async def durable(
     if run is None:
         open_run = Run(journal=NoJournal(), lanes=sizes, budget=Budget(budget or {}), events=stream)
         return await _Main(main)(open_run)
-    terms = Terms(sizes, budget or {}, None, stream, catch_signals=catch_signals)
+    config = SessionConfig(sizes, budget or {}, None, stream, catch_signals=catch_signals)
     with _opened(RunStore(project_folder(project)), run) as (folder, meta):
-        return await _session(_Main(main), folder, meta, terms)
+        return await _session(_Main(main), folder, meta, config)
 
 
 class _Main(Generic[Value]):
@@ -368,9 +368,9 @@ class _Main(Generic[Value]):
         return Ending(RunStatus.COMPLETED)
 
 
-async def _session(main: _Main[Value], folder: RunFolder, meta: dict[str, Any] | None, terms: Terms) -> Value:
+async def _session(main: _Main[Value], folder: RunFolder, meta: dict[str, Any] | None, config: SessionConfig) -> Value:
     try:
-        ending = await run_session(folder, main.job, terms, meta=meta)
+        ending = await run_session(folder, main.job, config, meta=meta)
     except Exception:
         if main.raised:  # as `main` raised it, not wrapped by the tasks around it
             raise main.raised[0] from main.raised[0].__cause__

@@ -8,10 +8,10 @@ from bakeoff.cli.attempt_table import notes, table_cells, unmet
 from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup
 from bakeoff.report.look import table_head
-from bakeoff.sampling.attempt.standing import Standing
+from bakeoff.sampling.attempt.view import RunView
 
 
-def attempts_part(found: Standing, diff: str | None) -> Iterator[str]:
+def attempts_part(found: RunView, diff: str | None) -> Iterator[str]:
     """The part of the page that is about attempts, in pieces.
 
     Args:
@@ -40,7 +40,7 @@ def attempts_part(found: Standing, diff: str | None) -> Iterator[str]:
     yield from _why(found)
 
 
-def _why(found: Standing) -> Iterator[str]:
+def _why(found: RunView) -> Iterator[str]:
     """Why each of the others did not pass."""
     lines = {view.id: unmet(found, view) for view in found.attempts.values() if view.id != found.winner}
     for view in found.attempts.values():

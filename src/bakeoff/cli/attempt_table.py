@@ -12,7 +12,7 @@ from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration
-from bakeoff.sampling.attempt.standing import AttemptView, Standing
+from bakeoff.sampling.attempt.view import AttemptView, RunView
 
 HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
 REASON_LINES = 12
@@ -26,13 +26,13 @@ UNSEEN = "?"
 _SIGNS = {"passed": "✓", "failed": "✗", "skipped": "-"}
 
 
-def table_lines(found: Standing) -> list[str]:
+def table_lines(found: RunView) -> list[str]:
     """The table, with a column for scores where there are any; nothing when nothing began."""
     heads, rows = table_cells(found)
     return table(rows, heads) if rows else []
 
 
-def table_cells(found: Standing) -> tuple[list[str], list[list[str]]]:
+def table_cells(found: RunView) -> tuple[list[str], list[list[str]]]:
     """The table's heads, and its rows in the order of the attempts."""
     scored = found.options.score is not None
     more = [name for name, is_there in (("score", scored), ("speed-up", found.options.bench is not None)) if is_there]
@@ -40,7 +40,7 @@ def table_cells(found: Standing) -> tuple[list[str], list[list[str]]]:
     return [*HEADS[:3], *more, *HEADS[3:]], rows
 
 
-def _row(found: Standing, view: AttemptView, scored: bool) -> list[str]:
+def _row(found: RunView, view: AttemptView, scored: bool) -> list[str]:
     name = str(view.id)
     if found.options.refs:
         name += f" {found.options.refs[view.id - 1]}"
@@ -71,7 +71,7 @@ def _speed(view: AttemptView) -> str:
     return f"{view.speed.verdict}{figure}"
 
 
-def _checks(found: Standing, view: AttemptView) -> str:
+def _checks(found: RunView, view: AttemptView) -> str:
     if view.error is not None:
         return view.kind or "error"
     signs = []
@@ -87,7 +87,7 @@ def _unseen(verdict: ValidationResult) -> bool:
     return verdict.result and (verdict.receipt or {}).get("tests") == "unknown"
 
 
-def notes(found: Standing) -> list[str]:
+def notes(found: RunView) -> list[str]:
     """What the table's signs do not say by themselves."""
     views = found.attempts.values()
     lines = []
@@ -122,7 +122,7 @@ def notes(found: Standing) -> list[str]:
     return lines + _skipped(found) + _unjudged(found)
 
 
-def _unjudged(found: Standing) -> list[str]:
+def _unjudged(found: RunView) -> list[str]:
     """Why attempts could not be judged, those with the same reason together."""
     whose: dict[str, list[int]] = {}
     for view in found.attempts.values():
@@ -144,7 +144,7 @@ def _those(numbers: Sequence[int]) -> str:
     return f"attempt{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
 
 
-def _passing_anyway(found: Standing, view: AttemptView) -> list[str]:
+def _passing_anyway(found: RunView, view: AttemptView) -> list[str]:
     """Checks that the snapshot passes as well, of those that were run there."""
     passed = [rank for rank, verdict in view.verdicts.items() if _base_passed(verdict)]
     return [f"`{one_line(found.names[rank], 200)}`" for rank in passed]
@@ -157,7 +157,7 @@ def _base_passed(verdict: ValidationResult) -> bool:
     return isinstance(base["tests"], dict) and bool(base["tests"]["ran"]) and not base["tests"]["failed"]
 
 
-def _skipped(found: Standing) -> list[str]:
+def _skipped(found: RunView) -> list[str]:
     """Of checks that passed: how many tests they left out; attempts with the same numbers together."""
     whose: dict[str, list[int]] = {}
     for view in found.attempts.values():
@@ -189,7 +189,7 @@ def _cost(view: AttemptView) -> str:
     return " ".join(parts) or "-"
 
 
-def unmet(found: Standing, view: AttemptView) -> list[str]:
+def unmet(found: RunView, view: AttemptView) -> list[str]:
     """What an attempt does not meet, and why."""
     lines = []
     for rank, name in enumerate(found.names):
@@ -203,7 +203,7 @@ def unmet(found: Standing, view: AttemptView) -> list[str]:
     return lines
 
 
-def explanation(found: Standing) -> list[str]:
+def explanation(found: RunView) -> list[str]:
     """What was closest and why it failed; and what kept others from being judged."""
     lines = []
     if found.closest is not None:

@@ -19,7 +19,7 @@ from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions
 from bakeoff.report.escape import visible
 from bakeoff.report.words import amounts, how_to_go_on
-from bakeoff.sampling.attempt.standing import JOB, AttemptView, Standing, standing
+from bakeoff.sampling.attempt.view import JOB, AttemptView, RunView, run_view
 
 if TYPE_CHECKING:
     from bakeoff.sampling.attempt.landing import Landed
@@ -54,7 +54,7 @@ def carry_out(
 
     folder, ending = run_session(session, None if quiet else AttemptLines(run_options.events))
     history = folder.history()
-    found = standing(history, ending.status)
+    found = run_view(history, ending.status)
     landed, problem = _landed(store, folder.id, found, landing)
     if as_json:
         print_json(shown_run(folder, found, ending, history.usage, landed), indent=2)
@@ -67,7 +67,7 @@ def carry_out(
     sys.exit(exit_status(found, ending))
 
 
-def exit_status(found: Standing, ending: Ending) -> int:
+def exit_status(found: RunView, ending: Ending) -> int:
     """See `bakeoff attempt --help`."""
     if ending.status is RunStatus.COMPLETED:
         return 0 if found.winner is not None else NO_WINNER
@@ -76,7 +76,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
     return 4 if ending.status is RunStatus.BUDGET_SPENT else 1
 
 
-def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
+def _landed(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if found.chosen is None or not (landing.apply or landing.branch):
         return None, None
     from bakeoff.sampling.attempt.landing import Work, land
@@ -89,7 +89,7 @@ def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tup
 
 
 def shown_run(
-    folder: RunFolder, found: Standing, ending: Ending | None, usage: Any, landed: Landed | None = None
+    folder: RunFolder, found: RunView, ending: Ending | None, usage: Any, landed: Landed | None = None
 ) -> dict[str, Any]:
     """A run of attempts as `--json` prints it."""
     error = None if ending is None else ending.error
@@ -111,7 +111,7 @@ def shown_run(
 def _print_ending(
     store: RunStore,
     folder: RunFolder,
-    found: Standing,
+    found: RunView,
     ending: Ending,
     landing: Landing,
     history: History,
@@ -145,7 +145,7 @@ def _print_ending(
 
 
 def _print_winner(
-    store: RunStore, run: str, found: Standing, winner: AttemptView, landing: Landing, out: Callable[[str], None]
+    store: RunStore, run: str, found: RunView, winner: AttemptView, landing: Landing, out: Callable[[str], None]
 ) -> None:
     from bakeoff.sampling.attempt.landing import Work, shown_diff, stat_of
 

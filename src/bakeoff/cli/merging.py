@@ -18,8 +18,8 @@ from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
-from bakeoff.plan.queue.standing import JOB, Standing, standing
 from bakeoff.plan.queue.verification import UNRUNNABLE
+from bakeoff.plan.queue.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import how_to_go_on, short_ids
 from bakeoff.sampling.attempt.landing import Work
@@ -54,7 +54,7 @@ def carry_out(
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the tip, and leave with the exit status."""
     folder, ending = run_session(session, None if quiet else MergeLines(run_options.events, refs))
-    found = standing(folder.history(), ending.status)
+    found = run_view(folder.history(), ending.status)
     moved, problem = _moved(store, folder.id, found, landing)
     if as_json:
         print_json(shown_run(folder, found, ending, moved), indent=2)
@@ -68,7 +68,7 @@ def carry_out(
     sys.exit(exit_status(found, ending))
 
 
-def exit_status(found: Standing, ending: Ending) -> int:
+def exit_status(found: RunView, ending: Ending) -> int:
     """See `bakeoff merge --help`."""
     if ending.status is RunStatus.PAUSED and ending.signal is not None:
         return 128 + ending.signal
@@ -77,7 +77,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
     return 0 if found.whole else IN_PART
 
 
-def _moved(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Moved | None, BakeoffError | None]:
+def _moved(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Moved | None, BakeoffError | None]:
     if not found.facts() or not (landing.apply or landing.branch):
         return None, None
     try:
@@ -86,7 +86,7 @@ def _moved(store: RunStore, run: str, found: Standing, landing: Landing) -> tupl
         return None, failure
 
 
-def move(store: RunStore, run: str, found: Standing, branch: str | None) -> Moved:
+def move(store: RunStore, run: str, found: RunView, branch: str | None) -> Moved:
     """Land the tip of a merge: on the branch of that name, or the one that is checked out.
 
     Passes on ApplyError: it does not fit.
@@ -101,7 +101,7 @@ def move(store: RunStore, run: str, found: Standing, branch: str | None) -> Move
     return move_checkout(store.project, run, tip) if branch is None else move_branch(store.project, run, tip, branch)
 
 
-def work_of(run: str, found: Standing) -> Work:
+def work_of(run: str, found: RunView) -> Work:
     """All that landed, to be shown.
 
     Raises:
@@ -113,7 +113,7 @@ def work_of(run: str, found: Standing) -> Work:
     return Work(run, "passed", facts, f"Merge {', '.join(found.options.refs)}"[:72])
 
 
-def shown_run(folder: RunFolder, found: Standing, ending: Ending | None, moved: Moved | None = None) -> dict[str, Any]:
+def shown_run(folder: RunFolder, found: RunView, ending: Ending | None, moved: Moved | None = None) -> dict[str, Any]:
     """A merge as `--json` prints it."""
     findings = found.findings or Findings("", "")
     if found.findings is None and found.brought is not None:
@@ -128,7 +128,7 @@ def shown_run(folder: RunFolder, found: Standing, ending: Ending | None, moved: 
     }
 
 
-def result_lines(found: Standing) -> Iterator[str]:
+def result_lines(found: RunView) -> Iterator[str]:
     """A table of what was to be merged, then why something was not."""
     findings = found.findings
     if findings is None:
@@ -150,7 +150,7 @@ def result_lines(found: Standing) -> Iterator[str]:
         yield f"  failed once and passed when tested again: {one_line(short_ids(', '.join(names)), 300)}"
 
 
-def _rows(found: Standing, findings: Findings) -> Iterator[list[str]]:
+def _rows(found: RunView, findings: Findings) -> Iterator[list[str]]:
     conflicts: dict[str, list[str]] = {}
     for conflict in findings.conflicts:
         conflicts.setdefault(conflict.ref, []).append(conflict.brief)
@@ -218,13 +218,13 @@ def _reason_lines(reason: str) -> Iterator[str]:
     yield from (f"    {one_line(line, 300)}" for line in said[:1] + said[1:][-REASON_LINES:])
 
 
-def _progress(found: Standing) -> Iterator[str]:
+def _progress(found: RunView) -> Iterator[str]:
     """What is known of a merge that has not ended."""
     for ran in found.ran:
         yield f"  {name_of(ran, found.options.refs)}: {'not run' if ran.verdict is None else ran.verdict.verdict}"
 
 
-def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing) -> Iterator[str]:
+def _ending_lines(run: str, found: RunView, ending: Ending, landing: Landing) -> Iterator[str]:
     findings = found.findings
     if findings is None:
         said = f": {ending.error}" if ending.error else ""

@@ -23,7 +23,6 @@ from bakeoff.optimize.entrant import Entrant
 from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.standing import JOB, Standing, standing
 from bakeoff.optimize.summary import (
     FUNCTION_HEADS,
     Side,
@@ -37,6 +36,7 @@ from bakeoff.optimize.summary import (
     tests_of,
     unverified,
 )
+from bakeoff.optimize.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import counted, has_no_winner, how_to_go_on
 from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land, shown_diff
@@ -91,7 +91,7 @@ def carry_out(
 ) -> NoReturn:
     """Run a session under a display, print what came of it, land the winner, and leave with the exit status."""
     folder, ending = run_session(session, None if quiet else OptimizeLines(run_options.events))
-    found = standing(folder.history(), ending.status)
+    found = run_view(folder.history(), ending.status)
     landed, problem = _landed(store, folder.id, found, landing)
     if as_json:
         print_json(shown_run(folder, found, ending, landed), indent=2)
@@ -127,7 +127,7 @@ def show_ranking(
     sys.exit(0)
 
 
-def exit_status(found: Standing, ending: Ending) -> int:
+def exit_status(found: RunView, ending: Ending) -> int:
     """See `bakeoff optimize --help`."""
     if ending.status is RunStatus.COMPLETED:
         return 0 if found.winner is not None else NO_WINNER
@@ -136,9 +136,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
     return 4 if ending.status is RunStatus.BUDGET_SPENT else 1
 
 
-def shown_run(
-    folder: RunFolder, found: Standing, ending: Ending | None, landed: Landed | None = None
-) -> dict[str, Any]:
+def shown_run(folder: RunFolder, found: RunView, ending: Ending | None, landed: Landed | None = None) -> dict[str, Any]:
     """An optimisation as `--json` prints it."""
     shown: dict[str, Any] = {
         "run_id": folder.id,
@@ -155,7 +153,7 @@ def shown_run(
     return shown
 
 
-def table_lines(found: Standing) -> list[str]:
+def table_lines(found: RunView) -> list[str]:
     """A line for each candidate, or for each function where there are several."""
     if found.options.every:
         rows = [[one_line(cell, 80) for cell in row] for row in function_rows(found)]
@@ -164,13 +162,13 @@ def table_lines(found: Standing) -> list[str]:
     return table(rows, HEADS) if rows else []
 
 
-def _row(found: Standing, entrant: Entrant) -> list[str]:
+def _row(found: RunView, entrant: Entrant) -> list[str]:
     name = f"{entrant.number} {entrant.file}{' *' if entrant.number == found.winner else ''}"
     cells = [name, entrant.verdict or "-", entrant.reason or "-", speedup_of(entrant), entrant.detail or "-"]
     return [one_line(cell, 80) for cell in cells]
 
 
-def work_of(run: str, found: Standing) -> Work:
+def work_of(run: str, found: RunView) -> Work:
     """The winner, to be shown and landed.
 
     Raises:
@@ -183,7 +181,7 @@ def work_of(run: str, found: Standing) -> Work:
     return Work(run, "passed", found.result, title, number, noun="candidate")
 
 
-def winners_diff(project: Path, run: str, found: Standing) -> str | None:
+def winners_diff(project: Path, run: str, found: RunView) -> str | None:
     """The winner's diff as text; None where there is no winner, or it is not kept any more."""
     if found.winner is None or found.result is None:
         return None
@@ -193,7 +191,7 @@ def winners_diff(project: Path, run: str, found: Standing) -> str | None:
         return None
 
 
-def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
+def _landed(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if found.winner is None or not (landing.apply or landing.branch or landing.patch):
         return None, None
     try:
@@ -215,7 +213,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def _print_ending(
-    store: RunStore, folder: RunFolder, found: Standing, ending: Ending, out: Callable[[str], None], landed: bool
+    store: RunStore, folder: RunFolder, found: RunView, ending: Ending, out: Callable[[str], None], landed: bool
 ) -> None:
     for line in (*table_lines(found), *explanation(found)):
         out(line)
@@ -225,7 +223,7 @@ def _print_ending(
     if found.chosen is not None:
         _print_winner(store, run, found, found.chosen, out, landed)
     elif found.options.every and found.winner is not None:
-        cautious = [(one, cautions(one.standing, chosen)) for one in found.functions if (chosen := one.standing.chosen)]
+        cautious = [(one, cautions(one.view, chosen)) for one in found.functions if (chosen := one.view.chosen)]
         for one, said in cautious:
             for text in said:
                 out(f"  ! {one.ranked.target}: {text}")
@@ -248,7 +246,7 @@ def _print_ending(
         out(f"  go on with: {way}")
 
 
-def explanation(found: Standing) -> list[str]:
+def explanation(found: RunView) -> list[str]:
     """Why each other candidate fell, and where the time goes in the original and in the winner."""
     lines = []
     for entrant, why in fallen(found):
@@ -257,7 +255,7 @@ def explanation(found: Standing) -> list[str]:
     return lines
 
 
-def profile_lines(found: Standing) -> list[str]:
+def profile_lines(found: RunView) -> list[str]:
     """Both line profiles side by side: hits, part of the time, text; nothing where there is none."""
     rows = profiles(found)
     if not rows:
@@ -274,7 +272,7 @@ def _side(side: Side | None) -> list[str]:
 
 
 def _print_winner(
-    store: RunStore, run: str, found: Standing, winner: Entrant, out: Callable[[str], None], landed: bool
+    store: RunStore, run: str, found: RunView, winner: Entrant, out: Callable[[str], None], landed: bool
 ) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
     out(f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}")
@@ -292,7 +290,7 @@ def _print_winner(
     _print_diff(store, run, found, out, landed)
 
 
-def _print_diff(store: RunStore, run: str, found: Standing, out: Callable[[str], None], landed: bool) -> None:
+def _print_diff(store: RunStore, run: str, found: RunView, out: Callable[[str], None], landed: bool) -> None:
     text = winners_diff(store.project, run, found) or ""
     if text.count("\n") <= SHORT:
         out(text.rstrip("\n"))

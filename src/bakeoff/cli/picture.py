@@ -33,7 +33,7 @@ def print_run(folder: RunFolder, everything: bool) -> None:
     """
     run = OpenRun(folder)
     history, job = run.history, job_of(run)
-    status, error = folder.standing(history)
+    status, error = folder.status_and_error(history)
     for line in _head(folder, history, status, error):
         tell(line)
     for line in job.lines(run):
@@ -52,7 +52,7 @@ def print_step(folder: RunFolder, step: str, everything: bool) -> None:
         BakeoffError: there is none.
     """
     history = folder.history()
-    status, _ = folder.standing(history)
+    status, _ = folder.status_and_error(history)
     found = [node for _, node in walk(outline(history, status)) if is_called(node.path, step)]
     if not found:
         raise BakeoffError(no_step(folder.id, step))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.merge_lines import name_of
 from bakeoff.engine.events import Event, NodeEnded, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus, Status
-from bakeoff.plan.queue.standing import Ran
+from bakeoff.plan.queue.view import Ran
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
-from bakeoff.plan.run.standing import node_of, standing
+from bakeoff.plan.run.view import node_of, run_view
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder
@@ -22,7 +22,7 @@ def as_plan(folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event
 
     def begun(at: float) -> None:
         nonlocal known
-        plan = standing(folder.history(), RunStatus.RUNNING).plan
+        plan = run_view(folder.history(), RunStatus.RUNNING).plan
         needs = {name: tuple(sorted(others)) for name, others in plan.graph().needs.items()}
         known = bool(plan.subplans)  # not while it is being split
         tell(PlanBegun(at, plan.tree(), needs))

@@ -11,7 +11,7 @@ from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeRetri
 from bakeoff.engine.record import Status
 from bakeoff.plan.queue.events import QueueSaid
 from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
-from bakeoff.plan.run.standing import node_of
+from bakeoff.plan.run.view import node_of
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration
 

@@ -20,7 +20,7 @@ from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.findings import Overlap
 from bakeoff.plan.run.shown import shown_plan
-from bakeoff.plan.run.standing import JOB, Standing, standing
+from bakeoff.plan.run.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
 from bakeoff.sampling.attempt.landing import Work, title_of
@@ -53,7 +53,7 @@ def carry_out(
 
     folder, ending = run_session(session, None if quiet else PlanLines(run_options.events))
     history = folder.history()
-    found = standing(history, ending.status)
+    found = run_view(history, ending.status)
     landed, problem = _landed(store, folder.id, found, landing)
     if as_json:
         print_json(shown_plan(folder.id, found, ending.error, history.usage, landed), indent=2)
@@ -67,7 +67,7 @@ def carry_out(
     sys.exit(exit_status(found, ending))
 
 
-def exit_status(found: Standing, ending: Ending) -> int:
+def exit_status(found: RunView, ending: Ending) -> int:
     """See `bakeoff plan goal --help`."""
     if ending.status is RunStatus.PAUSED and ending.signal is not None:
         return 128 + ending.signal
@@ -78,7 +78,7 @@ def exit_status(found: Standing, ending: Ending) -> int:
     return 0 if found.whole else IN_PART
 
 
-def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
+def _landed(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if not found.facts() or not (landing.apply or landing.branch):
         return None, None
     from bakeoff.sampling.attempt.landing import land
@@ -89,7 +89,7 @@ def _landed(store: RunStore, run: str, found: Standing, landing: Landing) -> tup
         return None, failure
 
 
-def work_of(run: str, found: Standing, name: str | None = None, step: str | None = None) -> Work:
+def work_of(run: str, found: RunView, name: str | None = None, step: str | None = None) -> Work:
     """The result of a plan, or what one of its subplans made, to be shown and landed.
 
     Args:
@@ -116,7 +116,7 @@ def work_of(run: str, found: Standing, name: str | None = None, step: str | None
     return Work(run, status, facts, title_of(found.plan.goal), None, path, noun="subplan")
 
 
-def result_lines(found: Standing) -> Iterator[str]:
+def result_lines(found: RunView) -> Iterator[str]:
     """A table of the subplans, then why something did not land."""
     if found.split is not None:
         yield f"split by {one_line(found.split['name'])}: {known_amounts(found.split)}"
@@ -176,7 +176,7 @@ def _some(texts: Iterable[str], count: int = 0) -> str:
     return f"{shown} and {count - MOST_STRAYS:,} more" if count > MOST_STRAYS else shown
 
 
-def _rows(found: Standing) -> Iterator[list[str]]:
+def _rows(found: RunView) -> Iterator[list[str]]:
     groups = {group.name: group for group in found.plan.groups}
     for subplan in found.plan.subplans:
         state, worked = found.states[subplan.name], found.worked.get(subplan.name)
@@ -195,7 +195,7 @@ def _rows(found: Standing) -> Iterator[list[str]]:
         yield [subplan.name, stands, time, used, f"{state.why}{again}"]
 
 
-def _ending_lines(run: str, found: Standing, ending: Ending, landing: Landing, history: History) -> Iterator[str]:
+def _ending_lines(run: str, found: RunView, ending: Ending, landing: Landing, history: History) -> Iterator[str]:
     findings = found.findings
     for text in ending.facts.get("salvaged") or ():
         yield f"unfinished work is kept as {text}"

@@ -65,7 +65,7 @@ class Killable(Protocol):
 
 
 @dataclass(slots=True)
-class Terms:
+class SessionConfig:
     """What a session runs under.
 
     Attributes:
@@ -110,7 +110,7 @@ class _Stop:
 async def run_session(
     folder: RunFolder,
     job: Job,
-    terms: Terms,
+    config: SessionConfig,
     *,
     meta: Mapping[str, Any] | None = None,
     prepare: Callable[[Run], Awaitable[None]] | None = None,
@@ -120,42 +120,42 @@ async def run_session(
     Args:
         folder: the run.
         job: what to do; returns how it ended. Cancelled on a signal, `cancel`, or the time budget.
-        terms: see `Terms`.
+        config: see `SessionConfig`.
         meta: what the run is, for a new one.
         prepare: called before the job, for entries of its own (new inputs, an edit).
 
     Passes on RunBusyError (another process owns the run) and JournalError (it cannot be written; the status stays
     what it was, and what was committed before is safe).
     """
-    terms.events.masker = terms.masker
+    config.events.masker = config.masker
     lock = folder.lock()
     try:
         warnings = [] if meta is not None else _mend(folder)
         history = History(folder.root) if meta is not None else folder.history()
         history.interrupt()
         warnings += _damage(history)
-        terms = replace(terms, clock=SteadyClock(terms.clock, history.updated_at))
+        config = replace(config, clock=SteadyClock(config.clock, history.updated_at))
         journal = SqliteJournal(folder.journal)
         try:
-            run = _run(folder, journal, history, terms)
+            run = _run(folder, journal, history, config)
             if meta is not None:
                 run.note("meta", meta)
             if prepare is not None:
                 await prepare(run)
-            await _announce(run, terms, warnings)
-            return await _carried_out(folder, run, job, terms)
+            await _announce(run, config, warnings)
+            return await _carried_out(folder, run, job, config)
         finally:
             journal.close()
     finally:
         lock.release()
 
 
-async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Ending:
+async def _carried_out(folder: RunFolder, run: Run, job: Job, config: SessionConfig) -> Ending:
     """The job, with its ending written; also when whoever awaits it is cancelled."""
-    since = terms.clock.monotonic()
+    since = config.clock.monotonic()
     ending = Ending(RunStatus.PAUSED, "interrupted: its caller was cancelled")
     try:
-        ending = _masked(await _attended(folder, run, job, terms), terms.masker)
+        ending = _masked(await _attended(folder, run, job, config), config.masker)
     except Exception as raised:
         bug: BaseException = raised
         while isinstance(bug, BaseExceptionGroup) and len(bug.exceptions) == 1:
@@ -164,7 +164,7 @@ async def _carried_out(folder: RunFolder, run: Run, job: Job, terms: Terms) -> E
         raise
     finally:
         with anyio.CancelScope(shield=True):
-            await _write_ending(run, ending, round(terms.clock.monotonic() - since, 3))
+            await _write_ending(run, ending, round(config.clock.monotonic() - since, 3))
     return ending
 
 
@@ -195,40 +195,40 @@ def _damage(history: History) -> list[str]:
     return [f"journal entries that cannot be read count as not done: {numbers}"]
 
 
-def _run(folder: RunFolder, journal: SqliteJournal, history: History, terms: Terms) -> Run:
+def _run(folder: RunFolder, journal: SqliteJournal, history: History, config: SessionConfig) -> Run:
     return Run(
         journal=journal,
         history=history,
         root=folder.root,
-        lanes=terms.lanes,
-        budget=Budget(terms.ceilings, history.spent),
-        events=terms.events,
-        masker=terms.masker,
-        clock=terms.clock,
+        lanes=config.lanes,
+        budget=Budget(config.ceilings, history.spent),
+        events=config.events,
+        masker=config.masker,
+        clock=config.clock,
     )
 
 
-async def _announce(run: Run, terms: Terms, warnings: list[str]) -> None:
-    now = terms.clock.wall()
+async def _announce(run: Run, config: SessionConfig, warnings: list[str]) -> None:
+    now = config.clock.wall()
     lost = {"lost": run.history.damaged} if run.history.damaged else {}
     await run.note("run", {"status": RunStatus.RUNNING, "at": now, **lost}).committed()
-    terms.events.emit(RunChanged(now, run.root.name, RunStatus.RUNNING))
+    config.events.emit(RunChanged(now, run.root.name, RunStatus.RUNNING))
     for text in warnings:
-        terms.events.emit(Warned(now, text))
+        config.events.emit(Warned(now, text))
 
 
-async def _attended(folder: RunFolder, run: Run, job: Job, terms: Terms) -> Ending:
+async def _attended(folder: RunFolder, run: Run, job: Job, config: SessionConfig) -> Ending:
     """The job, with somebody listening to signals, the control channel and the clock."""
     ending: Ending | None = None
     async with anyio.create_task_group() as watchers:
         with session_kills() as kills, anyio.CancelScope() as scope:
             stop = _Stop(scope)
-            if terms.catch_signals:
-                await watchers.start(_watch_signals, stop, terms, kills)
-            if terms.seconds is not None:
-                watchers.start_soon(_watch_time, stop, terms.seconds - run.history.active_seconds)
+            if config.catch_signals:
+                await watchers.start(_watch_signals, stop, config, kills)
+            if config.seconds is not None:
+                watchers.start_soon(_watch_time, stop, config.seconds - run.history.active_seconds)
             async with control_server(folder.root, lambda message: _handle(run, stop, message)):
-                with telling_by(terms.events, terms.clock.wall):
+                with telling_by(config.events, config.clock.wall):
                     ending = await _ended(run, job)
         watchers.cancel_scope.cancel()
     if stop.status is not None and (ending is None or ending.status is not RunStatus.COMPLETED):
@@ -254,7 +254,9 @@ async def _ended(run: Run, job: Job) -> Ending:
         return Ending(status, text_of(failure))
 
 
-async def _watch_signals(stop: _Stop, terms: Terms, kills: Kills, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+async def _watch_signals(
+    stop: _Stop, config: SessionConfig, kills: Kills, *, task_status: anyio.abc.TaskStatus[None]
+) -> None:
     # What was ignored on entry stays so: `nohup` and shells that start jobs in the background mean it.
     known = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
@@ -265,8 +267,8 @@ async def _watch_signals(stop: _Stop, terms: Terms, kills: Kills, *, task_status
             # A terminal that closes sends HUP more than once, and nobody is in a hurry.
             if number != signal.SIGHUP and anyio.current_time() - first >= SAME_SIGNAL:
                 kills.kill_now()
-                if terms.processes is not None:
-                    terms.processes.kill_now()
+                if config.processes is not None:
+                    config.processes.kill_now()
             first = min(first, anyio.current_time())
             name = signal.Signals(number).name
             stop(RunStatus.PAUSED, f"interrupted by {name}", number)

@@ -190,7 +190,7 @@ class RunFolder:
         if not os.access(self.root, os.R_OK | os.X_OK):
             raise JournalError(f"cannot be read: permission denied: {self.root}")
 
-    def standing(self, history: History) -> tuple[RunStatus, str | None]:
+    def status_and_error(self, history: History) -> tuple[RunStatus, str | None]:
         """The run's status and error as they are: a run that its owner left without a word is paused."""
         if history.status in (RunStatus.RUNNING, RunStatus.CREATED) and not self.alive():
             return RunStatus.PAUSED, "interrupted: the process that ran it is gone"

@@ -14,7 +14,7 @@ from bakeoff.engine.lanes import Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending, Terms, run_session
+from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.process.spawner import Spawner
@@ -88,7 +88,7 @@ def resumable(
     history = folder.history()
     if history.meta.get("job") != job:
         raise BakeoffError(f"run {run_id} is {noun}")
-    status, _ = folder.standing(history)
+    status, _ = folder.status_and_error(history)
     if not ended and status in (RunStatus.COMPLETED, RunStatus.ABORTED):
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{hint}")
     if folder.alive():
@@ -128,7 +128,7 @@ async def in_session(
     base = {**os.environ, **(env or {}), "BAKEOFF_RUN_ID": folder.id}
     masker = Masker(secrets or {})
     spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=options.adopt)
-    terms = Terms(
+    config = SessionConfig(
         lanes=Lanes(lanes),
         ceilings=ceilings or {},
         seconds=seconds,
@@ -143,4 +143,4 @@ async def in_session(
             ending = await carry_out(run, folder, spawner)
         return ending
 
-    return await run_session(folder, job, terms, meta=meta, prepare=prepare)
+    return await run_session(folder, job, config, meta=meta, prepare=prepare)

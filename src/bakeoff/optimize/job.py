@@ -28,8 +28,8 @@ from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import DRY_TIMEOUT
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.hiring import hire
-from bakeoff.optimize.standing import JOB, standing
 from bakeoff.optimize.target import locate
+from bakeoff.optimize.view import JOB, run_view
 from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
 from bakeoff.sampling.attempt.attempts import AGENTS
@@ -77,10 +77,10 @@ async def resume(
     history = folder.history()
     if history.meta.get("job") != JOB:
         raise BakeoffError(f"run {run_id} is no optimisation")
-    status, _ = folder.standing(history)
+    status, _ = folder.status_and_error(history)
     before = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
     options = before.with_inputs(inputs or {})
-    undecided = bool(standing(history, status).undecided)
+    undecided = bool(run_view(history, status).undecided)
     longer = undecided and options.seconds > before.seconds
     if status is RunStatus.CANCELLED or (status is RunStatus.COMPLETED and not longer):
         more = f"; -i seconds=N above {before.seconds:g} measures longer" if undecided else ""

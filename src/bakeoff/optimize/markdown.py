@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bakeoff.optimize.standing import Standing
 from bakeoff.optimize.summary import (
     FUNCTION_HEADS,
     Side,
@@ -18,6 +17,7 @@ from bakeoff.optimize.summary import (
     support,
     unverified,
 )
+from bakeoff.optimize.view import RunView
 from bakeoff.report.escape import one_line, visible
 
 MOST_DIFF = 400
@@ -43,7 +43,7 @@ def block(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{visible(text).rstrip()}\n{fence}\n"
 
 
-def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
+def markdown(run: str, found: RunView, diff: str | None) -> Iterator[str]:
     """The text, in pieces.
 
     Args:
@@ -73,7 +73,7 @@ def markdown(run: str, found: Standing, diff: str | None) -> Iterator[str]:
     yield from _candidates(found)
 
 
-def _functions(run: str, found: Standing, diff: str | None) -> Iterator[str]:
+def _functions(run: str, found: RunView, diff: str | None) -> Iterator[str]:
     """The same of a run for all functions."""
     yield f"## {text_of(found.options.subject)}: {found.winner or 'none'} faster\n\n"
     heads = [*FUNCTION_HEADS]
@@ -82,8 +82,8 @@ def _functions(run: str, found: Standing, diff: str | None) -> Iterator[str]:
         yield f"| {' | '.join(map(text_of, row))} |\n"
     yield "\n"
     for one in found.functions:
-        chosen = one.standing.chosen
-        for text in [] if chosen is None else cautions(one.standing, chosen):
+        chosen = one.view.chosen
+        for text in [] if chosen is None else cautions(one.view, chosen):
             yield f"- **Note**: {text_of(one.ranked.target)}: {text_of(text)}.\n"
     yield f"- Speed-ups with their 95 % intervals, against a least of {found.options.min_speedup:g}.\n"
     yield f"- Used: {text_of(cost(found))}. bakeoff run {text_of(run)}.\n\n"
@@ -99,7 +99,7 @@ def _diff(diff: str) -> Iterator[str]:
     yield "\n"
 
 
-def _profiles(found: Standing) -> Iterator[str]:
+def _profiles(found: RunView) -> Iterator[str]:
     rows = profiles(found)
     if not rows:
         return
@@ -115,7 +115,7 @@ def _line(side: Side) -> str:
     return f"{side.line.hits:>10,} {side.share:>6.1%}  {side.line.text}"
 
 
-def _candidates(found: Standing) -> Iterator[str]:
+def _candidates(found: RunView) -> Iterator[str]:
     if not found.entrants:
         return
     whys = {entrant.number: why[0] for entrant, why in fallen(found)}

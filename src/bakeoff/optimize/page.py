@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bakeoff.optimize.plot import plot
-from bakeoff.optimize.standing import Standing
 from bakeoff.optimize.summary import (
     FUNCTION_HEADS,
     Side,
@@ -19,12 +18,13 @@ from bakeoff.optimize.summary import (
     tests_of,
     unverified,
 )
+from bakeoff.optimize.view import RunView
 from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup
 from bakeoff.report.look import table_head
 
 
-def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
+def optimisation(found: RunView, diff: str | None) -> Iterator[str]:
     """The part of the page that is about candidates, in pieces.
 
     Args:
@@ -51,7 +51,7 @@ def optimisation(found: Standing, diff: str | None) -> Iterator[str]:
     yield from _profiles(found)
 
 
-def _winner(found: Standing) -> Iterator[str]:
+def _winner(found: RunView) -> Iterator[str]:
     winner = found.chosen
     if winner is None:
         yield "<h2>Winner</h2><p>Nothing was found that behaves the same and is faster.</p>"
@@ -68,7 +68,7 @@ def _winner(found: Standing) -> Iterator[str]:
     yield f"<dl>{''.join(f'<dt>{markup(name)}<dd>{markup(text)}' for name, text in facts)}</dl>"
 
 
-def _candidates(found: Standing) -> Iterator[str]:
+def _candidates(found: RunView) -> Iterator[str]:
     if not found.entrants:
         return
     whys = {entrant.number: why for entrant, why in fallen(found)}
@@ -81,7 +81,7 @@ def _candidates(found: Standing) -> Iterator[str]:
     yield "</table>"
 
 
-def _profiles(found: Standing) -> Iterator[str]:
+def _profiles(found: RunView) -> Iterator[str]:
     rows = profiles(found)
     if not rows:
         return

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from bakeoff.judge.timing.speed import Speed
-from bakeoff.optimize.standing import Standing
+from bakeoff.optimize.view import RunView
 from bakeoff.report.escape import markup, one_line
 
 WIDTH, LEFT, ROW = 900, 240, 18
@@ -14,7 +14,7 @@ RIGHT = 90
 TICKS = (0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000)
 
 
-def plot(found: Standing) -> Iterator[str]:
+def plot(found: RunView) -> Iterator[str]:
     """A row for each candidate of each race, on a logarithmic axis; nothing where nothing was measured."""
     rows = [
         (race, number, speed)
@@ -59,7 +59,7 @@ class _Axis:
         yield f'<path class="cut" d="M{self(least):.1f} 0V{height - ROW}"><title>at least {least:g}x</title></path>'
 
 
-def _row(found: Standing, axis: _Axis, y: int, race: int, number: int, speed: Speed) -> Iterator[str]:
+def _row(found: RunView, axis: _Axis, y: int, race: int, number: int, speed: Speed) -> Iterator[str]:
     assert speed.speedup is not None
     entrant, interval = found.entrants[number], speed.speedup
     name = f"{race}: {number} {entrant.file}{' *' if number == found.winner else ''}"

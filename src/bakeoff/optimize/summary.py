@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from bakeoff.optimize.entrant import ORIGINAL, Entrant
 from bakeoff.optimize.options import TESTS
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.optimize.standing import Standing
+from bakeoff.optimize.view import RunView
 from bakeoff.report.words import amounts, counted
 
 MOST_DIFFERENCES = 3
@@ -30,7 +30,7 @@ def speedup_of(entrant: Entrant) -> str:
     return "-" if speed is None else str(speed)
 
 
-def support(found: Standing) -> str:
+def support(found: RunView) -> str:
     """Which evidence there is for what behaves the same."""
     bench = found.bench
     if bench is not None and bench["judged_by"] != TESTS:
@@ -42,12 +42,12 @@ def support(found: Standing) -> str:
     return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived"
 
 
-def tests_of(found: Standing) -> tuple[str, ...]:
+def tests_of(found: RunView) -> tuple[str, ...]:
     """The tests that reach the function, as many as the record names."""
     return tuple(map(str, (found.baseline or {}).get("test_names", ())))
 
 
-def unverified(found: Standing) -> str | None:
+def unverified(found: RunView) -> str | None:
     """Why nothing is known of how candidates behave; None where something judges that."""
     if found.bench is None or found.bench["verified"]:
         return None
@@ -55,7 +55,7 @@ def unverified(found: Standing) -> str | None:
     return f"behaviour is not verified: no --check was given, and of the command it is only known that {seen}"
 
 
-def cautions(found: Standing, winner: Entrant) -> list[str]:
+def cautions(found: RunView, winner: Entrant) -> list[str]:
     """What has to be known before the winner is taken."""
     missing = unverified(found)
     said = [] if missing is None else [missing]
@@ -69,7 +69,7 @@ def cautions(found: Standing, winner: Entrant) -> list[str]:
     return said
 
 
-def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
+def fallen(found: RunView) -> list[tuple[Entrant, list[str]]]:
     """All that did not win, each with why, and what shows it."""
     told = []
     for entrant in found.entrants.values():
@@ -85,13 +85,13 @@ def fallen(found: Standing) -> list[tuple[Entrant, list[str]]]:
     return told
 
 
-def function_rows(found: Standing) -> list[list[str]]:
+def function_rows(found: RunView) -> list[list[str]]:
     """Of a run for all functions, a row for each: name, own time in the tests, calls, how it stands, speed-up, why."""
     rows = []
     for number, one in enumerate(found.functions, 1):
-        chosen = one.standing.chosen
+        chosen = one.view.chosen
         speed = "-" if chosen is None else speedup_of(chosen)
-        count = counted(len(one.standing.entrants), "candidate")
+        count = counted(len(one.view.entrants), "candidate")
         why = one.error or (f"of {count}: {chosen.file}" if chosen is not None else count if one.ended else "-")
         ranked = one.ranked
         rows.append(
@@ -103,13 +103,13 @@ def function_rows(found: Standing) -> list[list[str]]:
 FUNCTION_HEADS = ["function", "own time", "calls", "result", "speed-up", "why"]
 
 
-def cost(found: Standing) -> str:
+def cost(found: RunView) -> str:
     """What it used."""
     told = {kind: amount for kind, amount in found.usage.items() if kind in ("usd", "tokens", "calls")}
     return amounts(told, found.unreported) or "nothing that is paid for"
 
 
-def profiles(found: Standing) -> list[tuple[Side | None, Side | None]]:
+def profiles(found: RunView) -> list[tuple[Side | None, Side | None]]:
     """Lines of the original and the winner beside each other, equal ones in one row; empty while there are none."""
     if found.winner is None:
         return []

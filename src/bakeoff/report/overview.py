@@ -69,7 +69,7 @@ def overview(folder: RunFolder) -> Overview:
     """How one run stands."""
     try:
         history = _brief(folder)
-        status, error = folder.standing(history)
+        status, error = folder.status_and_error(history)
     except JournalError as failure:
         return Overview(folder, None, None, str(failure), 0.0, 0.0, {})
     except OSError as failure:

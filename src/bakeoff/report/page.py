@@ -31,7 +31,7 @@ def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
     Passes on JournalError: the journal cannot be read.
     """
     history = folder.history()
-    status, error = folder.standing(history)
+    status, error = folder.status_and_error(history)
     tops = outline(history, status)
     nodes = [node for _, node in walk(tops)]
     yield from _head(folder, history, status, error, nodes)

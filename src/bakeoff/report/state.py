@@ -17,7 +17,7 @@ def run_state(folder: RunFolder, history: History | None = None) -> dict[str, An
     Passes on JournalError: its journal cannot be read.
     """
     history = history or folder.history()
-    status, error = folder.standing(history)
+    status, error = folder.status_and_error(history)
     return {
         "run_id": folder.id,
         "workflow_id": history.meta.get("workflow_id"),

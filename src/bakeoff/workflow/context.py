@@ -57,7 +57,7 @@ class Asker(Protocol):
 
 
 @dataclass(slots=True)
-class Setting:
+class RunContext:
     """What all steps of a run share.
 
     Attributes:
@@ -87,7 +87,7 @@ class Setting:
     processes: Processes
     settings: Settings
     step_types: StepTypes
-    run_step: Callable[[Place], Awaitable[Halt | None]]
+    run_step: Callable[[NodeContext], Awaitable[Halt | None]]
     project: str
     workflow_dir: str | None
     asker: Asker | None = None
@@ -117,13 +117,13 @@ class Setting:
 
 
 @dataclass(slots=True)
-class Place:
+class NodeContext:
     """Where a step is being run: everything its type needs to know.
 
     `backlog`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
     """
 
-    setting: Setting
+    run_context: RunContext
     step: Any
     path: str
     scope: Scope
@@ -133,7 +133,7 @@ class Place:
     @property
     def run(self) -> Run:
         """The run."""
-        return self.setting.run
+        return self.run_context.run
 
     def value(self, field_name: str, *keys: str | int) -> Any:
         """The value of one of the step's fields, evaluated here."""
@@ -162,12 +162,14 @@ class Place:
         """
         scope, naming = scope or self.scope, naming or self.naming
         for step in steps:
-            halt = await self.setting.run_step(Place(self.setting, step, naming.path(step.id), scope, naming))
+            halt = await self.run_context.run_step(
+                NodeContext(self.run_context, step, naming.path(step.id), scope, naming)
+            )
             if halt is not None:
                 return halt
         return None
 
-    async def kept_or(self, make: Callable[[Place], Mapping[str, Any]]) -> Record:
+    async def kept_or(self, make: Callable[[NodeContext], Mapping[str, Any]]) -> Record:
         """The record of a node whose choice is made before its children run; the first choice stands for good."""
         kept = await self.run.kept(self.path)
         if kept is not None:
@@ -201,13 +203,13 @@ def where(step: StepModel, path: str, failure: BakeoffError | str) -> str:
     return f"step {path} (line {line}, column {column}): {failure}"
 
 
-def halted_by(place: Place, record: Record) -> Halt | None:
+def halted_by(context: NodeContext, record: Record) -> Halt | None:
     """The halt that a step's own record means, if any."""
     if record.status in (Status.COMPLETED, Status.SKIPPED) or record.absorbed:
         return None
     if record.status is Status.PAUSED:
         gate = (record.facts or {}).get("gate")
-        return Halt(RunStatus.PAUSED, None, place.path, gate)
+        return Halt(RunStatus.PAUSED, None, context.path, gate)
     facts = record.facts or {}
     status = RunStatus.ABORTED if record.output.get("aborted") else RunStatus.FAILED
-    return Halt(status, f"step {place.path}: {record.error}", place.path, facts.get("gate"), kind=record.kind)
+    return Halt(status, f"step {context.path}: {record.error}", context.path, facts.get("gate"), kind=record.kind)

@@ -15,7 +15,7 @@ from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.engine.store import RunStore
 from bakeoff.settings import load_settings
-from bakeoff.workflow.context import Place, Setting
+from bakeoff.workflow.context import NodeContext, RunContext
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
@@ -78,8 +78,10 @@ def plan_resume(
         found.history.edited()
     run = Run(root=found.folder.root, history=found.history)
     folder = found.source.parent
-    setting = workflow_setting(run, found.workflow, found.settings, store.project, folder, found.inputs, found.secrets)
-    return _plan(found.workflow, setting, before)
+    run_context = workflow_setting(
+        run, found.workflow, found.settings, store.project, folder, found.inputs, found.secrets
+    )
+    return _plan(found.workflow, run_context, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,11 @@ class _Before:
     open: set[str]
 
 
-def _plan(workflow: Workflow, setting: Setting, before: _Before | None = None) -> list[Row]:
-    context = {"run_id": setting.run.root.name, "workflow_dir": setting.workflow_dir}
-    scope = Scope(None, {"inputs": setting.inputs, "context": context}, chain=digest("bakeoff"))
+def _plan(workflow: Workflow, run_context: RunContext, before: _Before | None = None) -> list[Row]:
+    context = {"run_id": run_context.run.root.name, "workflow_dir": run_context.workflow_dir}
+    scope = Scope(None, {"inputs": run_context.inputs, "context": context}, chain=digest("bakeoff"))
     plan = _Plan(before)
-    plan.steps(setting, workflow.steps, scope, Naming(), frozenset())
+    plan.steps(run_context, workflow.steps, scope, Naming(), frozenset())
     return plan.rows
 
 
@@ -112,63 +114,63 @@ class _Plan:
     running: dict[int, tuple[Scope, str]] = field(default_factory=dict)
 
     def steps(
-        self, setting: Setting, steps: Iterable[Any], scope: Scope, naming: Naming, unknown: frozenset[str]
+        self, run_context: RunContext, steps: Iterable[Any], scope: Scope, naming: Naming, unknown: frozenset[str]
     ) -> frozenset[str]:
         """Plan a list of steps; takes and returns the ids whose output is not known yet."""
         for step in steps:
-            unknown = self.step(Place(setting, step, naming.path(step.id), scope, naming), unknown)
+            unknown = self.step(NodeContext(run_context, step, naming.path(step.id), scope, naming), unknown)
         return unknown
 
-    def step(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        step = place.step
-        if step.when is not None and place.run.find(place.path) is None:
+    def step(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        step = context.step
+        if step.when is not None and context.run.find(context.path) is None:
             waits = _waits(_templates(step, {"when"}), unknown)
             if waits:
-                return self.unknown(place, waits, unknown)
-            if not (step.when if isinstance(step.when, bool) else truth(place.value("when"))):
-                self.add(place, "skip", "`when` is false")
-                place.add(Record(place.path, step.type, Status.SKIPPED))
+                return self.unknown(context, waits, unknown)
+            if not (step.when if isinstance(step.when, bool) else truth(context.value("when"))):
+                self.add(context, "skip", "`when` is false")
+                context.add(Record(context.path, step.type, Status.SKIPPED))
                 return unknown
-        plan: Callable[[Place, frozenset[str]], frozenset[str]] = getattr(
+        plan: Callable[[NodeContext, frozenset[str]], frozenset[str]] = getattr(
             self, "_" + step.type.replace("-", "_"), self.leaf
         )
-        before = place.scope.chain
-        if step.independent and container_of(place) is not None:
-            place.scope.chain = digest("independent")
-            earlier = self.running.pop(id(place.scope), None)
-            unknown = plan(place, unknown)
+        before = context.scope.chain
+        if step.independent and container_of(context) is not None:
+            context.scope.chain = digest("independent")
+            earlier = self.running.pop(id(context.scope), None)
+            unknown = plan(context, unknown)
             if earlier is not None:
-                self.running[id(place.scope)] = earlier
-            place.scope.chain = digest(before, place.scope.chain)
+                self.running[id(context.scope)] = earlier
+            context.scope.chain = digest(before, context.scope.chain)
             return unknown
-        return plan(place, unknown)
+        return plan(context, unknown)
 
-    def add(self, place: Place, action: str, reason: str) -> None:
-        self.rows.append(Row(place.path, place.step.type, action, reason))
+    def add(self, context: NodeContext, action: str, reason: str) -> None:
+        self.rows.append(Row(context.path, context.step.type, action, reason))
 
-    def unknown(self, place: Place, waits: str, unknown: frozenset[str]) -> frozenset[str]:
-        self.add(place, "unknown", f"hangs on {waits}, which has yet to run")
-        return unknown | {step.id for step in all_steps([place.step])}
+    def unknown(self, context: NodeContext, waits: str, unknown: frozenset[str]) -> frozenset[str]:
+        self.add(context, "unknown", f"hangs on {waits}, which has yet to run")
+        return unknown | {step.id for step in all_steps([context.step])}
 
-    def leaf(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+    def leaf(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
         """A step that does work itself."""
-        step = place.step
-        found = place.run.find(place.path)
+        step = context.step
+        found = context.run.find(context.path)
         waits = _waits(_templates(step), unknown) if found is None else None
-        key, given = f"? {place.path}", None
-        if found is None and waits is None and (place.run.history.pool or self.before is not None):
-            given, key = _key(place)
-            found = place.run.find(place.path, key)
+        key, given = f"? {context.path}", None
+        if found is None and waits is None and (context.run.history.pool or self.before is not None):
+            given, key = _key(context)
+            found = context.run.find(context.path, key)
         if found is None:
-            reason = _why(place) if self.before is None else self.why_after_edit(place, self.before, key, given)
-            self.add(place, "run", reason + (f"; what it is given hangs on {waits}" if waits else ""))
-            self.runs(place.scope, place.path)
-            place.scope.follow(key)
+            reason = _why(context) if self.before is None else self.why_after_edit(context, self.before, key, given)
+            self.add(context, "run", reason + (f"; what it is given hangs on {waits}" if waits else ""))
+            self.runs(context.scope, context.path)
+            context.scope.follow(key)
             return unknown | {step.id}
         record, adopted = found
-        self.add(place, "reuse", "same key as before the edit" if adopted else f"ended: {record.status}")
-        place.scope.follow(record.key)
-        place.add(record)
+        self.add(context, "reuse", "same key as before the edit" if adopted else f"ended: {record.status}")
+        context.scope.follow(record.key)
+        context.add(record)
         return unknown - {step.id}
 
     def runs(self, scope: Scope, path: str) -> None:
@@ -180,194 +182,200 @@ class _Plan:
         if id(outer) in self.running:
             self.runs(scope, self.running[id(outer)][1])
 
-    def why_after_edit(self, place: Place, before: _Before, key: str, given: Mapping[str, Any] | None) -> str:
+    def why_after_edit(self, context: NodeContext, before: _Before, key: str, given: Mapping[str, Any] | None) -> str:
         """Why a step whose key nothing on record has runs."""
-        if not place.step.independent and id(place.scope) in self.running:
-            return f"follows {self.running[id(place.scope)][1]}, which runs"
-        record = before.records.get(place.path)
-        if place.path in before.open:
+        if not context.step.independent and id(context.scope) in self.running:
+            return f"follows {self.running[id(context.scope)][1]}, which runs"
+        record = before.records.get(context.path)
+        if context.path in before.open:
             return "it was interrupted"
-        if record is None or record.type != place.step.type:
+        if record is None or record.type != context.step.type:
             return "new, or it had not run yet"
         if record.key == key:
             return "it asks again" if record.status is Status.PAUSED else f"it failed: {record.error}"
-        if ":" in place.path:  # the number says where it stands, not what it is
+        if ":" in context.path:  # the number says where it stands, not what it is
             return "new, or what it is given has changed"
         return "what stands before it has changed" if record.input == given else "what it is given has changed"
 
-    def _if(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
+    def _if(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
         def choose() -> bool:
-            condition = place.step.condition
-            return condition if isinstance(condition, bool) else truth(place.value("condition"))
+            condition = context.step.condition
+            return condition if isinstance(condition, bool) else truth(context.value("condition"))
 
-        holds = self.choice(place, unknown, "condition_result", {"condition"}, choose)
+        holds = self.choice(context, unknown, "condition_result", {"condition"}, choose)
         if holds is None:
-            return self.unknown(place, _waits(_templates(place.step, {"condition"}), unknown) or "", unknown)
-        place.scope.follow("if", str(holds))
-        branch = place.step.then if holds else place.step.else_ or ()
-        return self.steps(place.setting, branch, place.scope, place.naming, unknown)
+            return self.unknown(context, _waits(_templates(context.step, {"condition"}), unknown) or "", unknown)
+        context.scope.follow("if", str(holds))
+        branch = context.step.then if holds else context.step.else_ or ()
+        return self.steps(context.run_context, branch, context.scope, context.naming, unknown)
 
-    def _switch(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        matched = self.choice(place, unknown, "matched_case", {"expression"}, lambda: case_of(place)["matched_case"])
+    def _switch(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        matched = self.choice(
+            context, unknown, "matched_case", {"expression"}, lambda: case_of(context)["matched_case"]
+        )
         if matched is None:
-            return self.unknown(place, _waits(_templates(place.step, {"expression"}), unknown) or "", unknown)
-        place.scope.follow("switch", matched)
-        branch = cases(place).get(matched, place.step.default or ())
-        return self.steps(place.setting, branch, place.scope, place.naming, unknown)
+            return self.unknown(context, _waits(_templates(context.step, {"expression"}), unknown) or "", unknown)
+        context.scope.follow("switch", matched)
+        branch = cases(context).get(matched, context.step.default or ())
+        return self.steps(context.run_context, branch, context.scope, context.naming, unknown)
 
     def choice(
-        self, place: Place, unknown: frozenset[str], name: str, fields: set[str], choose: Callable[[], Any]
+        self, context: NodeContext, unknown: frozenset[str], name: str, fields: set[str], choose: Callable[[], Any]
     ) -> Any:
         """What was decided, or would be now; None when that cannot be said."""
-        found = place.run.find(place.path)
+        found = context.run.find(context.path)
         if found is not None:
             value = found[0].output.get(name)
-            self.add(place, "reuse", f"decided: {value}")
-            place.add(found[0])
+            self.add(context, "reuse", f"decided: {value}")
+            context.add(found[0])
             return value
-        if _waits(_templates(place.step, fields), unknown):
+        if _waits(_templates(context.step, fields), unknown):
             return None
         value = choose()
-        self.add(place, "decide", f"{value}")
-        place.add(Record(place.path, place.step.type, Status.COMPLETED, {name: value}))
+        self.add(context, "decide", f"{value}")
+        context.add(Record(context.path, context.step.type, Status.COMPLETED, {name: value}))
         return value
 
-    def _while(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        step, decisions = place.step, place.run.history.decisions
+    def _while(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        step, decisions = context.step, context.run.history.decisions
         first = step.type == "while"
         number = 0
-        self.add(place, "run", _why(place))
+        self.add(context, "run", _why(context))
         while number < step.max_iterations:
             if first or number > 0:
-                decided = decisions.get(f"{place.path}#{number}")
+                decided = decisions.get(f"{context.path}#{number}")
                 if decided is None:
                     text = f"at most {step.max_iterations - number} more passes, as its condition then says"
-                    self.rows.append(Row(f"{place.path}#{number}", step.type, "unknown", text))
+                    self.rows.append(Row(f"{context.path}#{number}", step.type, "unknown", text))
                     break
                 if not decided:
                     break
-            place.scope.set("iteration", number)
-            place.scope.set("iterations", {step.id: number})
-            place.scope.follow("pass", str(number))
-            naming = Naming.iteration(place.path, number)
-            unknown = self.steps(place.setting, step.steps, place.scope, naming, unknown)
+            context.scope.set("iteration", number)
+            context.scope.set("iterations", {step.id: number})
+            context.scope.follow("pass", str(number))
+            naming = Naming.iteration(context.path, number)
+            unknown = self.steps(context.run_context, step.steps, context.scope, naming, unknown)
             number += 1
         return unknown | {step.id}
 
     _do_while = _while
 
-    def _fan_out(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        items = place.run.history.decisions.get(f"{place.path}#items")
+    def _fan_out(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        items = context.run.history.decisions.get(f"{context.path}#items")
         if items is None:
-            waits = _waits(_templates(place.step, {"items"}), unknown)
+            waits = _waits(_templates(context.step, {"items"}), unknown)
             if waits:
-                return self.unknown(place, waits, unknown)
-            items = plain(place.value("items"))
+                return self.unknown(context, waits, unknown)
+            items = plain(context.value("items"))
         if not is_list(items):
-            self.add(place, "run", "fails: `items` is no list")
-            return unknown | {place.step.id}
-        if (error := too_few_items(place.step.min_success, len(items))) is not None:
-            self.add(place, "run", f"fails: {error}")
-            return unknown | {place.step.id}
-        self.add(place, "run", f"{len(items)} item{'' if len(items) == 1 else 's'}")
+            self.add(context, "run", "fails: `items` is no list")
+            return unknown | {context.step.id}
+        if (error := too_few_items(context.step.min_success, len(items))) is not None:
+            self.add(context, "run", f"fails: {error}")
+            return unknown | {context.step.id}
+        self.add(context, "run", f"{len(items)} item{'' if len(items) == 1 else 's'}")
         chains, left, ran = [], False, False
         for index, item in enumerate(items):
-            path = f"{place.path}:{place.step.step.id}:{index}"
-            names = {"item": item, "index": index, "parent_item": place.scope.lookup("item")}
-            scope = Scope(place.scope, names, chain=digest(place.scope.chain, "item", item))
-            self.inherit(scope, place.scope)
-            inner = Place(place.setting, place.step.step, path, scope, Naming.inside(path))
+            path = f"{context.path}:{context.step.step.id}:{index}"
+            names = {"item": item, "index": index, "parent_item": context.scope.lookup("item")}
+            scope = Scope(context.scope, names, chain=digest(context.scope.chain, "item", item))
+            self.inherit(scope, context.scope)
+            inner = NodeContext(context.run_context, context.step.step, path, scope, Naming.inside(path))
             left |= bool(self.step(inner, unknown) - unknown)
             chains.append(scope.chain)
             ran |= id(scope) in self.running
         if ran:
-            self.runs(place.scope, place.path)
-        place.scope.follow("fan-out", *chains)
-        found = place.run.find(place.path)
+            self.runs(context.scope, context.path)
+        context.scope.follow("fan-out", *chains)
+        found = context.run.find(context.path)
         if found is not None and not left:
-            paths = [f"{place.path}:{place.step.step.id}:{index}" for index in range(len(items))]
-            records = [place.run.history.records.get(path) for path in paths]
+            paths = [f"{context.path}:{context.step.step.id}:{index}" for index in range(len(items))]
+            records = [context.run.history.records.get(path) for path in paths]
             results = View([record.output if record else {} for record in records])
             output = {"items": View(items), **found[0].output, "results": results}
-            place.add(replace(found[0], output=output))
+            context.add(replace(found[0], output=output))
             return unknown
-        return unknown | {place.step.id}
+        return unknown | {context.step.id}
 
-    def _parallel(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        self.add(place, "run", f"{len(place.step.branches)} branches")
+    def _parallel(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        self.add(context, "run", f"{len(context.step.branches)} branches")
         ends, chains, ran = unknown, [], False
-        for name, steps in place.step.branches.items():
-            scope = Scope(place.scope)
+        for name, steps in context.step.branches.items():
+            scope = Scope(context.scope)
             scope.follow("branch", name)
-            self.inherit(scope, place.scope)
-            ends |= self.steps(place.setting, steps, scope, place.naming, unknown)
-            place.scope.merge(scope)
+            self.inherit(scope, context.scope)
+            ends |= self.steps(context.run_context, steps, scope, context.naming, unknown)
+            context.scope.merge(scope)
             chains.append(scope.chain)
             ran |= id(scope) in self.running
         if ran:
-            self.runs(place.scope, place.path)
-        place.scope.follow("parallel", *chains)
+            self.runs(context.scope, context.path)
+        context.scope.follow("parallel", *chains)
         return ends
 
-    def _workflow(self, place: Place, unknown: frozenset[str]) -> frozenset[str]:
-        found = place.run.find(place.path)
+    def _workflow(self, context: NodeContext, unknown: frozenset[str]) -> frozenset[str]:
+        found = context.run.find(context.path)
         if found is not None:
-            self.add(place, "reuse", f"ended: {found[0].status}")
-            place.scope.chain = found[0].key
-            place.add(found[0])
+            self.add(context, "reuse", f"ended: {found[0].status}")
+            context.scope.chain = found[0].key
+            context.add(found[0])
             return unknown
-        waits = _waits(_templates(place.step), unknown)
+        waits = _waits(_templates(context.step), unknown)
         if waits:
-            return self.unknown(place, waits, unknown)
-        inner = _called(place)
-        self.add(place, "run", f"workflow {inner.id}")
-        given = plain(place.values("input")) if place.step.input else {}
-        masker = Masker(present(place.setting.secrets))
-        inputs = resolve_inputs(inner.inputs, given, Path(place.setting.project), masker)
-        scope = Scope(None, {"inputs": inputs, "context": place.scope.lookup("context")}, chain=place.scope.chain)
-        place.scope.follow("workflow", inner.text)
-        self.inherit(scope, place.scope)
-        setting = replace(place.setting, workflow_dir=str(inner.directory or ""), depth=place.setting.depth + 1)
-        self.steps(setting, inner.steps, scope, Naming.inside(place.path), frozenset())
-        place.scope.follow(scope.chain)
+            return self.unknown(context, waits, unknown)
+        inner = _called(context)
+        self.add(context, "run", f"workflow {inner.id}")
+        given = plain(context.values("input")) if context.step.input else {}
+        masker = Masker(present(context.run_context.secrets))
+        inputs = resolve_inputs(inner.inputs, given, Path(context.run_context.project), masker)
+        scope = Scope(None, {"inputs": inputs, "context": context.scope.lookup("context")}, chain=context.scope.chain)
+        context.scope.follow("workflow", inner.text)
+        self.inherit(scope, context.scope)
+        run_context = replace(
+            context.run_context, workflow_dir=str(inner.directory or ""), depth=context.run_context.depth + 1
+        )
+        self.steps(run_context, inner.steps, scope, Naming.inside(context.path), frozenset())
+        context.scope.follow(scope.chain)
         if id(scope) in self.running:
-            self.runs(place.scope, place.path)
-        return unknown | {place.step.id}
+            self.runs(context.scope, context.path)
+        return unknown | {context.step.id}
 
 
-def _key(place: Place) -> tuple[Mapping[str, Any] | None, str]:
+def _key(context: NodeContext) -> tuple[Mapping[str, Any] | None, str]:
     """What a step that is no container of ours is given, and the key that it would have now.
 
     Where it works on a snapshot, one is taken: in bakeoff's repository, nothing of the user's is touched.
     """
-    container = place.setting.step_types.container(place.step.type) if place.step.type not in BUILT_IN else None
+    container = (
+        context.run_context.step_types.container(context.step.type) if context.step.type not in BUILT_IN else None
+    )
     if container is not None:
         key_now = getattr(container, "key_now", None)
-        return None, f"? {place.path}" if key_now is None else key_now(place)
-    leaf = prepare(place)
-    if place.step.workspace is None:
-        return leaf.input, place.key(leaf.input)
+        return None, f"? {context.path}" if key_now is None else key_now(context)
+    leaf = prepare(context)
+    if context.step.workspace is None:
+        return leaf.input, context.key(leaf.input)
     from bakeoff.workflow.steps.in_slot import base_of, key_in_slot, tree_now
 
-    return leaf.input, key_in_slot(place, leaf, tree_now(place.setting, base_of(place)))
+    return leaf.input, key_in_slot(context, leaf, tree_now(context.run_context, base_of(context)))
 
 
-def _called(place: Place) -> Workflow:
-    chosen = place.run.history.decisions.get(f"{place.path}#workflow")
-    found = chosen or choose(place)
-    return reread_workflow(found["text"], found["name"], Path(found["path"]), place.setting.step_types)
+def _called(context: NodeContext) -> Workflow:
+    chosen = context.run.history.decisions.get(f"{context.path}#workflow")
+    found = chosen or choose(context)
+    return reread_workflow(found["text"], found["name"], Path(found["path"]), context.run_context.step_types)
 
 
-def _why(place: Place) -> str:
+def _why(context: NodeContext) -> str:
     """Why a node runs, by what the journal says of it."""
-    history: History = place.run.history
-    record = history.records.get(place.path)
-    if place.path in history.open:
+    history: History = context.run.history
+    record = history.records.get(context.path)
+    if context.path in history.open:
         return "it was interrupted"
     if record is None:
         return "it has not run yet"
     if record.status is Status.PAUSED:
-        return "it waits for an answer" if place.path not in history.answers else "it was answered"
+        return "it waits for an answer" if context.path not in history.answers else "it was answered"
     if record.status is Status.FAILED:
         return f"it failed: {record.error}"
     return "it is gone through again; what ended inside it is kept"

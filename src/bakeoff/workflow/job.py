@@ -27,7 +27,7 @@ from bakeoff.version import __version__
 from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
 from bakeoff.workflow.asked_models import missing_models
 from bakeoff.workflow.calls import finder
-from bakeoff.workflow.context import WORKSPACES, Asker, Halt, Place, Setting
+from bakeoff.workflow.context import WORKSPACES, Asker, Halt, NodeContext, RunContext
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
@@ -199,7 +199,7 @@ def resumable(
         raise BakeoffError(f"run {run_id} was stopped before anything was done; `bakeoff clean {run_id}` removes it")
     if not history.meta:
         raise BakeoffError(f"run {run_id}: the journal entry that says what it is cannot be read; it cannot be resumed")
-    status, _ = folder.standing(history)
+    status, _ = folder.status_and_error(history)
     refuse_resume(folder, status, edited=edit is not None)
     source = Path(history.meta["source"])
     if edit is None:
@@ -336,35 +336,37 @@ class _Job:
     async def interpret(self, run: Run, spawner: Spawner, places: Shared[Any], models: Shared[Any]) -> Ending:
         workflow = self.workflow
         folder = self.workflow_dir
-        setting = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
-        setting.processes, setting.asker = spawner, self.run_options.asker
-        setting.places, setting.models = places, models
+        run_context = workflow_setting(run, workflow, self.settings, self.project, folder, self.inputs, self.secrets)
+        run_context.processes, run_context.asker = spawner, self.run_options.asker
+        run_context.places, run_context.models = places, models
         if WORKSPACES in run.history.decisions:  # a resumed run may need none any more
             from bakeoff.workspace.shared import sweep_dead
 
             await sweep_dead(self.project)
-        setting.allow_unquoted = self.run_options.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
-        find = find_copy(run.history.called, self.project, setting.step_types)
-        setting.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))
+        run_context.allow_unquoted = self.run_options.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))
+        find = find_copy(run.history.called, self.project, run_context.step_types)
+        run_context.announcement = announcement(workflow, find, run.budget.ceilings, run.history.usage.get("calls", 0))
         if not run.history.spans:  # a resumed run may have no call left, and says it before the first one
-            setting.announce()
+            run_context.announce()
         while True:
-            ending = await self.walk(setting)
+            ending = await self.walk(run_context)
             gate = ending.facts.get("gate") if ending.status is RunStatus.PAUSED else None
             if gate is None or run.answers.get(gate["step_id"]) is None:
                 return ending
             # Answered in the moment in which it paused: what has ended is on record, so going on is walking again.
 
-    async def walk(self, setting: Setting) -> Ending:
+    async def walk(self, run_context: RunContext) -> Ending:
         """The steps, from the first one on; those that have ended are only looked up."""
         workflow = self.workflow
         context = {"run_id": self.folder.id, "workflow_dir": str(self.workflow_dir)}
         scope = Scope(None, {"inputs": self.inputs, "context": context}, chain=digest("bakeoff"))
-        setting.environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
+        run_context.environment = {
+            name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()
+        }
         facts: dict[str, Any] = {"current_step_id": None, "current_step_index": 0}
         for index, step in enumerate(workflow.steps):
             facts |= {"current_step_id": step.id, "current_step_index": index}
-            halt = await run_step(Place(setting, step, step.id, scope, Naming()))
+            halt = await run_step(NodeContext(run_context, step, step.id, scope, Naming()))
             if halt is not None:
                 return _halted(halt, facts)
         try:
@@ -384,9 +386,9 @@ def workflow_setting(
     folder: Path,
     inputs: dict[str, Any],
     secrets: Iterable[str],
-) -> Setting:
+) -> RunContext:
     """What all steps of a workflow share; processes and asker are for the session to add."""
-    return Setting(
+    return RunContext(
         run=run,
         processes=NoProcesses(),
         settings=settings,

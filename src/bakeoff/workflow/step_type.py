@@ -26,10 +26,11 @@ class StepType(Protocol):
         model: its fields; derives from `StepModel`.
         untrusted: whether its output is text that nobody has read, such as an agent's. May be left out.
         container: whether its steps hold other nodes. May be left out. Such a step is no leaf and holds no place: its
-            `run` takes the `Place` of the step, runs what the step holds as leaves of `place.run` with paths below
-            `place.path`, commits the step's own record, and returns why nothing may follow it (see `Container`).
+            `run` takes the `NodeContext` of the step, runs what the step holds as leaves of `context.run` with paths
+            below `context.path`, commits the step's own record, and returns why nothing may follow it (see
+            `Container`).
         retries: of a container: whether it does itself what the step's `retry` says.
-        key_now: of a container: the key of the step at a `Place`, were it to begin now. May be left out: then
+        key_now: of a container: the key of the step at a `NodeContext`, were it to begin now. May be left out: then
             `resume --edit --explain` says that it runs.
         check: what is wrong with a step besides its fields, given the step as written: pairs of a key (None for the
             step as a whole, a tuple for a place inside a key) and a message. May be left out.

@@ -10,7 +10,7 @@ from itertools import takewhile
 from bakeoff.workflow.expression_nodes import Filtered, Items, Literal, Node, Path, paths
 from bakeoff.workflow.expressions import Block, ExpressionError, Template, compile_template
 from bakeoff.workflow.names import Use
-from bakeoff.workflow.problems import Path as Place
+from bakeoff.workflow.problems import Path as NodeContext
 from bakeoff.workflow.programs import ITSELF, LOADS_CODE, SHELLS, executor
 from bakeoff.workflow.shell_text import PLAIN, executed_variables, surroundings, with_marks
 from bakeoff.workflow.tree import Entry, Scope, Tree
@@ -167,14 +167,14 @@ class Taint:
         if root == "parent_item":
             return scope.owner is not None and scope.owner.scope.owner in self.items
         if root == "fan_in" and entry is not None and entry.type_name == "fan-in":
-            inner = any(self._inner(steps[place:]) for place in _inner_places(steps))
+            inner = any(self._inner(steps[context:]) for context in _inner_places(steps))
             return inner or self._gathered(entry, steps[1:])
         return False
 
     def _of_steps(self, scope: Scope, steps: Steps) -> bool:
         if not steps or not isinstance(steps[0], str):
             return bool(self.steps)
-        if any(self._inner(steps[place:]) for place in _inner_places(steps)):
+        if any(self._inner(steps[context:]) for context in _inner_places(steps)):
             return True
         return any(self._record(source, steps[1:]) for source in self._meant(scope, steps[0]))
 
@@ -236,11 +236,11 @@ def _paths(use: Use) -> list[Path]:
 def _inner_places(steps: Steps) -> list[int]:
     """Where, after a `results`, the names of an item's own steps begin: those behind `steps`."""
     first = steps.index("results") if "results" in steps else len(steps)
-    return [place + 1 for place in range(first + 1, len(steps)) if steps[place] == "steps"]
+    return [context + 1 for context in range(first + 1, len(steps)) if steps[context] == "steps"]
 
 
 def _inner_names(steps: Steps) -> list[str]:
-    return [str(steps[place]) for place in _inner_places(steps) if place < len(steps)]
+    return [str(steps[context]) for context in _inner_places(steps) if context < len(steps)]
 
 
 def _waited(entry: Entry) -> list[str]:
@@ -253,7 +253,7 @@ def _waited_entries(entry: Entry) -> list[Entry]:
     return [source for source in found if source is not None]
 
 
-def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[Place, str]]:
+def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[NodeContext, str]]:
     """Where untrusted text is executed, pasted unquoted or quoted where that does not help: place and message.
 
     Without `taint`, only the last.
@@ -280,7 +280,7 @@ _CHOICES = {
 }
 
 
-def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[Place, str]]:
+def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
     """Where untrusted text chooses what is run: by a field that does so, or by a variable that loads code."""
     found = []
     for use in uses:
@@ -312,7 +312,7 @@ def mark_unread_words(tree: Tree, uses: list[Use]) -> None:
                     use.entry.step.note_unread(called, use.path[-1])
 
 
-def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[Place, str]]:
+def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
     """Where a shell step executes a variable that an `env`, its own or one around it, fills with untrusted text."""
     untrusted = {
         use.path: any(taint.untrusted(block.node, use.entry) for block in use.template.blocks)
@@ -330,9 +330,9 @@ def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[Place
     return found
 
 
-def _variables(tree: Tree, entry: Entry, untrusted: Mapping[Place, bool]) -> set[str]:
+def _variables(tree: Tree, entry: Entry, untrusted: Mapping[NodeContext, bool]) -> set[str]:
     """The variables of a step that hold untrusted text; the nearest `env` that names one counts."""
-    holders: list[tuple[Place, object]] = []
+    holders: list[tuple[NodeContext, object]] = []
     holder: Entry | None = entry
     while holder is not None:
         holders.append((holder.path, holder.raw.get("env")))
@@ -345,13 +345,13 @@ def _variables(tree: Tree, entry: Entry, untrusted: Mapping[Place, bool]) -> set
     return {name for name, holds in found.items() if holds}
 
 
-def _shell_texts(entry: Entry) -> list[tuple[Place, Template]]:
+def _shell_texts(entry: Entry) -> list[tuple[NodeContext, Template]]:
     """The texts that a shell reads, as far as they parse."""
     run, argv = entry.raw.get("run"), entry.raw.get("argv")
     texts = [((*entry.path, "run"), run)]
     words = [str(word) for word in argv] if isinstance(argv, list) else []
     texts += [((*entry.path, "argv", at), word) for at, word in enumerate(words) if executor(words, at) in SHELLS]
-    found: list[tuple[Place, Template]] = []
+    found: list[tuple[NodeContext, Template]] = []
     for path, text in texts:
         try:
             found.append((path, compile_template(text)))
@@ -378,12 +378,12 @@ def _in_shell_text(use: Use, taint: Taint | None) -> list[str]:
 
 def _executor(use: Use) -> str | None:
     """The program that executes a text of an `argv`."""
-    argv, place = use.entry.raw.get("argv") if use.entry else None, use.path[-1]
-    if not isinstance(argv, list) or not isinstance(place, int):
+    argv, context = use.entry.raw.get("argv") if use.entry else None, use.path[-1]
+    if not isinstance(argv, list) or not isinstance(context, int):
         return None
     words = [str(word) for word in argv]
-    words[place] = with_marks(use.template)
-    return executor(words, place)
+    words[context] = with_marks(use.template)
+    return executor(words, context)
 
 
 def _executed(written: str, program: str, where: str = ", in `env:`") -> str:

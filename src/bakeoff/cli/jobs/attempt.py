@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from bakeoff.cli.jobs.job import Job, OpenRun, ResumeRequest
 from bakeoff.errors import BakeoffError
 from bakeoff.sampling.attempt.landing import Work
-from bakeoff.sampling.attempt.standing import Standing, standing
+from bakeoff.sampling.attempt.view import RunView, run_view
 
 SHOWN = ("job", "reason", "winner", "closest", "snapshot", "attempts")
 
@@ -31,14 +31,14 @@ class Attempts(Job):
         """See `Job`."""
         from bakeoff.cli.attempt_table import explanation, notes, table_lines
 
-        found = _standing(run)
+        found = _view(run)
         return [*table_lines(found), *notes(found), *explanation(found)]
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
         from bakeoff.cli.attempting import shown_run
 
-        shown = shown_run(run.folder, _standing(run), None, run.history.usage)
+        shown = shown_run(run.folder, _view(run), None, run.history.usage)
         return {name: shown[name] for name in SHOWN}
 
     def page(self, run: OpenRun) -> Iterator[str]:
@@ -47,7 +47,7 @@ class Attempts(Job):
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
-        found = _standing(run)
+        found = _view(run)
         number = found.winner if found.winner is not None else found.closest
         diff = None
         if number is not None:
@@ -65,7 +65,7 @@ class Attempts(Job):
         name = f"run {run.folder.id}"
         if len(where) > 1:
             raise BakeoffError(f"{name} is a run of attempts, which has no steps: name an attempt alone")
-        found = _standing(run)
+        found = _view(run)
         return Work.of(run.folder.id, found, chosen(found, name, attempt_number(where)))
 
 
@@ -82,8 +82,8 @@ def attempt_number(where: tuple[str, ...]) -> int | None:
     return int(where[0])
 
 
-def _standing(run: OpenRun) -> Standing:
-    return standing(run.history, run.status)
+def _view(run: OpenRun) -> RunView:
+    return run_view(run.history, run.status)
 
 
 JOB = Attempts()

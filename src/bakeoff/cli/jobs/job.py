@@ -40,7 +40,7 @@ class OpenRun:
     @property
     def status(self) -> RunStatus:
         """How it stands."""
-        return self.folder.standing(self.history)[0]
+        return self.folder.status_and_error(self.history)[0]
 
     @property
     def project(self) -> Path:

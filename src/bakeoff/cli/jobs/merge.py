@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Events
     from bakeoff.plan.merge.landing import Moved
-    from bakeoff.plan.queue.standing import Standing
+    from bakeoff.plan.queue.view import RunView
     from bakeoff.sampling.attempt.landing import Work
 
 OF_ALL_RUNS = ("run_id", "status", "error", "moved")
@@ -34,20 +34,20 @@ class Merge(Job):
         if asked.inputs:
             misused("-i: a merge has no inputs that could be changed")
         runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
-        refs = _standing(OpenRun(runs.open(asked.run))).options.refs
+        refs = _view(OpenRun(runs.open(asked.run))).options.refs
         carry_out(lambda: resume(runs, asked.run, run_options), run_options, runs, Landing(), refs=refs, **asked.how)
 
     def lines(self, run: OpenRun) -> Iterable[str]:
         """See `Job`."""
         from bakeoff.cli.merging import result_lines
 
-        return result_lines(_standing(run))
+        return result_lines(_view(run))
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
         from bakeoff.cli.merging import shown_run
 
-        shown = shown_run(run.folder, _standing(run), None)
+        shown = shown_run(run.folder, _view(run), None)
         return {name: value for name, value in shown.items() if name not in OF_ALL_RUNS}
 
     def page(self, run: OpenRun) -> Iterator[str]:
@@ -57,7 +57,7 @@ class Merge(Job):
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
-        found = _standing(run)
+        found = _view(run)
         if found.findings is None:
             return report_page(run.folder)
         diff = shown_diff(run.project, work_of(run.folder.id, found), False) if found.facts() else None
@@ -73,7 +73,7 @@ class Merge(Job):
 
         if where:
             raise BakeoffError(f"run {run.folder.id} is a merge: what it landed is one, so name nothing besides")
-        return work_of(run.folder.id, _standing(run))
+        return work_of(run.folder.id, _view(run))
 
     def land(self, run: OpenRun, where: tuple[str, ...], branch: str | None, with_tests: bool) -> Moved:
         """See `Job`: a branch is moved, and the files with it where it is checked out."""
@@ -81,7 +81,7 @@ class Merge(Job):
         from bakeoff.cli.opening import store
 
         self.work(run, where)
-        return move(store(), run.folder.id, _standing(run), branch)
+        return move(store(), run.folder.id, _view(run), branch)
 
     def display(self, events: Events, project: Path) -> Display:
         """See `Job`."""
@@ -90,10 +90,10 @@ class Merge(Job):
         return MergeLines(events)
 
 
-def _standing(run: OpenRun) -> Standing:
-    from bakeoff.plan.queue.standing import standing
+def _view(run: OpenRun) -> RunView:
+    from bakeoff.plan.queue.view import run_view
 
-    return standing(run.history, run.status)
+    return run_view(run.history, run.status)
 
 
 JOB = Merge()

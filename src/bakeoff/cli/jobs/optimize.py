@@ -12,7 +12,7 @@ from bakeoff.errors import BakeoffError
 if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Events
-    from bakeoff.optimize.standing import Standing
+    from bakeoff.optimize.view import RunView
     from bakeoff.sampling.attempt.landing import Work
 
 SHOWN = ("job", "target", "snapshot", "baseline", "candidates", "winner", "bench", "functions")
@@ -36,14 +36,14 @@ class Optimisation(Job):
         """See `Job`."""
         from bakeoff.cli.optimizing import explanation, profile_lines, table_lines
 
-        found = _standing(run)
+        found = _view(run)
         return [*table_lines(found), *explanation(found), *profile_lines(found)]
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
         from bakeoff.cli.optimizing import shown_run
 
-        shown = shown_run(run.folder, _standing(run), None)
+        shown = shown_run(run.folder, _view(run), None)
         return {name: shown[name] for name in SHOWN if name in shown}
 
     def page(self, run: OpenRun) -> Iterator[str]:
@@ -51,14 +51,14 @@ class Optimisation(Job):
         from bakeoff.optimize.page import optimisation
         from bakeoff.report.page import report_page
 
-        found = _standing(run)
+        found = _view(run)
         return report_page(run.folder, optimisation(found, _diff(run, found)))
 
     def markdown(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.optimize.markdown import markdown
 
-        found = _standing(run)
+        found = _view(run)
         return iter(markdown(run.folder.id, found, _diff(run, found)))
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
@@ -71,7 +71,7 @@ class Optimisation(Job):
 
         if where:
             raise BakeoffError(f"run {run.folder.id} is an optimisation: it has one winner, so name nothing besides")
-        return work_of(run.folder.id, _standing(run))
+        return work_of(run.folder.id, _view(run))
 
     def display(self, events: Events, project: Path) -> Display:
         """See `Job`."""
@@ -80,13 +80,13 @@ class Optimisation(Job):
         return OptimizeLines(events)
 
 
-def _standing(run: OpenRun) -> Standing:
-    from bakeoff.optimize.standing import standing
+def _view(run: OpenRun) -> RunView:
+    from bakeoff.optimize.view import run_view
 
-    return standing(run.history, run.status)
+    return run_view(run.history, run.status)
 
 
-def _diff(run: OpenRun, found: Standing) -> Any:
+def _diff(run: OpenRun, found: RunView) -> Any:
     from bakeoff.cli.optimizing import winners_diff
 
     return winners_diff(run.project, run.folder.id, found)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Event, Events
     from bakeoff.engine.store import RunFolder
-    from bakeoff.plan.run.standing import Standing
+    from bakeoff.plan.run.view import RunView
     from bakeoff.sampling.attempt.landing import Work
 
 OF_ALL_RUNS = ("run_id", "status", "error", "usage", "applied")
@@ -38,13 +38,13 @@ class PlanJob(Job):
         """See `Job`."""
         from bakeoff.cli.plan_running import result_lines
 
-        return result_lines(_standing(run))
+        return result_lines(_view(run))
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
         from bakeoff.plan.run.shown import shown_plan
 
-        shown = shown_plan(run.folder.id, _standing(run), None, run.history.usage)
+        shown = shown_plan(run.folder.id, _view(run), None, run.history.usage)
         return {name: value for name, value in shown.items() if name not in OF_ALL_RUNS}
 
     def page(self, run: OpenRun) -> Iterator[str]:
@@ -54,7 +54,7 @@ class PlanJob(Job):
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
-        found = _standing(run)
+        found = _view(run)
         diff = shown_diff(run.project, work_of(run.folder.id, found), False) if found.facts() else None
         return report_page(run.folder, plan_part(found, diff))
 
@@ -70,7 +70,7 @@ class PlanJob(Job):
             raise BakeoffError(
                 f"run {run.folder.id} is a plan: name one of its subplans, or nothing for all that landed"
             )
-        return work_of(run.folder.id, _standing(run), where[0] if where else None)
+        return work_of(run.folder.id, _view(run), where[0] if where else None)
 
     def display(self, events: Events, project: Path) -> Display:
         """See `Job`."""
@@ -85,10 +85,10 @@ class PlanJob(Job):
         return as_plan(folder, tell)
 
 
-def _standing(run: OpenRun) -> Standing:
-    from bakeoff.plan.run.standing import standing
+def _view(run: OpenRun) -> RunView:
+    from bakeoff.plan.run.view import run_view
 
-    return standing(run.history, run.status)
+    return run_view(run.history, run.status)
 
 
 JOB = PlanJob()

@@ -11,7 +11,7 @@ from bakeoff.cli.jobs.job import Job, OpenRun, ResumeRequest
 from bakeoff.errors import BakeoffError
 from bakeoff.report.outline import called
 from bakeoff.sampling.attempt.landing import Work, chosen
-from bakeoff.sampling.attempt.standing import step_standing
+from bakeoff.sampling.attempt.view import step_view
 
 if TYPE_CHECKING:
     from bakeoff.engine.history import History
@@ -58,14 +58,14 @@ def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ..
         where = (_only(run, history),)
     step, attempt = called((*_steps(history), *_plans(history)), where[0]), where[1:]
     name = f"step {step} of run {run}"
-    found = step_standing(history, status, step)
+    found = step_view(history, status, step)
     if found is not None:
         return Work.of(run, found, chosen(found, name, attempt_number(attempt)), step)
     if attempt and step in _plans(history):
         from bakeoff.cli.plan_running import work_of
-        from bakeoff.plan.run.standing import step_standing as plan_standing
+        from bakeoff.plan.run.view import step_view as plan_view
 
-        plan = plan_standing(history, status, step)
+        plan = plan_view(history, status, step)
         if plan is not None and len(attempt) == 1:
             return work_of(run, plan, attempt[0], step)
         raise BakeoffError(f"{name} is a plan: name one of its subplans behind it, or nothing for all that landed")

@@ -23,8 +23,8 @@ from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.preflight import Preflight
 from bakeoff.plan.queue.queue import MergeQueue
-from bakeoff.plan.queue.standing import JOB
 from bakeoff.plan.queue.verification import Verification
+from bakeoff.plan.queue.view import JOB
 from bakeoff.process.spawner import Spawner
 from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.preflight import PreflightError

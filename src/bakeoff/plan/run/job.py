@@ -19,7 +19,7 @@ from bakeoff.judge.command import LANE as TESTS
 from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.events import PlanSaid
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.standing import DECIDED, JOB, kept_plan, split_facts
+from bakeoff.plan.run.view import DECIDED, JOB, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, agent_of
 from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bakeoff.plan.queue.page import round_part
-from bakeoff.plan.run.standing import Standing
+from bakeoff.plan.run.view import RunView
 from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup, one_line
 from bakeoff.report.look import table_head
@@ -14,7 +14,7 @@ from bakeoff.report.words import amounts, counted, duration, known_amounts
 WIDTH, LEFT, ROW = 900, 220, 18
 
 
-def plan_part(found: Standing, diff: str | None) -> Iterator[str]:
+def plan_part(found: RunView, diff: str | None) -> Iterator[str]:
     """The part of the page that is about the plan, in pieces.
 
     Args:
@@ -32,7 +32,7 @@ def plan_part(found: Standing, diff: str | None) -> Iterator[str]:
         yield f"<h2>Diff</h2><details><summary>all that landed</summary>{diff_markup(diff)}</details>"
 
 
-def _head(found: Standing) -> Iterator[str]:
+def _head(found: RunView) -> Iterator[str]:
     findings = found.findings
     facts = [("goal", found.plan.goal), ("mode", found.plan.config.execution_mode)]
     facts.append(("at once", f"at most {found.plan.config.max_parallel}"))
@@ -45,7 +45,7 @@ def _head(found: Standing) -> Iterator[str]:
     yield f"<dl>{''.join(f'<dt>{markup(name)}<dd>{markup(text)}' for name, text in facts)}</dl>"
 
 
-def _hierarchy(found: Standing) -> Iterator[str]:
+def _hierarchy(found: RunView) -> Iterator[str]:
     yield "<h2>Subplans</h2>"
     yield table_head(["subplan", "standing", "waits for", "time", "used", "wrote", "why"])
     needs = found.plan.graph().needs
@@ -76,7 +76,7 @@ def _hierarchy(found: Standing) -> Iterator[str]:
     yield "</table>"
 
 
-def _timeline(found: Standing) -> Iterator[str]:
+def _timeline(found: RunView) -> Iterator[str]:
     """A row for each subplan, a bar for each time that it was at work."""
     rows = [(name, found.worked[name].ended_spans) for name in found.states if name in found.worked]
     ends = [end for _, spans in rows for _, end in spans]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from bakeoff.plan.run.standing import JOB, Standing, Worked
+from bakeoff.plan.run.view import JOB, RunView, Worked
 from bakeoff.sampling.attempt.landing import Landed
 
 
 def shown_plan(
-    run: str, found: Standing, error: str | None, usage: Mapping[str, float], landed: Landed | None = None
+    run: str, found: RunView, error: str | None, usage: Mapping[str, float], landed: Landed | None = None
 ) -> dict[str, Any]:
     """The whole of it; `landed` is what was done with the result."""
     findings = found.findings
@@ -46,7 +46,7 @@ def shown_plan(
     }
 
 
-def _subplan(found: Standing, name: str, needs: list[str]) -> dict[str, Any]:
+def _subplan(found: RunView, name: str, needs: list[str]) -> dict[str, Any]:
     subplan, state, worked = found.plan.find(name), found.states[name], found.worked.get(name) or Worked()
     return {
         "name": name,

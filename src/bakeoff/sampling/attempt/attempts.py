@@ -25,8 +25,8 @@ from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried, paths_in, say_protected
-from bakeoff.sampling.attempt.standing import JOB
 from bakeoff.sampling.attempt.strategy import AttemptStrategy, BenchStrategy
+from bakeoff.sampling.attempt.view import JOB
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings

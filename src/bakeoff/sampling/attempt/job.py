@@ -26,7 +26,7 @@ from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError, say_missing, say_unmatched
 from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
-from bakeoff.sampling.attempt.standing import JOB
+from bakeoff.sampling.attempt.view import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available

@@ -11,7 +11,7 @@ from bakeoff.errors import BakeoffError
 from bakeoff.report.escape import path_text
 from bakeoff.report.words import has_no_winner
 from bakeoff.sampling.attempt.kept import kept_commit
-from bakeoff.sampling.attempt.standing import AttemptView, Standing
+from bakeoff.sampling.attempt.view import AttemptView, RunView
 from bakeoff.workspace.applying import apply, branch, branched, open_project
 from bakeoff.workspace.diff import diff, diff_text
 from bakeoff.workspace.errors import GitError
@@ -83,7 +83,7 @@ class Landed:
         }
 
 
-def chosen(found: Standing, whose: str, number: int | None) -> AttemptView:
+def chosen(found: RunView, whose: str, number: int | None) -> AttemptView:
     """The attempt of that id, or the winner; `whose` says where, for people.
 
     Raises:
@@ -124,7 +124,7 @@ class Work:
     noun: str = "attempt"
 
     @classmethod
-    def of(cls, run: str, found: Standing, view: AttemptView, step: str | None = None) -> Work:
+    def of(cls, run: str, found: RunView, view: AttemptView, step: str | None = None) -> Work:
         """What an attempt made."""
         return cls(run, view.status, view.facts, title_of(found.options.task), view.id, step)
 

@@ -18,9 +18,9 @@ from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
 from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError
-from bakeoff.sampling.attempt.standing import Asked, asked_name
+from bakeoff.sampling.attempt.view import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.context import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.models import Ceiling, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
@@ -136,23 +136,23 @@ class AttemptStep:
         if raw.get("with_tests") and raw.get("apply") in (None, False):
             yield "with_tests", "`with_tests` means nothing without `apply`"
 
-    async def run(self, step: Attempt, place: Place) -> Halt | None:
+    async def run(self, step: Attempt, context: NodeContext) -> Halt | None:
         """Make the attempts, unless the step has ended already."""
-        record = await place.run.kept(place.path) or await _Step(place).carry_out()
-        place.scope.follow(record.key)
-        place.add(record)
-        return halted_by(place, record)
+        record = await context.run.kept(context.path) or await _Step(context).carry_out()
+        context.scope.follow(record.key)
+        context.add(record)
+        return halted_by(context, record)
 
-    def key_now(self, place: Place) -> str:
+    def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now. It blocks.
 
         Passes on ExpressionError and RefusedError: a field cannot be used.
         """
-        options = options_of(place)
-        return _key(place, options, tree_now(place.setting, options.base))
+        options = options_of(context)
+        return _key(context, options, tree_now(context.run_context, options.base))
 
 
-def options_of(place: Place) -> AttemptOptions:
+def options_of(context: NodeContext) -> AttemptOptions:
     """What a step asks for, evaluated.
 
     Passes on ExpressionError: a field cannot be evaluated.
@@ -161,24 +161,24 @@ def options_of(place: Place) -> AttemptOptions:
         RefusedError: a value cannot be used.
     """
     given: dict[str, Any] = {
-        "task": as_text(place.value("task")),
-        "agent": text(place, "agent") or place.setting.defaults.get("integration"),
-        "model": text(place, "model") or place.setting.defaults.get("model"),
-        "attempts": max(count(place, "attempts"), count(place, "concurrency_budget")),
-        "repair": max(count(place, "repair", 0), count(place, "loop_budget") - 1),
-        "checks": texts(place, "check"),
-        "score": text(place, "score"),
-        "base": text(place, "base"),
-        "may_edit": texts(place, "may_edit"),
-        "protect": texts(place, "protect"),
-        "max_cost": ceiling(place, "max_cost"),
-        "max_tokens": ceiling(place, "max_tokens"),
-        "max_calls": ceiling(place, "max_calls"),
-        "timeout": place.step.agent_timeout,
-        "check_timeout": place.step.check_timeout,
-        "preflight": place.step.preflight,
-        "require_red": place.step.require_red,
-        "mode": place.step.mode,
+        "task": as_text(context.value("task")),
+        "agent": text(context, "agent") or context.run_context.defaults.get("integration"),
+        "model": text(context, "model") or context.run_context.defaults.get("model"),
+        "attempts": max(count(context, "attempts"), count(context, "concurrency_budget")),
+        "repair": max(count(context, "repair", 0), count(context, "loop_budget") - 1),
+        "checks": texts(context, "check"),
+        "score": text(context, "score"),
+        "base": text(context, "base"),
+        "may_edit": texts(context, "may_edit"),
+        "protect": texts(context, "protect"),
+        "max_cost": ceiling(context, "max_cost"),
+        "max_tokens": ceiling(context, "max_tokens"),
+        "max_calls": ceiling(context, "max_calls"),
+        "timeout": context.step.agent_timeout,
+        "check_timeout": context.step.check_timeout,
+        "preflight": context.step.preflight,
+        "require_red": context.step.require_red,
+        "mode": context.step.mode,
     }
     try:
         return AttemptOptions(**given)
@@ -194,31 +194,31 @@ def _meaning(options: AttemptOptions) -> dict[str, Any]:
     return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
 
 
-def _key(place: Place, options: AttemptOptions, tree: str) -> str:
-    return place.key(_meaning(options), place.step.apply, {"tree": tree})
+def _key(context: NodeContext, options: AttemptOptions, tree: str) -> str:
+    return context.key(_meaning(options), context.step.apply, {"tree": tree})
 
 
 class _Step:
     """One beginning of one step."""
 
-    def __init__(self, place: Place) -> None:
-        self.place, self.run = place, place.run
-        self.begun = Beginning.of(place)
+    def __init__(self, context: NodeContext) -> None:
+        self.place, self.run = context, context.run
+        self.begun = Beginning.of(context)
 
     async def carry_out(self) -> Record:
         """The step's record, committed.
 
         Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
         """
-        place, begun = self.place, self.begun
+        context, begun = self.place, self.begun
         try:
             kept = self._kept(begun.number)
-            options = options_of(place) if kept is None else kept.options
+            options = options_of(context) if kept is None else kept.options
             snapshot = None if kept is None else Snapshot(**{**kept.snapshot, "left_out": ()})
-            async with (await workspaces(place.setting)).using(options.base, snapshot) as workspace:
+            async with (await workspaces(context.run_context)).using(options.base, snapshot) as workspace:
                 asked = await self._decide(options, workspace)
-                begun.key = _key(place, asked.options, workspace.snapshot.tree)
-                adopted = await self.run.kept(place.path, begun.key)
+                begun.key = _key(context, asked.options, workspace.snapshot.tree)
+                adopted = await self.run.kept(context.path, begun.key)
                 if adopted is not None:
                     return adopted
                 outcome = await self._attempts(asked, workspace)
@@ -245,46 +245,46 @@ class _Step:
         return Asked.from_json(await self.run.decide(asked_name(self.place.path, number), asked.to_json))
 
     async def _attempts(self, asked: Asked, workspace: Workspace) -> Outcome:
-        place, run, options = self.place, self.run, asked.options
-        setting = place.setting
-        entry, reserve = _agent(place, options)
+        context, run, options = self.place, self.run, asked.options
+        run_context = context.run_context
+        entry, reserve = _agent(context, options)
         tokens = run.budget.ceilings.get("tokens")
         attempts = Attempts(
             options,
-            setting.settings,
+            run_context.settings,
             entry,
             reserve,
             prefix=asked.prefix,
             version=asked.version,
             label=self.begun.label(asked.prefix),
-            lanes=(SLOTS, *setting.lanes),
-            retry=retry_for(place),
+            lanes=(SLOTS, *run_context.lanes),
+            retry=retry_for(context),
             budget=True,
             all_tokens=None if tokens is None else int(tokens) + 1,
-            env=step_environment(place),
+            env=step_environment(context),
         )
-        setting.announce()
-        if place.step.most_calls is None and place.step.position not in setting.said:
-            setting.said.add(place.step.position)
-            setting.warn(f"step {place.path}: {attempts.announcement()}")
-        processes = _WithEnvironment(setting.processes, step_environment(place))
+        run_context.announce()
+        if context.step.most_calls is None and context.step.position not in run_context.said:
+            run_context.said.add(context.step.position)
+            run_context.warn(f"step {context.path}: {attempts.announcement()}")
+        processes = _WithEnvironment(run_context.processes, step_environment(context))
         try:
-            tried = await attempts.preflight(run, workspace, processes, partial(_say, place))
+            tried = await attempts.preflight(run, workspace, processes, partial(_say, context))
             result = await attempts.make(run, workspace, processes, resumed=True, tried=tried)
         except PreflightError as failure:
             raise RefusedError(str(failure), failure.kind) from failure
         except SamplingError as failure:
             return ended(failure.result, _output(failure.result, asked), _given(options), failure)
         if result.reason is Reason.CAP and not result.success:
-            refuse_spent(place, reserve)
+            refuse_spent(context, reserve)
         outcome = ended(result, _output(result, asked), _given(options))
         if result.success:
-            await land_winner(place, asked, outcome)
+            await land_winner(context, asked, outcome)
         return outcome
 
 
-def _say(place: Place, text: str) -> None:
-    place.setting.warn(f"step {place.path}: {text}")
+def _say(context: NodeContext, text: str) -> None:
+    context.run_context.warn(f"step {context.path}: {text}")
 
 
 def _given(options: AttemptOptions) -> dict[str, Any]:
@@ -292,18 +292,18 @@ def _given(options: AttemptOptions) -> dict[str, Any]:
     return {"task": options.task, "agent": options.agent, "checks": list(options.checks), "score": options.score}
 
 
-def _agent(place: Place, options: AttemptOptions) -> tuple[Entry, dict[str, float]]:
+def _agent(context: NodeContext, options: AttemptOptions) -> tuple[Entry, dict[str, float]]:
     """The agent, and what one call of it may use of the budgets.
 
     Raises:
         RefusedError: there is none of that name, or what it uses cannot be known.
     """
-    setting = place.setting
+    run_context = context.run_context
     try:
-        entry = find_entry(options.agent, setting.settings, options.endpoint)
+        entry = find_entry(options.agent, run_context.settings, options.endpoint)
         asked = AgentRequest(options.task, model=options.model)
-        check_request(entry, asked, setting.project)
-        return entry, {**reservation(entry, setting), **reserve_for(options, setting.settings, entry)}
+        check_request(entry, asked, run_context.project)
+        return entry, {**reservation(entry, run_context), **reserve_for(options, run_context.settings, entry)}
     except BakeoffError as failure:
         raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure
 

@@ -12,7 +12,7 @@ from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.errors import BakeoffError
 from bakeoff.workflow.agents import agents_of
 from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
-from bakeoff.workflow.context import Halt, Place
+from bakeoff.workflow.context import Halt, NodeContext
 from bakeoff.workflow.cost import FindCopy
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import ExpressionError, compile_template
@@ -24,76 +24,76 @@ from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import as_text, plain
 
 
-async def run_call(place: Place) -> Halt | None:
+async def run_call(context: NodeContext) -> Halt | None:
     """Run the workflow that is named; its own failure is this step's, which `continue_on_error` covers.
 
     Raises:
         BakeoffError: what it is called with cannot be evaluated.
     """
-    setting, step = place.setting, place.step
-    kept = await place.run.kept(place.path)
+    run_context, step = context.run_context, context.step
+    kept = await context.run.kept(context.path)
     if kept is not None:
-        place.scope.chain = kept.key
-        place.add(kept)
+        context.scope.chain = kept.key
+        context.add(kept)
         return None
-    started = place.started()
+    started = context.started()
     try:
-        chosen = await place.run.decide(f"{place.path}#workflow", lambda: choose(place))
-        workflow = reread_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), setting.step_types)
+        chosen = await context.run.decide(f"{context.path}#workflow", lambda: choose(context))
+        workflow = reread_workflow(chosen["text"], chosen["name"], Path(chosen["path"]), run_context.step_types)
         unknown = sorted(set(chosen["inputs"]) - set(workflow.inputs))
         if unknown:
             raise BakeoffError(f"workflow {workflow.id} has no input {', '.join(unknown)}")
-        inputs = resolve_inputs(workflow.inputs, chosen["inputs"], Path(setting.project))
+        inputs = resolve_inputs(workflow.inputs, chosen["inputs"], Path(run_context.project))
     except BakeoffError as failure:
         if isinstance(failure, ExpressionError):
             raise
-        return await _failed(place, started, {"workflow": as_text(place.value("workflow"))}, str(failure), None)
-    scope = call_scope(place, workflow, inputs)
+        return await _failed(context, started, {"workflow": as_text(context.value("workflow"))}, str(failure), None)
+    scope = call_scope(context, workflow, inputs)
     environment = {name: compile_template(value).evaluate(scope) for name, value in workflow.env.items()}
     inner = replace(
-        setting,
+        run_context,
         workflow_dir=str(Path(chosen["path"]).parent),
-        environment={**setting.environment, **environment},
-        defaults=_defaults(workflow, setting.defaults),
+        environment={**run_context.environment, **environment},
+        defaults=_defaults(workflow, run_context.defaults),
         inputs=inputs,
-        depth=setting.depth + 1,
+        depth=run_context.depth + 1,
     )
-    place.scope.follow("workflow", workflow.text)
-    halt = await Place(inner, step, place.path, scope, Naming.inside(place.path)).steps(workflow.steps)
-    place.scope.follow(scope.chain)
-    return await _end(place, started, workflow, scope, halt)
+    context.scope.follow("workflow", workflow.text)
+    halt = await NodeContext(inner, step, context.path, scope, Naming.inside(context.path)).steps(workflow.steps)
+    context.scope.follow(scope.chain)
+    return await _end(context, started, workflow, scope, halt)
 
 
-def call_scope(place: Place, workflow: Workflow, inputs: Mapping[str, Any]) -> Scope:
+def call_scope(context: NodeContext, workflow: Workflow, inputs: Mapping[str, Any]) -> Scope:
     """Names of the workflow that is called; nothing of the caller's is visible in it."""
-    context = {**(place.scope.lookup("context") or {}), "workflow_dir": str(workflow.directory or "")}
-    return Scope(None, {"inputs": inputs, "context": context}, chain=place.scope.chain)
+    shown = {**(context.scope.lookup("context") or {}), "workflow_dir": str(workflow.directory or "")}
+    return Scope(None, {"inputs": inputs, "context": shown}, chain=context.scope.chain)
 
 
-def choose(place: Place) -> dict[str, Any]:
+def choose(context: NodeContext) -> dict[str, Any]:
     """The file called: the run's copy of it from its beginning, else, for a name made up on the way, as it is now.
 
     Raises:
         BakeoffError: there is none, it is invalid, or calls are too deep.
     """
-    setting = place.setting
-    if setting.depth >= MAX_CALLS:
+    run_context = context.run_context
+    if run_context.depth >= MAX_CALLS:
         raise BakeoffError(f"workflows call one another more than {MAX_CALLS} deep")
-    folder, project = setting.workflow_dir, Path(setting.project)
-    name, caller = as_text(place.value("workflow")), Path(folder, "caller") if folder else None
-    inputs = plain(place.values("input")) if place.step.input else {}
-    copy = _copy(place.run.history.called, name, caller, project)
+    folder, project = run_context.workflow_dir, Path(run_context.project)
+    name, caller = as_text(context.value("workflow")), Path(folder, "caller") if folder else None
+    inputs = plain(context.values("input")) if context.step.input else {}
+    copy = _copy(context.run.history.called, name, caller, project)
     if copy is not None:
         return {"path": copy[0], "name": Path(copy[0]).name, "text": copy[1], "inputs": inputs}
     found = require_workflow(name, caller, project)
     workflow = load_workflow(
         found,
-        step_types=setting.step_types,
-        allow_unquoted=setting.allow_unquoted,
+        step_types=run_context.step_types,
+        allow_unquoted=run_context.allow_unquoted,
         find_workflow=finder(project),
-        agents=agents_of(setting.settings),
+        agents=agents_of(run_context.settings),
     )
-    _refuse(workflow, found.name, setting.secrets)
+    _refuse(workflow, found.name, run_context.secrets)
     return {"path": _absolute(found), "name": found.name, "text": workflow.text, "inputs": inputs}
 
 
@@ -161,28 +161,32 @@ def _defaults(workflow: Workflow, outer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _end(place: Place, started: float, workflow: Workflow, scope: Scope, halt: Halt | None) -> Halt | None:
+async def _end(
+    context: NodeContext, started: float, workflow: Workflow, scope: Scope, halt: Halt | None
+) -> Halt | None:
     output: dict[str, Any] = {"workflow": workflow.id, "status": halt.status.value if halt else "completed"}
     if halt is None:
         output |= {name: plain(compile_template(value).evaluate(scope)) for name, value in workflow.outputs.items()}
-        await place.ended(started, output, key=place.scope.chain)
+        await context.ended(started, output, key=context.scope.chain)
         return None
     if halt.status is RunStatus.FAILED:
-        return await _failed(place, started, output, halt.error or "failed", halt)
+        return await _failed(context, started, output, halt.error or "failed", halt)
     return halt
 
 
-async def _failed(place: Place, started: float, output: dict[str, Any], error: str, halt: Halt | None) -> Halt | None:
-    absorbed = place.step.continue_on_error and not (halt and halt.raised)
-    record: Record = await place.ended(
+async def _failed(
+    context: NodeContext, started: float, output: dict[str, Any], error: str, halt: Halt | None
+) -> Halt | None:
+    absorbed = context.step.continue_on_error and not (halt and halt.raised)
+    record: Record = await context.ended(
         started,
         {**output, "error": error},
         status=Status.FAILED,
         error=error,
         kind="workflow",
         absorbed=absorbed,
-        key=place.scope.chain,
+        key=context.scope.chain,
     )
     if record.absorbed:
         return None
-    return replace(halt, error=error) if halt else Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path)
+    return replace(halt, error=error) if halt else Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path)

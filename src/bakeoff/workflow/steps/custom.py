@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from bakeoff.engine.record import Outcome
 from bakeoff.process.command import Command, Finished
-from bakeoff.workflow.context import Place
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.models import Interpolated, StepModel, marked
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import log_prefix, step_environment, working_directory
@@ -40,57 +40,57 @@ class StepContext:
     env: Mapping[str, str | None]
     run_id: str
     inputs: Mapping[str, Any]
-    _place: Place
+    _node: NodeContext
 
     def lookup(self, root: str) -> Any:
         """The value of a name that expressions may use (`steps`, `item`, ...); None when unknown."""
-        return self._place.scope.lookup(root)
+        return self._node.scope.lookup(root)
 
     async def process(self, *argv: str, timeout: float | None = None) -> Finished:
         """Run a program where the step works; it dies with the run.
 
         Cancelled, it ends the process tree first. Passes on SpawnError: it could not be started.
         """
-        setting = self._place.setting
-        return await setting.processes.run(
+        run_context = self._node.run_context
+        return await run_context.processes.run(
             Command(
                 argv=argv,
                 cwd=self.cwd,
                 env=self.env,
-                log=log_prefix(self._place),
+                log=log_prefix(self._node),
                 timeout=timeout,
-                grace=setting.settings.grace,
+                grace=run_context.settings.grace,
             )
         )
 
 
-def prepare(place: Place) -> Leaf:
+def prepare(node_context: NodeContext) -> Leaf:
     """The work of a custom step: its `run`, awaited, or called in a thread where it is a plain function.
 
     A thread cannot be stopped: cancelled, the run goes on without it and says so.
 
     Passes on ExpressionError: a field cannot be evaluated.
     """
-    step = place.step
-    kind = place.setting.step_types.custom(step.type)
+    step = node_context.step
+    kind = node_context.run_context.step_types.custom(step.type)
     assert kind is not None  # validation knows every type
     values = {}
     for name, _, _ in marked(kind.model, Interpolated):
         written = getattr(step, name)
         if name not in _COMMON and written is not None:
-            whole = place.values(name) if isinstance(written, (dict, list)) else place.value(name)
+            whole = node_context.values(name) if isinstance(written, (dict, list)) else node_context.value(name)
             values[name] = list(whole.values()) if isinstance(written, list) else whole
 
     async def work(attempt: int) -> Outcome:
         context = StepContext(
-            place.path,
+            node_context.path,
             values,
             attempt,
-            working_directory(place),
-            step_environment(place),
-            place.run.root.name,
-            place.setting.inputs,
-            place,
+            working_directory(node_context),
+            step_environment(node_context),
+            node_context.run.root.name,
+            node_context.run_context.inputs,
+            node_context,
         )
         if inspect.iscoroutinefunction(kind.run):
             returned = await kind.run(step, context)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.workflow.context import Halt, Place
+from bakeoff.workflow.context import Halt, NodeContext
 from bakeoff.workflow.step_models import BUILT_IN, UNSUPPORTED, Unsupported
 from bakeoff.workflow.steps import branch, call, custom, fan_in, fan_out, gate, loop, parallel, shell
 from bakeoff.workflow.steps.leaf import Leaf
 
-Container = Callable[[Place], Awaitable[Halt | None]]
+Container = Callable[[NodeContext], Awaitable[Halt | None]]
 
 CONTAINERS: dict[str, Container] = {
     "if": branch.run_if,
@@ -24,45 +24,45 @@ CONTAINERS: dict[str, Container] = {
 """The built-in step types that hold others."""
 
 
-def container_of(place: Place) -> Container | None:
+def container_of(context: NodeContext) -> Container | None:
     """How a step that holds others is run; None for a leaf."""
-    step = place.step
+    step = context.step
     built_in = CONTAINERS.get(step.type)
     if built_in is not None or step.type in BUILT_IN:
         return built_in
-    written = place.setting.step_types.container(step.type)
+    written = context.run_context.step_types.container(step.type)
     if written is None:
         return None
 
-    async def run(place: Place) -> Halt | None:
-        halt: Halt | None = await written.run(place.step, place)
+    async def run(context: NodeContext) -> Halt | None:
+        halt: Halt | None = await written.run(context.step, context)
         return halt
 
     return run
 
 
-def prepare(place: Place) -> Leaf:
+def prepare(context: NodeContext) -> Leaf:
     """The work of a step, by its type.
 
     Passes on ExpressionError: a field cannot be evaluated.
     """
-    match place.step.type:
+    match context.step.type:
         case "shell":
-            return shell.prepare(place)
+            return shell.prepare(context)
         case "fan-in":
-            return fan_in.prepare(place)
+            return fan_in.prepare(context)
         case "gate":
-            return gate.prepare(place)
+            return gate.prepare(context)
         case "slot":
-            return fan_in.prepare_slot(place)
+            return fan_in.prepare_slot(context)
         case "command" | "prompt":
             from bakeoff.workflow.steps import agent
 
-            return agent.prepare(place)
-        case name if name in UNSUPPORTED and isinstance(place.step, Unsupported):
+            return agent.prepare(context)
+        case name if name in UNSUPPORTED and isinstance(context.step, Unsupported):
             return _unsupported(name)
         case _:
-            return custom.prepare(place)
+            return custom.prepare(context)
 
 
 def _unsupported(name: str) -> Leaf:

@@ -14,7 +14,7 @@ from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.journal import Backlog
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status
-from bakeoff.workflow.context import Halt, Place, where
+from bakeoff.workflow.context import Halt, NodeContext, where
 from bakeoff.workflow.problems import shown
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
 from bakeoff.workflow.steps.bound import asked_bound
@@ -31,24 +31,24 @@ class _End:
     failed: bool
 
 
-async def run_fan_out(place: Place) -> Halt | None:
+async def run_fan_out(context: NodeContext) -> Halt | None:
     """Run the template for every item, at most `max_concurrency` at once, in item order."""
-    step = place.step
-    items = await place.run.decide(f"{place.path}#items", lambda: plain(place.value("items")))
+    step = context.step
+    items = await context.run.decide(f"{context.path}#items", lambda: plain(context.value("items")))
     if not is_list(items):
-        return await _impossible(place, {"items": items, "item_count": 0}, _no_list(items), "items")
-    asked = asked_bound(place)
+        return await _impossible(context, {"items": items, "item_count": 0}, _no_list(items), "items")
+    asked = asked_bound(context)
     quorum = _quorum(step.min_success, len(items))
     if (error := too_few_items(step.min_success, len(items))) is not None:
-        return await _impossible(place, {"items": items, "item_count": len(items)}, error, "quorum")
-    ended = place.run.find(place.path)
+        return await _impossible(context, {"items": items, "item_count": len(items)}, error, "quorum")
+    ended = context.run.find(context.path)
     if quorum is not None and ended is not None and (ended[0].facts or {}).get("quorum"):
-        place.run.history.settled += (f"{place.path}:",)
-    started = place.started()
-    bound = _bound(place, asked, len(items))
-    known = {"item_count": len(items), "max_concurrency": plain(place.value("max_concurrency"))}
-    place.expect({"items": View(items), **known, "step_template": step.step.raw})
-    fan = _Fan(place, len(items) - quorum if quorum is not None else None, Backlog(bound))
+        context.run.history.settled += (f"{context.path}:",)
+    started = context.started()
+    bound = _bound(context, asked, len(items))
+    known = {"item_count": len(items), "max_concurrency": plain(context.value("max_concurrency"))}
+    context.expect({"items": View(items), **known, "step_template": step.step.raw})
+    fan = _Fan(context, len(items) - quorum if quorum is not None else None, Backlog(bound))
     ends = await fan_out(
         items,
         fan.item,
@@ -61,20 +61,20 @@ async def run_fan_out(place: Place) -> Halt | None:
     halt = ends[-1].halt if ends else None
     if halt is not None and halt.raised:
         return halt
-    place.scope.follow("fan-out", *(end.scope.chain for end in ends))
-    return await _collect(place, started, items, ends, quorum)
+    context.scope.follow("fan-out", *(end.scope.chain for end in ends))
+    return await _collect(context, started, items, ends, quorum)
 
 
 class _Fan:
     """Runs the items of one fan-out."""
 
-    def __init__(self, place: Place, spare: int | None, backlog: Backlog) -> None:
-        self.place = place
+    def __init__(self, context: NodeContext, spare: int | None, backlog: Backlog) -> None:
+        self.place = context
         self.backlog = backlog
-        self.template = place.step.step
+        self.template = context.step.step
         self.spare = spare
         self.failures = 0
-        self.outer_item = place.scope.lookup("item")
+        self.outer_item = context.scope.lookup("item")
 
     async def item(self, index: int, item: Any) -> _End:
         """Run the template for one item, in a scope of its own."""
@@ -82,8 +82,8 @@ class _Fan:
         path = f"{outer.path}:{self.template.id}:{index}"
         names = {"item": item, "index": index, "parent_item": self.outer_item}
         scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
-        place = Place(outer.setting, self.template, path, scope, Naming.inside(path), self.backlog)
-        halt = await outer.setting.run_step(place)
+        context = NodeContext(outer.run_context, self.template, path, scope, Naming.inside(path), self.backlog)
+        halt = await outer.run_context.run_step(context)
         view = scope.own().get(path)
         if view is None:
             return _End(scope, {}, halt, failed=True)
@@ -102,25 +102,27 @@ class _Fan:
         return self.place.run.answer_event(end.halt.path)
 
 
-async def _collect(place: Place, started: float, items: list[Any], ends: list[_End], quorum: int | None) -> Halt | None:
+async def _collect(
+    context: NodeContext, started: float, items: list[Any], ends: list[_End], quorum: int | None
+) -> Halt | None:
     """Commit the fan-out's record and show later steps its `items` and `results`."""
-    step = place.step
+    step = context.step
     halt = ends[-1].halt if ends else None
-    output = {"item_count": len(items), "max_concurrency": plain(place.value("max_concurrency"))}
+    output = {"item_count": len(items), "max_concurrency": plain(context.value("max_concurrency"))}
     failed = sum(end.failed for end in ends)
     if quorum is not None:
         output |= {"succeeded": len(ends) - failed, "failed": failed}
     too_few = quorum is not None and halt is None and len(ends) - failed < quorum
     error = f"{len(ends) - failed} of {len(items)} items succeeded, {quorum} were asked for" if too_few else None
     record = Record(
-        place.path,
+        context.path,
         step.type,
         Status.FAILED if too_few else Status.COMPLETED,
         output,
         error,
         "quorum" if too_few else None,
         started_at=started,
-        ended_at=max(started, place.run.clock.wall()),
+        ended_at=max(started, context.run.clock.wall()),
         facts={
             "template": step.step.id,
             "collected": len(ends),
@@ -129,24 +131,24 @@ async def _collect(place: Place, started: float, items: list[Any], ends: list[_E
         },
         absorbed=too_few and step.continue_on_error,
     )
-    await place.run.commit(record)
+    await context.run.commit(record)
     results = View([ItemResult(end.output, end.scope) for end in ends])
-    place.add(
+    context.add(
         replace(record, output={"items": View(items), **output, "step_template": step.step.raw, "results": results})
     )
     if too_few and not record.absorbed:
-        return Halt(RunStatus.FAILED, f"step {place.path}: {error}", place.path, kind="quorum")
+        return Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path, kind="quorum")
     return halt
 
 
-async def _impossible(place: Place, output: Mapping[str, Any], error: str, kind: str) -> Halt | None:
+async def _impossible(context: NodeContext, output: Mapping[str, Any], error: str, kind: str) -> Halt | None:
     """Fail before any item was begun."""
-    now = place.started()
-    absorbed = place.step.continue_on_error
-    record = await place.ended(now, output, status=Status.FAILED, error=error, kind=kind, absorbed=absorbed)
+    now = context.started()
+    absorbed = context.step.continue_on_error
+    record = await context.ended(now, output, status=Status.FAILED, error=error, kind=kind, absorbed=absorbed)
     if record.absorbed:
         return None
-    return Halt(RunStatus.FAILED, where(place.step, place.path, error), place.path, kind=kind)
+    return Halt(RunStatus.FAILED, where(context.step, context.path, error), context.path, kind=kind)
 
 
 def _no_list(items: Any) -> str:
@@ -164,16 +166,16 @@ def too_few_items(asked: float | None, count: int) -> str | None:
     return f"min_success is {quorum}, but there {'is only 1 item' if count == 1 else f'are only {count} items'}"
 
 
-def _bound(place: Place, asked: int, count: int) -> int:
+def _bound(context: NodeContext, asked: int, count: int) -> int:
     """The bound in force; one that had to be lowered is said."""
-    leaves = place.run.lanes.sizes[LEAVES]
+    leaves = context.run.lanes.sizes[LEAVES]
     bound = min(asked, leaves)
-    now = place.run.clock.wall()
+    now = context.run.clock.wall()
     if bound < min(asked, count):
         text = f"max_concurrency {asked} is lowered to {bound}: --max-parallel allows no more leaves at once"
-        place.run.events.emit(Warned(now, text, place.path))
+        context.run.events.emit(Warned(now, text, context.path))
     bound = max(1, min(bound, count))
-    place.run.events.emit(FanOpened(now, place.path, count, bound, asked))
+    context.run.events.emit(FanOpened(now, context.path, count, bound, asked))
     return bound
 
 

@@ -12,7 +12,7 @@ from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.sampling.attempt.said import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.context import Place
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.steps.leaf import retry_of
 from bakeoff.workflow.steps.shell import log_prefix
 from bakeoff.workflow.values import as_text, number
@@ -26,19 +26,19 @@ class RefusedError(BakeoffError):
         self.kind = kind
 
 
-def text(place: Place, name: str) -> str | None:
+def text(context: NodeContext, name: str) -> str | None:
     """A field's text; None where it is left out or empty. Passes on ExpressionError: it cannot be evaluated."""
-    return None if getattr(place.step, name) is None else as_text(place.value(name)) or None
+    return None if getattr(context.step, name) is None else as_text(context.value(name)) or None
 
 
-def texts(place: Place, name: str) -> tuple[str, ...]:
+def texts(context: NodeContext, name: str) -> tuple[str, ...]:
     """The texts of a field that is one text or a list, without empty ones; as `text`."""
-    written = getattr(place.step, name)
-    values = place.values(name).values() if isinstance(written, list) else [place.value(name)]
+    written = getattr(context.step, name)
+    values = context.values(name).values() if isinstance(written, list) else [context.value(name)]
     return tuple(found for value in values if (found := as_text(value)).strip())
 
 
-def amount(place: Place, name: str, *, whole: bool = False) -> Any:
+def amount(context: NodeContext, name: str, *, whole: bool = False) -> Any:
     """A field's number; None where it is left out.
 
     Passes on ExpressionError: it cannot be evaluated.
@@ -47,18 +47,18 @@ def amount(place: Place, name: str, *, whole: bool = False) -> Any:
         RefusedError: it is none.
     """
     try:
-        return number(place.value(name), whole=whole)
+        return number(context.value(name), whole=whole)
     except ValueError as failure:
         raise RefusedError(f"`{name}`: {failure}") from None
 
 
-def ceiling(place: Place, name: str) -> Any:
+def ceiling(context: NodeContext, name: str) -> Any:
     """A field's number above 0; None where it is left out. As `amount`."""
-    found = amount(place, name)
-    return None if found is None else above_nothing(found, f"`{name}`", place)
+    found = amount(context, name)
+    return None if found is None else above_nothing(found, f"`{name}`", context)
 
 
-def above_nothing(found: float, what: str, place: Place) -> float:
+def above_nothing(found: float, what: str, context: NodeContext) -> float:
     """The number.
 
     Raises:
@@ -66,12 +66,12 @@ def above_nothing(found: float, what: str, place: Place) -> float:
     """
     if found <= 0:
         raise RefusedError(
-            f"{what} must be a number above 0, not {found:g} (the step is in line {place.step.position[0]})"
+            f"{what} must be a number above 0, not {found:g} (the step is in line {context.step.position[0]})"
         )
     return found
 
 
-def count(place: Place, name: str, least: int = 1) -> int:
+def count(context: NodeContext, name: str, least: int = 1) -> int:
     """A field's whole number, `least` where it is left out.
 
     Passes on ExpressionError: it cannot be evaluated.
@@ -79,7 +79,7 @@ def count(place: Place, name: str, least: int = 1) -> int:
     Raises:
         RefusedError: it is none, or less than that.
     """
-    found = amount(place, name, whole=True)
+    found = amount(context, name, whole=True)
     if found is None:
         return least
     if found < least:
@@ -92,22 +92,22 @@ class Beginning:
     """One beginning of a step: the first, or another after it had ended without success.
 
     Attributes:
-        place: the step.
+        context: the step.
         number: which, from 1.
         started_at: when, by the wall clock.
         key: of the step, as far as it is known.
     """
 
-    place: Place
+    context: NodeContext
     number: int
     started_at: float
     key: str
 
     @classmethod
-    def of(cls, place: Place) -> Beginning:
+    def of(cls, context: NodeContext) -> Beginning:
         """The step's next beginning, or the one that was interrupted; announced."""
-        ended = place.run.history.records.get(place.path)
-        return cls(place, 1 if ended is None else ended.attempts + 1, place.started(), place.key())
+        ended = context.run.history.records.get(context.path)
+        return cls(context, 1 if ended is None else ended.attempts + 1, context.started(), context.key())
 
     def prefix(self, version: str, before: Mapping[str, Any] | None) -> str:
         """The path for attempts of this version; they are not made again only because the step is begun again.
@@ -118,21 +118,21 @@ class Beginning:
         """
         if before is not None and before["version"] == version:
             return str(before["prefix"])
-        path = self.place.path
+        path = self.context.path
         return path if self.number == 1 else f"{path}/again:{self.number}"
 
     def label(self, prefix: str) -> str:
         """What names of files and results begin with; no path of a step reads so."""
-        name = os.path.basename(log_prefix(self.place))
-        again = prefix.removeprefix(self.place.path).rpartition(":")[2]
+        name = os.path.basename(log_prefix(self.context))
+        again = prefix.removeprefix(self.context.path).rpartition(":")[2]
         return f"{name}:{again}:" if again else f"{name}:"
 
     async def end(self, outcome: Outcome) -> Record:
         """Commit the step's record."""
-        place, run = self.place, self.place.run
+        context, run = self.context, self.context.run
         record = Record(
-            place.path,
-            place.step.type,
+            context.path,
+            context.step.type,
             outcome.status,
             outcome.output,
             outcome.error,
@@ -143,30 +143,30 @@ class Beginning:
             started_at=self.started_at,
             ended_at=max(self.started_at, run.clock.wall()),
             attempts=self.number,
-            absorbed=place.step.continue_on_error and outcome.status is Status.FAILED,
+            absorbed=context.step.continue_on_error and outcome.status is Status.FAILED,
         )
         return await run.commit(record)
 
 
-def retry_for(place: Place) -> Retry:
+def retry_for(context: NodeContext) -> Retry:
     """The policy for calls and checks below the step; the kinds by the names that they have in sampling."""
-    if place.step.retry is None:
+    if context.step.retry is None:
         return ONCE
-    wanted = retry_of(place.step.retry)
+    wanted = retry_of(context.step.retry)
     return replace(wanted, on=tuple(MODEL_KINDS.get(kind, kind) for kind in wanted.on))
 
 
-def refuse_spent(place: Place, reserve: Mapping[str, float]) -> None:
+def refuse_spent(context: NodeContext, reserve: Mapping[str, float]) -> None:
     """Say so where it is the run's budget that is spent, and not the step's own.
 
     Raises:
         BudgetSpentError: it is.
     """
-    budget = place.run.budget
+    budget = context.run.budget
     for kind in reserve.keys() & budget.ceilings.keys():
         if reserve[kind] > budget.left(kind) + 1e-9:
             raise BudgetSpentError(
-                f"the budget is spent: {reserve[kind]:g} {kind} asked for by step {place.path}, "
+                f"the budget is spent: {reserve[kind]:g} {kind} asked for by step {context.path}, "
                 f"{budget.left(kind):g} of {budget.ceilings[kind]:g} left"
             )
 

@@ -12,7 +12,7 @@ from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.sampling.attempt.said import due_of
-from bakeoff.workflow.context import WORKSPACES, Place, Setting
+from bakeoff.workflow.context import WORKSPACES, NodeContext, RunContext
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.dispatch import prepare
@@ -36,64 +36,64 @@ MOST_FILES = 1000
 """Paths of a result that its step's output names."""
 
 
-async def workspaces(setting: Setting) -> Workspaces:
+async def workspaces(run_context: RunContext) -> Workspaces:
     """The workspaces of the run, which says in its journal that it has some: they keep results for it.
 
     Passes on JournalError: the journal cannot be written.
     """
-    assert setting.places is not None, "nothing is run here"
+    assert run_context.places is not None, "nothing is run here"
     # One leaf holds one slot at most, and a place in the lane of leaves before it: so nobody waits for a slot.
-    most = setting.run.lanes.sizes[LEAVES]
-    made: Workspaces | None = setting.shared.get("workspaces")
+    most = run_context.run.lanes.sizes[LEAVES]
+    made: Workspaces | None = run_context.shared.get("workspaces")
     if made is None:
-        made = setting.shared["workspaces"] = Workspaces(
-            setting.places,
-            Path(setting.project),
-            setting.settings,
-            setting.run.root.name,
+        made = run_context.shared["workspaces"] = Workspaces(
+            run_context.places,
+            Path(run_context.project),
+            run_context.settings,
+            run_context.run.root.name,
             most,
-            setting.processes,
-            setting.warn,
-            due_of(setting.run.history),
+            run_context.processes,
+            run_context.warn,
+            due_of(run_context.run.history),
         )
-        await setting.run.decide(WORKSPACES, lambda: True)
+        await run_context.run.decide(WORKSPACES, lambda: True)
     return made
 
 
-def base_of(place: Place) -> str | None:
+def base_of(context: NodeContext) -> str | None:
     """The commit that a step's slot starts from; None for the files as they are.
 
     Passes on ExpressionError: it cannot be evaluated.
     """
-    return as_text(compile_template(place.step.workspace.base).evaluate(place.scope)) or None
+    return as_text(compile_template(context.step.workspace.base).evaluate(context.scope)) or None
 
 
-def key_in_slot(place: Place, leaf: Leaf, tree: str) -> str:
+def key_in_slot(context: NodeContext, leaf: Leaf, tree: str) -> str:
     """The key of a step that works in a slot: what it starts from is part of what it is."""
-    return place.key(leaf.input, {"tree": tree})
+    return context.key(leaf.input, {"tree": tree})
 
 
-def tree_now(setting: Setting, base: str | None) -> str:
+def tree_now(run_context: RunContext, base: str | None) -> str:
     """The tree that a slot would start from now; taken once in a session of explaining. It blocks."""
-    trees: dict[str | None, str] = setting.shared.setdefault("trees", {})
+    trees: dict[str | None, str] = run_context.shared.setdefault("trees", {})
     if base not in trees:
-        trees[base] = snapshot_now(Path(setting.project), setting.settings, base).tree
+        trees[base] = snapshot_now(Path(run_context.project), run_context.settings, base).tree
     return trees[base]
 
 
-async def in_slot(place: Place) -> Record:
+async def in_slot(context: NodeContext) -> Record:
     """Run a leaf step in a slot; without one it fails, with the kind `workspace`.
 
     Passes on ExpressionError: a field cannot be evaluated.
     """
-    leaf = prepare(place)
+    leaf = prepare(context)
     lanes = None if leaf.lanes is None else (*leaf.lanes, SLOTS)
     failed: WorkspaceError | None = None
     try:
-        async with (await workspaces(place.setting)).using(base_of(place)) as workspace:
-            work = _Work(place, workspace)
+        async with (await workspaces(context.run_context)).using(base_of(context)) as workspace:
+            work = _Work(context, workspace)
             leaf = replace(leaf, work=work, lanes=lanes)
-            return await do_leaf(place, leaf, key_in_slot(place, leaf, workspace.snapshot.tree))
+            return await do_leaf(context, leaf, key_in_slot(context, leaf, workspace.snapshot.tree))
     except WorkspaceError as failure:
         failed = failure
     said = str(failed)
@@ -101,14 +101,14 @@ async def in_slot(place: Place) -> Record:
     async def refused(_: int) -> Outcome:
         return Outcome(Status.FAILED, error=said, kind="workspace", input=leaf.input)
 
-    return await do_leaf(place, replace(leaf, work=refused, reserve={}), place.key(leaf.input))
+    return await do_leaf(context, replace(leaf, work=refused, reserve={}), context.key(leaf.input))
 
 
 class _Work:
     """The work of a step in a slot."""
 
-    def __init__(self, place: Place, workspace: Workspace) -> None:
-        self.place, self.workspace = place, workspace
+    def __init__(self, context: NodeContext, workspace: Workspace) -> None:
+        self.place, self.workspace = context, workspace
 
     async def __call__(self, attempt: int) -> Outcome:
         """Do it in a fresh slot, and keep what it made however it ended."""
@@ -119,16 +119,16 @@ class _Work:
             return Outcome(Status.FAILED, error=str(failure), kind=getattr(failure, "kind", "workspace"))
 
     async def _work(self, slot: Slot, attempt: int) -> Outcome:
-        place = replace(self.place, setting=self._moved(slot))
-        top = place.setting.project
-        folder = working_directory(place)
+        context = replace(self.place, run_context=self._moved(slot))
+        top = context.run_context.project
+        folder = working_directory(context)
         if not _is_inside(folder, self._top(slot)):
             error = (
                 f"`cwd` {folder} lies outside of the project, where the step's slot shows nothing; take one in {top}"
             )
             return Outcome(Status.FAILED, error=error, kind="workspace")
         try:
-            outcome = await prepare(place).work(attempt)
+            outcome = await prepare(context).work(attempt)
         finally:
             await slot.end_processes()
         if outcome.error is not None and _TAKEN.search(_printed(outcome)):
@@ -139,8 +139,8 @@ class _Work:
         if outcome.error is not None:
             misses = await in_thread(what_to_copy, _printed(outcome), self.workspace.base)
             outcome.error += f"; it {misses}" if misses is not None else ""
-        name = place.path if attempt == 1 else f"{place.path}:{attempt}"
-        made = await slot.commit(name, f"step {place.path} of run {place.run.root.name}")
+        name = context.path if attempt == 1 else f"{context.path}:{attempt}"
+        made = await slot.commit(name, f"step {context.path} of run {context.run.root.name}")
         outcome.output = {**outcome.output, "result": shown(made)}
         outcome.facts = {**(outcome.facts or {}), "result": made.ref, "slot": {"id": slot.id, "kind": slot.kind}}
         return outcome
@@ -149,9 +149,9 @@ class _Work:
         """The slot's top as the step sees it: code in this process sees it from outside."""
         return slot.path if self.place.step.type in BUILT_IN else str(slot.outside)
 
-    def _moved(self, slot: Slot) -> Setting:
+    def _moved(self, slot: Slot) -> RunContext:
         """The setting with the slot in the place of the project."""
-        setting, top = self.place.setting, self._top(slot)
+        run_context, top = self.place.run_context, self._top(slot)
         root = os.path.realpath(self.workspace.base.project.root)
 
         def moved(path: str) -> str:
@@ -159,10 +159,10 @@ class _Work:
             return os.path.normpath(os.path.join(top, os.path.relpath(real, root))) if _is_inside(real, root) else path
 
         return replace(
-            setting,
-            project=moved(setting.project),
-            cwd=None if setting.cwd is None else moved(setting.cwd),
-            processes=InSlot(slot, setting.processes, setting.settings.slots.network == "private"),
+            run_context,
+            project=moved(run_context.project),
+            cwd=None if run_context.cwd is None else moved(run_context.cwd),
+            processes=InSlot(slot, run_context.processes, run_context.settings.slots.network == "private"),
         )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.sampling.attempt.landing import Work, land, title_of
-from bakeoff.sampling.attempt.standing import Asked
-from bakeoff.workflow.context import Place
+from bakeoff.sampling.attempt.view import Asked
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.values import as_text, plain
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
@@ -17,22 +17,24 @@ LANE = "apply"
 """One result at a time is put into the user's files."""
 
 
-async def land_winner(place: Place, asked: Asked, outcome: Outcome) -> None:
+async def land_winner(context: NodeContext, asked: Asked, outcome: Outcome) -> None:
     """Do what an attempt step's `apply` says with the winner. Passes on ExpressionError: as `land_result`."""
     output = outcome.output
     facts = {"judged": output["commit"], "commit": output["whole"]}
-    work = Work(place.run.root.name, "passed", facts, title_of(asked.options.task), output["winner"], place.path)
+    work = Work(context.run.root.name, "passed", facts, title_of(asked.options.task), output["winner"], context.path)
     said = f"attempt {work.attempt} passed"
-    await land_result(place, outcome, work, said, with_tests=place.step.with_tests)
+    await land_result(context, outcome, work, said, with_tests=context.step.with_tests)
 
 
-async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, with_tests: bool = False) -> None:
+async def land_result(
+    context: NodeContext, outcome: Outcome, work: Work, said: str, *, with_tests: bool = False
+) -> None:
     """Do what the step's `apply` says with its result; that it could not be done is the step's failure.
 
     It is a leaf of its own, `STEP/apply`: a resumed run that finds it done does not do it again.
 
     Args:
-        place: the step.
+        context: the step.
         outcome: how it ended; it is told what was done.
         work: the result.
         said: what went well before, for the message where this does not.
@@ -40,11 +42,11 @@ async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, 
 
     Passes on ExpressionError: `apply` cannot be evaluated.
     """
-    wanted = plain(place.value("apply"))
+    wanted = plain(context.value("apply"))
     if wanted in (None, False, ""):
         return
     name = None if wanted is True else as_text(wanted)
-    project = Path(os.path.realpath(place.setting.project))
+    project = Path(os.path.realpath(context.run_context.project))
 
     async def leaf(_: int) -> Outcome:
         try:
@@ -53,8 +55,8 @@ async def land_result(place: Place, outcome: Outcome, work: Work, said: str, *, 
             return Outcome(Status.FAILED, error=str(failure), kind="conflict")
         return Outcome(output=landed.to_json())
 
-    key, lanes = place.key("apply", work.facts, name), (LANE, *place.setting.lanes)
-    record = await place.run.leaf(f"{place.path}/apply", "apply", leaf, key=key, lanes=lanes)
+    key, lanes = context.key("apply", work.facts, name), (LANE, *context.run_context.lanes)
+    record = await context.run.leaf(f"{context.path}/apply", "apply", leaf, key=key, lanes=lanes)
     if record.status is Status.COMPLETED:
         outcome.output = {**outcome.output, "applied": dict(record.output)}
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.engine.record import Outcome, Record
 from bakeoff.engine.retry import ONCE, Retry
-from bakeoff.workflow.context import Place
+from bakeoff.workflow.context import NodeContext
 
 
 @dataclass(slots=True)
@@ -30,20 +30,20 @@ class Leaf:
     reserve: Mapping[str, float] = field(default_factory=dict)
 
 
-async def do_leaf(place: Place, leaf: Leaf, key: str) -> Record:
+async def do_leaf(context: NodeContext, leaf: Leaf, key: str) -> Record:
     """Do a leaf's work as the node that stands here; what its lanes, retries and budget mean is the engine's."""
-    step = place.step
-    return await place.run.leaf(
-        place.path,
+    step = context.step
+    return await context.run.leaf(
+        context.path,
         step.type,
         leaf.work,
         key=key,
-        lanes=None if leaf.lanes is None else (*leaf.lanes, *place.setting.lanes, *lanes_of(step.lane)),
+        lanes=None if leaf.lanes is None else (*leaf.lanes, *context.run_context.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,
         absorb=step.continue_on_error,
         reserve=leaf.reserve,
-        backlog=place.backlog,
+        backlog=context.backlog,
     )
 
 

@@ -14,10 +14,10 @@ from bakeoff.errors import BakeoffError
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
-from bakeoff.optimize.standing import Standing, read_nodes
+from bakeoff.optimize.view import RunView, read_nodes
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.sampling.attempt.landing import Work
-from bakeoff.workflow.context import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.models import Ceiling, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import Beginning, RefusedError, ceiling, text, texts
@@ -80,23 +80,23 @@ class OptimizeStep:
         if not raw.get("target") and not raw.get("bench"):
             yield None, "there is nothing to make faster: give `target: pkg/mod.py:function`, or `bench: COMMAND`"
 
-    async def run(self, step: Optimize, place: Place) -> Halt | None:
+    async def run(self, step: Optimize, context: NodeContext) -> Halt | None:
         """Optimise, unless the step has ended already."""
-        record = await place.run.kept(place.path) or await _carry_out(place)
-        place.scope.follow(record.key)
-        place.add(record)
-        return halted_by(place, record)
+        record = await context.run.kept(context.path) or await _carry_out(context)
+        context.scope.follow(record.key)
+        context.add(record)
+        return halted_by(context, record)
 
-    def key_now(self, place: Place) -> str:
+    def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now. It blocks.
 
         Passes on ExpressionError and RefusedError: a field cannot be used.
         """
-        options = options_of(place)
-        return _key(place, options, tree_now(place.setting, options.base))
+        options = options_of(context)
+        return _key(context, options, tree_now(context.run_context, options.base))
 
 
-def options_of(place: Place) -> OptimizeOptions:
+def options_of(context: NodeContext) -> OptimizeOptions:
     """What a step asks for, evaluated.
 
     Passes on ExpressionError: a field cannot be evaluated.
@@ -104,18 +104,18 @@ def options_of(place: Place) -> OptimizeOptions:
     Raises:
         RefusedError: a value cannot be used.
     """
-    step, root = place.step, Path(place.setting.project)
+    step, root = context.step, Path(context.run_context.project)
     given: dict[str, Any] = {
-        "target": as_text(place.value("target")),
-        "candidates": tuple(str(root / name) for name in texts(place, "candidates")),
-        "refs": texts(place, "refs"),
-        "min_speedup": ceiling(place, "min_speedup"),
-        "seconds": ceiling(place, "seconds"),
-        "tests": texts(place, "tests"),
-        "bench": text(place, "bench"),
-        "checks": texts(place, "check"),
-        "protect": texts(place, "protect"),
-        "base": text(place, "base"),
+        "target": as_text(context.value("target")),
+        "candidates": tuple(str(root / name) for name in texts(context, "candidates")),
+        "refs": texts(context, "refs"),
+        "min_speedup": ceiling(context, "min_speedup"),
+        "seconds": ceiling(context, "seconds"),
+        "tests": texts(context, "tests"),
+        "bench": text(context, "bench"),
+        "checks": texts(context, "check"),
+        "protect": texts(context, "protect"),
+        "base": text(context, "base"),
         "level": step.sandbox,
     }
     given |= {name: getattr(step, name) for name in STATED}
@@ -129,22 +129,22 @@ def options_of(place: Place) -> OptimizeOptions:
     return options
 
 
-def _key(place: Place, options: OptimizeOptions, tree: str) -> str:
-    return place.key(options.to_json(), place.step.apply, {"tree": tree})
+def _key(context: NodeContext, options: OptimizeOptions, tree: str) -> str:
+    return context.key(options.to_json(), context.step.apply, {"tree": tree})
 
 
-async def _carry_out(place: Place) -> Record:
+async def _carry_out(context: NodeContext) -> Record:
     """The step's record, committed.
 
     Passes on ExpressionError: a field cannot be evaluated.
     """
-    run, begun = place.run, Beginning.of(place)
-    names = [f"{place.path}#optimize:{number}" for number in range(1, begun.number + 1)]
+    run, begun = context.run, Beginning.of(context)
+    names = [f"{context.path}#optimize:{number}" for number in range(1, begun.number + 1)]
     kept = run.history.decisions.get(names[-1])
     try:
-        options = options_of(place) if kept is None else OptimizeOptions.from_json(kept["options"])
+        options = options_of(context) if kept is None else OptimizeOptions.from_json(kept["options"])
         snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
-        async with (await workspaces(place.setting)).using(options.base, snapshot) as workspace:
+        async with (await workspaces(context.run_context)).using(options.base, snapshot) as workspace:
             before = next(
                 (run.history.decisions[name] for name in names[-2::-1] if name in run.history.decisions), None
             )
@@ -157,19 +157,19 @@ async def _carry_out(place: Place) -> Record:
                 "version": version,
             }
             asked = await run.decide(names[-1], lambda: asked)
-            begun.key = _key(place, options, tree)
-            adopted = await run.kept(place.path, begun.key)
+            begun.key = _key(context, options, tree)
+            adopted = await run.kept(context.path, begun.key)
             if adopted is not None:
                 return adopted
             prefix = f"{asked['prefix']}/"
-            setting = place.setting
-            label, lanes = begun.label(asked["prefix"]), (SLOTS, *setting.lanes)
-            work = Optimisation(options, setting.settings, setting.warn, prefix, label, lanes)
-            facts, _ = await work.carry_out(run, workspace, setting.processes)
-            outcome = Outcome(output=_output(place, options, asked, facts), input=_input(options))
+            run_context = context.run_context
+            label, lanes = begun.label(asked["prefix"]), (SLOTS, *run_context.lanes)
+            work = Optimisation(options, run_context.settings, run_context.warn, prefix, label, lanes)
+            facts, _ = await work.carry_out(run, workspace, run_context.processes)
+            outcome = Outcome(output=_output(context, options, asked, facts), input=_input(options))
             if facts["winner"] is not None:
                 outcome.facts = {"result": facts["result"]["ref"]}
-            await _land(place, options, outcome)
+            await _land(context, options, outcome)
     except BakeoffError as failure:
         kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
         outcome = Outcome(Status.FAILED, {}, str(failure), kind)
@@ -182,11 +182,11 @@ def _input(options: OptimizeOptions) -> dict[str, Any]:
 
 
 def _output(
-    place: Place, options: OptimizeOptions, asked: Mapping[str, Any], facts: Mapping[str, Any]
+    context: NodeContext, options: OptimizeOptions, asked: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What later steps may use."""
-    found = Standing(options, RunStatus.COMPLETED, winner=facts["winner"], result=facts.get("result"))
-    read_nodes(found, place.run.history, f"{asked['prefix']}/")
+    found = RunView(options, RunStatus.COMPLETED, winner=facts["winner"], result=facts.get("result"))
+    read_nodes(found, context.run.history, f"{asked['prefix']}/")
     shown = found.to_json()
     chosen = None if found.chosen is None else found.chosen.to_json()
     return {
@@ -203,11 +203,11 @@ def _output(
     }
 
 
-async def _land(place: Place, options: OptimizeOptions, outcome: Outcome) -> None:
+async def _land(context: NodeContext, options: OptimizeOptions, outcome: Outcome) -> None:
     """Do what `apply` says with the winner. Passes on ExpressionError: as `land_result`."""
     commit = outcome.output["commit"]
     if commit is None:
         return
     facts, title = {"commit": commit, "judged": commit}, f"Make {options.subject} faster"
-    work = Work(place.run.root.name, "passed", facts, title, outcome.output["number"], place.path, "candidate")
-    await land_result(place, outcome, work, f"candidate {work.attempt} is faster")
+    work = Work(context.run.root.name, "passed", facts, title, outcome.output["number"], context.path, "candidate")
+    await land_result(context, outcome, work, f"candidate {work.attempt} is faster")

@@ -12,10 +12,10 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.standing import step_name
+from bakeoff.plan.run.view import step_name
 from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.landing import Work, title_of
-from bakeoff.workflow.context import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
@@ -106,12 +106,12 @@ class PlanStep:
         if raw.get("splitter") is not None and raw.get("by") != "model":
             yield "splitter", "`splitter` goes with `by: model`"
 
-    async def run(self, step: PlanModel, place: Place) -> Halt | None:
+    async def run(self, step: PlanModel, context: NodeContext) -> Halt | None:
         """Carry the plan out, unless the step has ended already."""
-        record = await place.run.kept(place.path) or await _carry_out(place)
-        place.scope.follow(record.key)
-        place.add(record)
-        return halted_by(place, record)
+        record = await context.run.kept(context.path) or await _carry_out(context)
+        context.scope.follow(record.key)
+        context.add(record)
+        return halted_by(context, record)
 
 
 _CONFIG = ("fail_fast", "max_retries", "timeout_per_subplan", "on_conflict", "max_reopened")
@@ -131,7 +131,7 @@ _OF_GOALS = {
 }
 
 
-async def _carry_out(place: Place) -> Record:
+async def _carry_out(context: NodeContext) -> Record:
     """The step's record, committed.
 
     Passes on ExpressionError: a field cannot be evaluated.
@@ -139,13 +139,13 @@ async def _carry_out(place: Place) -> Record:
     Raises:
         BudgetSpentError: the run's budget is spent.
     """
-    run, begun, setting = place.run, Beginning.of(place), place.setting
-    names = [step_name(place.path, number) for number in range(1, begun.number + 1)]
+    run, begun, run_context = context.run, Beginning.of(context), context.run_context
+    names = [step_name(context.path, number) for number in range(1, begun.number + 1)]
     kept = run.history.decisions.get(names[-1])
     try:
         before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
-        places = await workspaces(setting)
-        plan, tried = await plan_of(place, places) if kept is None else (Plan.from_json(kept["plan"]), None)
+        places = await workspaces(run_context)
+        plan, tried = await plan_of(context, places) if kept is None else (Plan.from_json(kept["plan"]), None)
         snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
         async with places.using(plan.attempt.base, snapshot) as workspace:
             version = digest("plan", plan.to_json(), workspace.snapshot.tree)
@@ -156,29 +156,29 @@ async def _carry_out(place: Place) -> Record:
                 "version": version,
             }
             asked = await run.decide(names[-1], lambda: asked)
-            begun.key = place.key(asked["plan"], place.step.apply, {"tree": workspace.snapshot.tree})
-            adopted = await run.kept(place.path, begun.key)
+            begun.key = context.key(asked["plan"], context.step.apply, {"tree": workspace.snapshot.tree})
+            adopted = await run.kept(context.path, begun.key)
             if adopted is not None:
                 return adopted
-            work = PlanWork.of(plan, setting.settings, setting.project)
+            work = PlanWork.of(plan, run_context.settings, run_context.project)
             work = replace(
                 work,
-                reserve={**reservation(work.entry, setting), **work.reserve},
+                reserve={**reservation(work.entry, run_context), **work.reserve},
                 prefix=f"{asked['prefix']}/",
                 label=begun.label(asked["prefix"]),
-                lanes=(SLOTS, *setting.lanes),
-                env=step_environment(place),
+                lanes=(SLOTS, *run_context.lanes),
+                env=step_environment(context),
             )
-            setting.announce()
-            setting.warn(f"step {place.path}: {work.announcement()}")
-            found = await work.carry_out(run, workspace, places, setting.processes, _say(place), tried)
+            run_context.announce()
+            run_context.warn(f"step {context.path}: {work.announcement()}")
+            found = await work.carry_out(run, workspace, places, run_context.processes, _say(context), tried)
             if found.unpaid is not None:
-                refuse_spent(place, work.reserve)
+                refuse_spent(context, work.reserve)
             outcome = _outcome(plan, found)
             if found.result is not None:
                 outcome.facts = {"result": ref_name(run.root.name, f"{work.label}result")}
             if outcome.status is Status.COMPLETED:
-                await _land(place, plan, outcome)
+                await _land(context, plan, outcome)
     except BudgetSpentError:
         raise
     except BakeoffError as failure:
@@ -187,9 +187,9 @@ async def _carry_out(place: Place) -> Record:
     return await begun.end(outcome)
 
 
-def _say(place: Place) -> Any:
+def _say(context: NodeContext) -> Any:
     def say(text: str) -> None:
-        place.setting.warn(f"step {place.path}: {text}")
+        context.run_context.warn(f"step {context.path}: {text}")
 
     return say
 
@@ -217,17 +217,17 @@ def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
     return Outcome(Status.FAILED, output, error, "in-part" if found.landed else "no-winner", given)
 
 
-async def _land(place: Place, plan: Plan, outcome: Outcome) -> None:
+async def _land(context: NodeContext, plan: Plan, outcome: Outcome) -> None:
     """Do what `apply` says with the result. Passes on ExpressionError: as `land_result`."""
     commit = outcome.output["commit"]
     if commit is None:
         return
     work = Work(
-        place.run.root.name,
+        context.run.root.name,
         "passed",
         {"commit": commit, "judged": commit},
         title_of(plan.goal),
         None,
-        place.path,
+        context.path,
     )
-    await land_result(place, outcome, work, "all subplans landed")
+    await land_result(context, outcome, work, "all subplans landed")

@@ -21,7 +21,7 @@ from bakeoff.plan.run.work import agent_of
 from bakeoff.process.command import Processes
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried
-from bakeoff.workflow.context import Place
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import RefusedError, amount, count, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS
@@ -38,11 +38,11 @@ Tries = Mapping[str, Tried] | None
 """What checks came to on the snapshot, where they were run there before anybody was paid for splitting."""
 
 
-async def plan_of(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
+async def plan_of(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]:
     """What a step asks for, evaluated and split.
 
     Args:
-        place: the step.
+        context: the step.
         places: where an agent that splits looks around.
 
     Passes on ExpressionError: a field cannot be evaluated.
@@ -52,9 +52,9 @@ async def plan_of(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
         BudgetSpentError: there is a ceiling in the way.
     """
     try:
-        if place.step.by in (AGENT, MODEL):
-            return await _split(place, places)
-        return await in_thread(_plan, place), None
+        if context.step.by in (AGENT, MODEL):
+            return await _split(context, places)
+        return await in_thread(_plan, context), None
     except BudgetSpentError:
         raise
     except BakeoffError as failure:
@@ -62,96 +62,96 @@ async def plan_of(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
         raise RefusedError(str(failure), kind) from failure
 
 
-def _plan(place: Place) -> Plan:
+def _plan(context: NodeContext) -> Plan:
     """The plan of a file, or split by directories. It blocks."""
-    step, setting = place.step, place.setting
+    step, run_context = context.step, context.run_context
     if step.file is not None:
-        agent, model, checks = text(place, "agent"), text(place, "model"), texts(place, "check")
-        plan = read_file(Path(setting.project) / as_text(place.value("file")))
+        agent, model, checks = text(context, "agent"), text(context, "model"), texts(context, "check")
+        plan = read_file(Path(run_context.project) / as_text(context.value("file")))
         options = plan.attempt
-        given: dict[str, Any] = {"agent": agent or options.agent or setting.defaults.get("integration")}
-        given["model"] = model or options.model or setting.defaults.get("model")
+        given: dict[str, Any] = {"agent": agent or options.agent or run_context.defaults.get("integration")}
+        given["model"] = model or options.model or run_context.defaults.get("model")
         return replace(plan, attempt=replace(options, **given, checks=checks or options.checks))
-    attempt, config = _asked(place)
-    within = texts(place, "paths")
-    return plan_of_project(Path(setting.project), setting.settings, attempt.task, within, attempt, config)
+    attempt, config = _asked(context)
+    within = texts(context, "paths")
+    return plan_of_project(Path(run_context.project), run_context.settings, attempt.task, within, attempt, config)
 
 
-def _asked(place: Place) -> tuple[AttemptOptions, SubplanConfig]:
+def _asked(context: NodeContext) -> tuple[AttemptOptions, SubplanConfig]:
     """How each subplan is attempted, with the whole goal as its task, and how they are carried out."""
-    step, setting = place.step, place.setting
+    step, run_context = context.step, context.run_context
     attempt = AttemptOptions(
-        task=as_text(place.value("goal")),
-        agent=text(place, "agent") or setting.defaults.get("integration"),
-        model=text(place, "model") or setting.defaults.get("model"),
-        attempts=count(place, "attempts"),
-        repair=count(place, "repair", 0),
-        checks=texts(place, "check"),
-        base=text(place, "base"),
-        may_edit=texts(place, "may_edit"),
-        protect=texts(place, "protect"),
+        task=as_text(context.value("goal")),
+        agent=text(context, "agent") or run_context.defaults.get("integration"),
+        model=text(context, "model") or run_context.defaults.get("model"),
+        attempts=count(context, "attempts"),
+        repair=count(context, "repair", 0),
+        checks=texts(context, "check"),
+        base=text(context, "base"),
+        may_edit=texts(context, "may_edit"),
+        protect=texts(context, "protect"),
         preflight=step.preflight is not False,
         require_red=bool(step.require_red),
     )
     given = {name: getattr(step, name) for name in ("fail_fast", "timeout_per_subplan", "on_conflict")}
-    given |= {name: amount(place, name, whole=True) for name in _NUMBERS}
-    return attempt, SubplanConfig.of(setting.settings.plan, {**given, "execution_mode": step.mode})
+    given |= {name: amount(context, name, whole=True) for name in _NUMBERS}
+    return attempt, SubplanConfig.of(run_context.settings.plan, {**given, "execution_mode": step.mode})
 
 
-def _who(place: Place, attempt: AttemptOptions) -> Split:
+def _who(context: NodeContext, attempt: AttemptOptions) -> Split:
     """Who is to split it.
 
     Raises:
         RefusedError: no model is named.
     """
-    settings, paths = place.setting.settings, texts(place, "paths")
-    if place.step.by == AGENT:
+    settings, paths = context.run_context.settings, texts(context, "paths")
+    if context.step.by == AGENT:
         return Split(AGENT, find_entry(attempt.agent, settings).name, paths)
-    name = text(place, "splitter") or settings.asked_model
+    name = text(context, "splitter") or settings.asked_model
     if name is None:
         raise RefusedError("`by: model` needs to know which: give `splitter`, or set `model` in the settings")
     return Split(MODEL, name, paths)
 
 
-async def _split(place: Place, places: Workspaces) -> tuple[Plan, Tries]:
+async def _split(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]:
     """The plan that an agent or a model proposes, and what the checks came to before it was asked."""
-    setting, project = place.setting, Path(place.setting.project)
-    attempt, config = _asked(place)
-    agent_of(attempt, setting.settings, str(project), 1)  # who is to work afterwards is there, too
-    splitting = Splitting.of(_who(place, attempt), attempt, setting.settings, str(project))
+    run_context, project = context.run_context, Path(context.run_context.project)
+    attempt, config = _asked(context)
+    agent_of(attempt, run_context.settings, str(project), 1)  # who is to work afterwards is there, too
+    splitting = Splitting.of(_who(context, attempt), attempt, run_context.settings, str(project))
     if splitting.entry is not None:
-        reserve = {**reservation(splitting.entry, setting), **splitting.reserve}
+        reserve = {**reservation(splitting.entry, run_context), **splitting.reserve}
         splitting = replace(splitting, reserve=reserve)
-    question = await in_thread(splitting.split.question, project, setting.settings, attempt.task)
+    question = await in_thread(splitting.split.question, project, run_context.settings, attempt.task)
 
     def say(said: str) -> None:
-        setting.warn(f"step {place.path}: {said}")
+        run_context.warn(f"step {context.path}: {said}")
 
     @asynccontextmanager
     async def opening() -> AsyncIterator[tuple[Workspace, Processes]]:
         async with places.using(attempt.base) as workspace:
-            yield workspace, setting.processes
+            yield workspace, run_context.processes
 
-    setting.announce()
+    run_context.announce()
     async with opening() as (workspace, processes):
         how: dict[str, Any] = {
-            "prefix": f"{place.path}/",
-            "label": f"{os.path.basename(log_prefix(place))}:",
-            "lanes": (SLOTS, *setting.lanes),
-            "env": step_environment(place),
+            "prefix": f"{context.path}/",
+            "label": f"{os.path.basename(log_prefix(context))}:",
+            "lanes": (SLOTS, *run_context.lanes),
+            "env": step_environment(context),
         }
-        before = Preflight.of(attempt, setting.settings, place.run, workspace, processes, say, **how)
+        before = Preflight.of(attempt, run_context.settings, context.run, workspace, processes, say, **how)
         tried = await before.carry_out()
     say(f"at most {TRIES} calls of {splitting.split.name} to split it")
     proposal = await splitting.ask(
         question,
-        place.run,
+        context.run,
         opening,
         say,
-        above=f"{place.path}/",
-        label=f"{os.path.basename(log_prefix(place))}:",
-        lanes=setting.lanes if splitting.entry is None else (SLOTS, *setting.lanes),
-        env=step_environment(place),
+        above=f"{context.path}/",
+        label=f"{os.path.basename(log_prefix(context))}:",
+        lanes=run_context.lanes if splitting.entry is None else (SLOTS, *run_context.lanes),
+        env=step_environment(context),
     )
     made = plan_of_hierarchy(proposal.hierarchy, attempt.task, attempt, config, question.imports, proposal.named)
     for line in split_lines(made, {**splitting.split.facts, **proposal.used}):

@@ -26,7 +26,7 @@ from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.sampling.strategy import SamplingStrategy
 from bakeoff.sampling.vote import MajorityVotingStrategy
-from bakeoff.workflow.context import Halt, Place, halted_by
+from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.models import (
     StepModel,
@@ -71,27 +71,27 @@ class SampleStep:
         if escalates and raw.get("action") is not None:
             yield "action", "`strategy: escalation` asks models, so it takes a `prompt`"
         requirements = raw.get("requirements")
-        for place, given in enumerate(requirements if isinstance(requirements, list) else ()):
+        for context, given in enumerate(requirements if isinstance(requirements, list) else ()):
             if not isinstance(given, dict):
                 continue
             kinds = [kind for kind in KINDS if given.get(kind) is not None]
             if len(kinds) != 1:
                 said = f"has {' and '.join(f'`{kind}`' for kind in kinds)}" if kinds else "has none"
-                yield ("requirements", place), f"a requirement has one of {', '.join(KINDS)}; this one {said}"
+                yield ("requirements", context), f"a requirement has one of {', '.join(KINDS)}; this one {said}"
 
-    async def run(self, step: Sample, place: Place) -> Halt | None:
+    async def run(self, step: Sample, context: NodeContext) -> Halt | None:
         """Sample, unless the step has ended already."""
-        record = await place.run.kept(place.path) or await _carry_out(place)
-        place.scope.follow(record.key)
-        place.add(record)
-        return halted_by(place, record)
+        record = await context.run.kept(context.path) or await _carry_out(context)
+        context.scope.follow(record.key)
+        context.add(record)
+        return halted_by(context, record)
 
-    def key_now(self, place: Place) -> str:
+    def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now.
 
         Passes on ExpressionError and RefusedError: a field cannot be used.
         """
-        return place.key(_meaning(_evaluated(place)))
+        return context.key(_meaning(_evaluated(context)))
 
 
 _HOW_MUCH = ("budget", "reserve")
@@ -120,7 +120,7 @@ def _version(given: Mapping[str, Any]) -> str:
     return digest("sample", {name: value for name, value in _meaning(given).items() if name not in leave})
 
 
-def _evaluated(place: Place) -> dict[str, Any]:
+def _evaluated(context: NodeContext) -> dict[str, Any]:
     """What a step asks for, as JSON.
 
     Passes on ExpressionError: a field cannot be evaluated.
@@ -128,20 +128,20 @@ def _evaluated(place: Place) -> dict[str, Any]:
     Raises:
         RefusedError: a value cannot be used.
     """
-    step, defaults = place.step, place.setting.defaults
+    step, defaults = context.step, context.run_context.defaults
     own = [name for name in Sample.model_fields if name not in StepModel.model_fields and name != "preflight"]
-    given = {name: _deep(place, getattr(step, name)) for name in own}
-    given["max_tokens"] = None if step.max_tokens is None else count(place, "max_tokens")
+    given = {name: _deep(context, getattr(step, name)) for name in own}
+    given["max_tokens"] = None if step.max_tokens is None else count(context, "max_tokens")
     for name in ("loop_budget", "concurrency_budget"):
-        given[name] = count(place, name)
+        given[name] = count(context, name)
     for name in ("prompt", "system", "model", "judge", "slow", "score"):
-        given[name] = text(place, name)
+        given[name] = text(context, name)
     for name in _HOW_MUCH:
         given[name] = _amounts(name, given[name])
     for kind, most in given["budget"].items():
-        above_nothing(most, f"`budget`, {kind},", place)
+        above_nothing(most, f"`budget`, {kind},", context)
     if step.action is None:
-        given["model"] = given["model"] or defaults.get("model") or place.setting.settings.asked_model
+        given["model"] = given["model"] or defaults.get("model") or context.run_context.settings.asked_model
         if given["model"] is None:
             raise RefusedError("no model is named: give the step or the workflow a `model`, or set it in the settings")
     return given
@@ -162,44 +162,44 @@ def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:
     return {kind: float(value) for kind, value in found.items() if value is not None}
 
 
-def _deep(place: Place, value: Any) -> Any:
+def _deep(context: NodeContext, value: Any) -> Any:
     """A value with every text in it evaluated."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_none=True)
     if isinstance(value, dict):
-        return {key: _deep(place, part) for key, part in value.items()}
+        return {key: _deep(context, part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_deep(place, part) for part in value]
-    return plain(compile_template(value).evaluate(place.scope))
+        return [_deep(context, part) for part in value]
+    return plain(compile_template(value).evaluate(context.scope))
 
 
-async def _carry_out(place: Place) -> Record:
+async def _carry_out(context: NodeContext) -> Record:
     """The step's record, committed.
 
     Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
     """
-    begun = Beginning.of(place)
-    decisions = place.run.history.decisions
+    begun = Beginning.of(context)
+    decisions = context.run.history.decisions
     try:
-        kept = decisions.get(_name(place, begun.number))
-        given = _evaluated(place) if kept is None else kept["given"]
-        begun.key = place.key(_meaning(given))
-        adopted = await place.run.kept(place.path, begun.key)
+        kept = decisions.get(_name(context, begun.number))
+        given = _evaluated(context) if kept is None else kept["given"]
+        begun.key = context.key(_meaning(given))
+        adopted = await context.run.kept(context.path, begun.key)
         if adopted is not None:
             return adopted
-        before = (decisions.get(_name(place, number)) for number in range(begun.number - 1, 0, -1))
+        before = (decisions.get(_name(context, number)) for number in range(begun.number - 1, 0, -1))
         version = _version(given)
         prefix = begun.prefix(version, next((one for one in before if one is not None), None))
         asked = {"given": given, "prefix": prefix, "version": version}
-        asked = await place.run.decide(_name(place, begun.number), lambda: asked)
-        outcome = await _sample(place, asked, begun.label(asked["prefix"]))
+        asked = await context.run.decide(_name(context, begun.number), lambda: asked)
+        outcome = await _sample(context, asked, begun.label(asked["prefix"]))
     except RefusedError as failure:
         outcome = Outcome(Status.FAILED, {}, str(failure), failure.kind)
     return await begun.end(outcome)
 
 
-def _name(place: Place, begun: int) -> str:
-    return f"{place.path}#sample" if begun == 1 else f"{place.path}#sample.{begun}"
+def _name(context: NodeContext, begun: int) -> str:
+    return f"{context.path}#sample" if begun == 1 else f"{context.path}#sample.{begun}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,15 +212,15 @@ class _Models:
 
     @staticmethod
     @asynccontextmanager
-    async def of(place: Place, given: Mapping[str, Any]) -> AsyncIterator[_Models]:
+    async def of(context: NodeContext, given: Mapping[str, Any]) -> AsyncIterator[_Models]:
         """The models, shared with other steps.
 
         Raises:
             RefusedError: there is none of a name, or it cannot be made ready.
         """
-        shared, settings = place.setting.models, place.setting.settings
+        shared, settings = context.run_context.models, context.run_context.settings
         assert shared is not None, "nothing is run here"
-        once = place.step.retry is not None  # then the step tries again, and not the model
+        once = context.step.retry is not None  # then the step tries again, and not the model
         async with AsyncExitStack() as stack:
 
             async def opened(name: str | None) -> Model | None:
@@ -242,36 +242,36 @@ class _Models:
             yield models
 
 
-async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome:
+async def _sample(context: NodeContext, asked: Mapping[str, Any], label: str) -> Outcome:
     """Sample as it was asked for.
 
     Raises:
         RefusedError: it cannot be begun so.
     """
-    given, setting, run = asked["given"], place.setting, place.run
+    given, run_context, run = asked["given"], context.run_context, context.run
     shown = {name: given[name] for name in ("prompt", "action", "model", "strategy") if given[name] is not None}
-    async with _Models.of(place, given) as models:
+    async with _Models.of(context, given) as models:
         bench = Bench(
-            setting.processes,
-            working_directory(place),
-            step_environment(place),
+            run_context.processes,
+            working_directory(context),
+            step_environment(context),
             str(run.root / "logs" / f"{label}check-"),
-            setting.settings.grace,
-            setting.lanes,
-            setting.project,
+            run_context.settings.grace,
+            run_context.lanes,
+            run_context.project,
             models.judge,
             given["judge"] or given["model"],
         )
         requirements = [make_requirement(one, bench) for one in given["requirements"]]
         if given["score"] is not None:
             requirements.append(TextScore(given["score"], bench, f"score: {given['score']}"))
-        if place.step.preflight:
+        if context.step.preflight:
             try:
-                await try_commands(requirements, run, f"{asked['prefix']}/", setting.lanes)
+                await try_commands(requirements, run, f"{asked['prefix']}/", run_context.lanes)
             except PreflightError as failure:
                 raise RefusedError(str(failure), failure.kind) from failure
-        action = _request(given) if given["action"] is None else imported(given["action"], setting.project)
-        setting.announce()
+        action = _request(given) if given["action"] is None else imported(given["action"], run_context.project)
+        run_context.announce()
         try:
             result = await sample(
                 action,
@@ -279,23 +279,23 @@ async def _sample(place: Place, asked: Mapping[str, Any], label: str) -> Outcome
                 strategy=_strategy(given, models),
                 model=models.model,
                 run=DurableRun(run),
-                name=place.step.type,
+                name=context.step.type,
                 version=asked["version"],
                 prefix=asked["prefix"],
                 budget=given["budget"] or None,
                 reserve=given["reserve"] or None,
-                retry=retry_for(place),
-                lanes=setting.lanes,
+                retry=retry_for(context),
+                lanes=run_context.lanes,
                 attempt_timeout=given["attempt_timeout"],
                 check_timeout=given["check_timeout"],
             )
         except SamplingError as failure:
-            return ended(failure.result, _output(place, failure.result, label), shown, failure)
+            return ended(failure.result, _output(context, failure.result, label), shown, failure)
         except (ValueError, TypeError) as failure:
             raise RefusedError(str(failure)) from failure
     if result.reason is Reason.CAP and not result.success:
-        refuse_spent(place, {"calls": 1.0, "tokens": _most_tokens(given), **given["reserve"]})
-    return ended(result, _output(place, result, label), shown)
+        refuse_spent(context, {"calls": 1.0, "tokens": _most_tokens(given), **given["reserve"]})
+    return ended(result, _output(context, result, label), shown)
 
 
 def _request(given: Mapping[str, Any]) -> Request:
@@ -336,12 +336,12 @@ def _strategy(given: Mapping[str, Any], models: _Models) -> SamplingStrategy:
             return RejectionSamplingStrategy(**common)
 
 
-def _output(place: Place, result: SamplingResult, label: str) -> dict[str, Any]:
+def _output(context: NodeContext, result: SamplingResult, label: str) -> dict[str, Any]:
     """What later steps may use: the chosen text, and how each attempt ended."""
     chosen = as_text(result.result)
-    file = f"{place.run.root}/logs/{label}text"
+    file = f"{context.run.root}/logs/{label}text"
     output: dict[str, Any] = {
-        "text": kept(place.run.masker.text(chosen), file),
+        "text": kept(context.run.masker.text(chosen), file),
         "success": result.success,
         "index": result.result_index,
         "score": None if result.winner is None else result.winner.score,

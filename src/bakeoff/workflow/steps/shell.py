@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from bakeoff.engine.record import Outcome, Status, Stored
 from bakeoff.process.command import Command, Finished, SpawnError
-from bakeoff.workflow.context import Place
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.expressions import Template
 from bakeoff.workflow.programs import own_words
 from bakeoff.workflow.steps.leaf import Leaf
@@ -19,48 +19,48 @@ DEFAULT_TIMEOUT = 300.0
 """Seconds a command may take where the step says nothing."""
 
 
-def prepare(place: Place) -> Leaf:
+def prepare(context: NodeContext) -> Leaf:
     """A shell step's work.
 
     Passes on ExpressionError: a field cannot be evaluated.
     """
-    step = place.step
+    step = context.step
     given: dict[str, Any] = {}
     nothing = None
     if step.argv is not None:
-        argv = [as_text(value) for value in place.values("argv").values()]
+        argv = [as_text(value) for value in context.values("argv").values()]
         given["argv"] = argv
         nothing = step.template("argv", 0) if not argv[0].strip() else None
     else:
-        text = as_text(place.value("run"))
+        text = as_text(context.value("run"))
         given["run"] = text
         nothing = step.template("run") if not text.strip() else None
         argv = ["/bin/sh", "-c", text]
     if nothing is not None:
         return Leaf(given, _failing(_nothing(nothing)))
-    if option := _unread_option(place, argv):
+    if option := _unread_option(context, argv):
         return Leaf(given, _failing(option))
-    environment = step_environment(place)
+    environment = step_environment(context)
     if step.env:
-        given["env"] = environment_given(place)
+        given["env"] = environment_given(context)
     if step.cwd is not None:
-        given["cwd"] = as_text(place.value("cwd"))
+        given["cwd"] = as_text(context.value("cwd"))
     if step.output_format is not None:
         given["output_format"] = step.output_format
     command = Command(
         argv=argv,
-        cwd=working_directory(place),
+        cwd=working_directory(context),
         env=environment,
-        log=log_prefix(place),
+        log=log_prefix(context),
         timeout=step.timeout or DEFAULT_TIMEOUT,
-        grace=place.setting.settings.grace,
+        grace=context.run_context.settings.grace,
         inherit_stdin=True,
     )
 
     async def work(attempt: int) -> Outcome:
         again = command if attempt == 1 else replace(command, log=f"{command.log}.{attempt}")
         try:
-            finished = await place.setting.processes.run(again)
+            finished = await context.run_context.processes.run(again)
         except SpawnError as failure:
             return Outcome(Status.FAILED, error=str(failure), kind="spawn", input=given)
         return _outcome(step, finished, given, again.timeout or 0.0)
@@ -68,13 +68,13 @@ def prepare(place: Place) -> Leaf:
     return Leaf(given, work)
 
 
-def _unread_option(place: Place, argv: list[str]) -> Outcome | None:
+def _unread_option(context: NodeContext, argv: list[str]) -> Outcome | None:
     """Why a program is not started: a word that nobody has read would be an option of it."""
-    if place.step.argv is None or place.setting.allow_unquoted:
+    if context.step.argv is None or context.run_context.allow_unquoted:
         return None
-    for at in sorted(place.step.unread(place.setting.depth > 0)):
+    for at in sorted(context.step.unread(context.run_context.depth > 0)):
         if argv[at].startswith("-") and "--" not in argv[own_words(argv) : at]:
-            template = place.step.template("argv", at)
+            template = context.step.template("argv", at)
             blocks = ", ".join(f"{{{{ {block.text} }}}}" for block in template.blocks)
             error = (
                 f"{blocks} came out as `{argv[at][:60]}`: text that nobody has read (an agent's) would be an option of "
@@ -146,36 +146,38 @@ def _parse(finished: Finished, output: dict[str, Any], outcome: Outcome) -> None
     output["data"] = replace(stdout, form="json") if isinstance(stdout, Stored) else data
 
 
-def log_prefix(place: Place) -> str:
+def log_prefix(context: NodeContext) -> str:
     """Where a step's output goes when it needs files; one name per node, whatever its path is made of."""
-    name = quote(place.path, safe=":")
+    name = quote(context.path, safe=":")
     if len(name) > 180:
         from bakeoff.workflow.scope import digest
 
-        name = f"{name[:150]}-{digest(place.path)}"
-    return f"{place.run.root}/logs/{name}"
+        name = f"{name[:150]}-{digest(context.path)}"
+    return f"{context.run.root}/logs/{name}"
 
 
-def step_environment(place: Place) -> dict[str, str | None]:
+def step_environment(context: NodeContext) -> dict[str, str | None]:
     """The variables a step's process gets on top of the run's own."""
-    setting = place.setting
-    folder = setting.workflow_dir
-    variables: dict[str, str | None] = {"BAKEOFF_NODE": place.path}
-    if setting.depth:  # the root workflow's folder is in the base environment
+    run_context = context.run_context
+    folder = run_context.workflow_dir
+    variables: dict[str, str | None] = {"BAKEOFF_NODE": context.path}
+    if run_context.depth:  # the root workflow's folder is in the base environment
         variables |= {"BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder}
-    for name, value in setting.environment.items():
+    for name, value in run_context.environment.items():
         variables[name] = value
-    if place.step.env:
-        variables |= environment_given(place)
+    if context.step.env:
+        variables |= environment_given(context)
     return variables
 
 
-def environment_given(place: Place) -> dict[str, str | None]:
+def environment_given(context: NodeContext) -> dict[str, str | None]:
     """The step's own `env`, evaluated; null removes a variable."""
-    return {str(name): None if value is None else as_text(plain(value)) for name, value in place.values("env").items()}
+    return {
+        str(name): None if value is None else as_text(plain(value)) for name, value in context.values("env").items()
+    }
 
 
-def working_directory(place: Place) -> str:
+def working_directory(context: NodeContext) -> str:
     """The folder a step works in, absolute."""
-    around = place.setting.cwd or place.setting.project
-    return around if place.step.cwd is None else str(Path(around, as_text(place.value("cwd"))))
+    around = context.run_context.cwd or context.run_context.project
+    return around if context.step.cwd is None else str(Path(around, as_text(context.value("cwd"))))

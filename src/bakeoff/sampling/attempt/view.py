@@ -77,7 +77,7 @@ class AttemptView:
 
 
 @dataclass(slots=True)
-class Standing:
+class RunView:
     """The attempts of a run, or of a workflow's step.
 
     Attributes:
@@ -109,12 +109,12 @@ class Standing:
         return None if self.winner is None else self.attempts.get(self.winner)
 
 
-def standing(history: History, status: RunStatus) -> Standing:
+def run_view(history: History, status: RunStatus) -> RunView:
     """How the run of this journal stands."""
     options = AttemptOptions.from_json(history.meta["options"])
     snapshot = history.decisions.get("snapshot") or {}
     ending = history.ending if history.status is status else {}
-    found = _read(history, Standing(options, {}, status, snapshot=snapshot.get("commit")), ending, _PATH)
+    found = _read(history, RunView(options, {}, status, snapshot=snapshot.get("commit")), ending, _PATH)
     for record in history.records.values():
         if record.type == BENCH and record.status is Status.COMPLETED:
             for name, speed in record.output["speeds"].items():
@@ -161,18 +161,18 @@ def asked_of(history: History, path: str) -> Asked | None:
     return None if found is None else Asked.from_json(found)
 
 
-def step_standing(history: History, status: RunStatus, path: str) -> Standing | None:
+def step_view(history: History, status: RunStatus, path: str) -> RunView | None:
     """How the attempts of a workflow's step stand; None where it has made none."""
     asked = asked_of(history, path)
     if asked is None:
         return None
     record = history.records.get(path)
     ending = (record.facts or {}) if record is not None else {}
-    found = Standing(asked.options, {}, RunStatus.COMPLETED if record else status, snapshot=asked.snapshot["commit"])
+    found = RunView(asked.options, {}, RunStatus.COMPLETED if record else status, snapshot=asked.snapshot["commit"])
     return _read(history, found, ending, re.compile(f"{re.escape(asked.prefix)}/{_INSIDE}"))
 
 
-def _read(history: History, found: Standing, ending: Mapping[str, Any], inside: re.Pattern[str]) -> Standing:
+def _read(history: History, found: RunView, ending: Mapping[str, Any], inside: re.Pattern[str]) -> RunView:
     options, status = found.options, found.status
     found.winner, found.closest = ending.get("winner"), ending.get("closest")
     found.reason = ending.get("reason")
@@ -209,7 +209,7 @@ def _read(history: History, found: Standing, ending: Mapping[str, Any], inside: 
     return found
 
 
-def _view(found: Standing, number: int, options: AttemptOptions) -> AttemptView:
+def _view(found: RunView, number: int, options: AttemptOptions) -> AttemptView:
     view = found.attempts.get(number)
     if view is None:
         lane, round_ = divmod(number - 1, options.repair + 1)

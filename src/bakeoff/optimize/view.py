@@ -19,25 +19,25 @@ JOB = "optimize"
 
 
 @dataclass(slots=True)
-class FunctionStanding:
+class FunctionView:
     """One of the functions of a run for all of them.
 
     Attributes:
         ranked: what it takes of the tests' time.
-        standing: its own optimisation.
+        run_view: its own optimisation.
         error: what ended that; None where nothing did.
         ended: whether it has ended.
     """
 
     ranked: Ranked
-    standing: Standing
+    view: RunView
     error: str | None = None
     ended: bool = False
 
     @property
     def status(self) -> str:
         """`faster`, `no winner`, `failed`, or `open`."""
-        if self.standing.winner is not None:
+        if self.view.winner is not None:
             return "faster"
         if not self.ended:
             return "open"
@@ -45,14 +45,14 @@ class FunctionStanding:
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        chosen = self.standing.chosen
+        chosen = self.view.chosen
         speedup = None if chosen is None else chosen.to_json()["speedup"]
         own = {"status": self.status, "error": self.error, "speedup": speedup}
-        return self.ranked.to_json() | own | self.standing.to_json()
+        return self.ranked.to_json() | own | self.view.to_json()
 
 
 @dataclass(slots=True)
-class Standing:
+class RunView:
     """What is known of a run.
 
     Attributes:
@@ -82,7 +82,7 @@ class Standing:
     races: list[dict[int, Speed]] = field(default_factory=list)
     usage: Mapping[str, float] = field(default_factory=dict)
     unreported: Set[str] = frozenset()
-    functions: list[FunctionStanding] = field(default_factory=list)
+    functions: list[FunctionView] = field(default_factory=list)
 
     @property
     def chosen(self) -> Entrant | None:
@@ -111,9 +111,9 @@ class Standing:
         }
 
 
-def standing(history: History, status: RunStatus) -> Standing:
+def run_view(history: History, status: RunStatus) -> RunView:
     """How the run of this journal stands."""
-    found = Standing(OptimizeOptions.from_json({**history.meta["options"], **history.inputs}), status)
+    found = RunView(OptimizeOptions.from_json({**history.meta["options"], **history.inputs}), status)
     found.unreported = history.unreported
     found.usage = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}
     found.snapshot = (history.decisions.get("snapshot") or {}).get("commit")
@@ -126,14 +126,14 @@ def standing(history: History, status: RunStatus) -> Standing:
     return found
 
 
-def _read_functions(found: Standing, history: History) -> None:
+def _read_functions(found: RunView, history: History) -> None:
     ranking = history.records.get("ranking")
     names = [] if ranking is None or not ranking.final else ranking.output["functions"]
     for number, name in enumerate(names[: found.options.top], 1):
         ranked, path = Ranked.from_json(name), f"function:{number}"
-        own = Standing(replace(found.options, target=ranked.target, every=False), found.status)
+        own = RunView(replace(found.options, target=ranked.target, every=False), found.status)
         read_nodes(own, history, f"{path}/")
-        one = FunctionStanding(ranked, own)
+        one = FunctionView(ranked, own)
         record = history.records.get(path)
         if record is not None and record.final:
             one.ended, one.error = True, record.output["error"]
@@ -143,7 +143,7 @@ def _read_functions(found: Standing, history: History) -> None:
         found.functions.append(one)
 
 
-def read_nodes(found: Standing, history: History, prefix: str) -> None:
+def read_nodes(found: RunView, history: History, prefix: str) -> None:
     """Add what the nodes say whose paths begin with `prefix`."""
     records = {path[len(prefix) :]: record for path, record in history.records.items() if path.startswith(prefix)}
     number = 1

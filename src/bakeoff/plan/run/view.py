@@ -54,7 +54,7 @@ class Worked:
 
 
 @dataclass(slots=True)
-class Standing:
+class RunView:
     """What is known of a run.
 
     Attributes:
@@ -117,13 +117,13 @@ class Standing:
         return {"commit": state.commit, "judged": state.commit, **({"base": state.start} if state.start else {})}
 
 
-def standing(history: History, status: RunStatus) -> Standing:
+def run_view(history: History, status: RunStatus) -> RunView:
     """How the run of this journal stands."""
     changes = changes_of(history)
     now = amended(kept_plan(history), changes)
     snapshot = history.decisions.get("snapshot") or {}
     states = {subplan.name: State() for subplan in now.plan.subplans}
-    found = Standing(now.plan, changes, status, states, {}, base=snapshot.get("commit"), split=split_facts(history))
+    found = RunView(now.plan, changes, status, states, {}, base=snapshot.get("commit"), split=split_facts(history))
     found.splitter = (history.meta.get("split") or {}).get("name")
     for name in now.skipped:
         states[name] = State(Status.SKIPPED, why="it was to be left out")
@@ -145,7 +145,7 @@ def split_facts(history: History) -> dict[str, Any] | None:
     return None if kept is None else {name: value for name, value in kept.items() if name != "plan"}
 
 
-def step_standing(history: History, status: RunStatus, step: str) -> Standing | None:
+def step_view(history: History, status: RunStatus, step: str) -> RunView | None:
     """How the plan of a workflow's step stands; None where it has begun none.
 
     Args:
@@ -161,7 +161,7 @@ def step_standing(history: History, status: RunStatus, step: str) -> Standing | 
     plan, record = Plan.from_json(asked["plan"]), history.records.get(step)
     states = {subplan.name: State() for subplan in plan.subplans}
     ended = record is not None and record.attempts == number - 1
-    found = Standing(plan, [], RunStatus.COMPLETED if ended else status, states, {}, base=asked["snapshot"]["commit"])
+    found = RunView(plan, [], RunStatus.COMPLETED if ended else status, states, {}, base=asked["snapshot"]["commit"])
     _read_work(history, found, f"{asked['prefix']}/")
     for one in record.output.get("subplans", ()) if record is not None and ended else ():
         states[one["name"]] = State.from_json({key: value for key, value in one.items() if key != "name"})
@@ -173,7 +173,7 @@ def step_name(step: str, number: int) -> str:
     return f"{step}#plan:{number}"
 
 
-def _read_work(history: History, found: Standing, prefix: str = "") -> None:
+def _read_work(history: History, found: RunView, prefix: str = "") -> None:
     for path, name, below in _nodes(history.records, prefix):
         record, worked = history.records[path], found.worked.setdefault(name, Worked())
         if not below and name in found.states:

@@ -51,7 +51,7 @@ class Ran:
 
 
 @dataclass(slots=True)
-class Standing:
+class RunView:
     """What is known of a run.
 
     Attributes:
@@ -80,9 +80,9 @@ class Standing:
         return {"commit": found.tip, "judged": found.tip, "base": found.base}
 
 
-def standing(history: History, status: RunStatus) -> Standing:
+def run_view(history: History, status: RunStatus) -> RunView:
     """How the run of this journal stands."""
-    found = Standing(MergeOptions.from_json(history.meta["options"]), status)
+    found = RunView(MergeOptions.from_json(history.meta["options"]), status)
     brought = history.decisions.get("brought")
     found.brought = None if brought is None else Brought.from_json(brought)
     if history.ending and history.status is status and "findings" in history.ending:
