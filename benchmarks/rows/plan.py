@@ -60,10 +60,10 @@ async def _plan(count: int, project: Path, name: str) -> float:
             path = f"subplan:{subplan}:0123456789"
 
             async def tries(_: int) -> Outcome:
-                record = await run.leaf(f"{path}/try:1", "try", nothing, lanes=None, absorb=True)
+                record = await run.leaf(f"{path}/try:1", "try", nothing, lanes=None, continue_on_error=True)
                 return Outcome(record.status, record.output)
 
-            return (await run.leaf(path, "subplan", tries, lanes=None, absorb=True)).status
+            return (await run.leaf(path, "subplan", tries, lanes=None, continue_on_error=True)).status
 
         since = time.perf_counter()
         scheduler = Scheduler(graph_of(tasks), max_parallel=BOUND)

@@ -16,8 +16,8 @@ from bakeoff.agent.clis import entry_of
 from bakeoff.judge import junit, missing, protected, python_tests, runners, score
 from bakeoff.judge.answer import read_answer
 from bakeoff.judge.broken import broken
+from bakeoff.judge.check_runner import tail
 from bakeoff.judge.codec import Malformed, encode
-from bakeoff.judge.ground import tail
 from bakeoff.judge.timing.inside import frames as timing_frames
 from bakeoff.judge.timing.plan import Job
 from bakeoff.judge.timing.sample import Sample

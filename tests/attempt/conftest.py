@@ -24,7 +24,7 @@ FIXED = "grep -q 'a + b' calc.py"
 
 
 @dataclass
-class Said:
+class CallCheckpoint:
     """What a command printed, and its exit status."""
 
     status: int
@@ -90,7 +90,7 @@ class Lab:
         """Settings stand outside of what git sees, so that the user's tree does not change by them."""
         (self.root / "bakeoff.toml").write_text(text + "\n" + "".join(self.agents.values()))
 
-    def __call__(self, *args: str) -> Said:
+    def __call__(self, *args: str) -> CallCheckpoint:
         """Run a command in this process."""
         self.monkeypatch.setattr(sys, "argv", ["bakeoff", *args])
         self.read()
@@ -99,9 +99,9 @@ class Lab:
         except SystemExit as leaving:
             status = leaving.code if isinstance(leaving.code, int) else 1
         found = self.read()
-        return Said(status, found.out, found.err)
+        return CallCheckpoint(status, found.out, found.err)
 
-    def attempt(self, *args: str, task: str = "make add add", check: str | None = FIXED) -> Said:
+    def attempt(self, *args: str, task: str = "make add add", check: str | None = FIXED) -> CallCheckpoint:
         checks = [] if check is None else ["--check", check]
         return self("attempt", task, "--agent", "fake", "--run-id", "r", *checks, *args)
 

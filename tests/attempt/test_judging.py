@@ -8,7 +8,7 @@ import re
 import pytest
 
 from bakeoff.judge import failing, junit, runners
-from bakeoff.judge.ground import tail
+from bakeoff.judge.check_runner import tail
 from bakeoff.judge.protected import Protection
 from bakeoff.judge.runners import Tests as Run
 from bakeoff.judge.runners import names_pytest, read_output

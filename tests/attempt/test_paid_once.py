@@ -25,7 +25,7 @@ TRIED = "echo '# tried' >> calc.py"
 MAKER, SLOT, SWEEP = "bakeoff.sampling.attempt.maker", "bakeoff.workspace.slot", "bakeoff.workspace.sweep"
 
 WINDOWS = [
-    ("bakeoff.engine.run:Run.reply", "after"),
+    ("bakeoff.engine.run:Run.checkpoint", "after"),
     (f"{SLOT}:end_leftovers", "before"),
     (f"{SLOT}:make_result", "before"),
     ("bakeoff.workspace.results:_put", "before"),
@@ -33,8 +33,8 @@ WINDOWS = [
     (f"{SLOT}:make_result", "after"),
     (f"{MAKER}:keep", "before"),
     (f"{MAKER}:keep", "after"),
-    (f"{SLOT}:forget_due", "before"),
-    (f"{SLOT}:forget_due", "after"),
+    (f"{SLOT}:forget_pending", "before"),
+    (f"{SLOT}:forget_pending", "after"),
     ("bakeoff.workspace.overlay:OverlayPlace.reset", "after"),
     ("bakeoff.engine.run:Run.commit", "before"),
 ]
@@ -82,7 +82,7 @@ def check_end(lab: Lab, *, calls: int = 1, usd: float | None = None, before: str
     assert usage["input_tokens"] == 100 * calls
     until(lambda: lab.left() == [])
     assert lab.slots() == []
-    assert lab.run.history().replies == {}
+    assert lab.run.history().checkpoints == {}
     assert lab.digest() == before
     assert [name for name in lab.refs() if name.startswith("salvage/")] == []
     shown: dict[str, Any] = said.json
@@ -136,7 +136,7 @@ def test_killed_around_every_write_of_the_journal(lab: Lab, zygote: Zygote) -> N
         if not lab.run.history().meta:
             continue
         history = lab.run.history()
-        unknown = [path for path in history.open if path.endswith("generate") and path not in history.replies]
+        unknown = [path for path in history.open if path.endswith("generate") and path not in history.checkpoints]
         if lab.run.history().status is not RunStatus.COMPLETED:
             assert session(lab, zygote, "resume", "r") == 0, (lab.place / "stderr").read_text()
         if len(lab.calls) == 3:
@@ -152,7 +152,7 @@ def test_killed_around_every_write_of_the_journal(lab: Lab, zygote: Zygote) -> N
     assert len(again) <= 6
 
 
-AFTER = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+AFTER = {"in": "bakeoff.engine.run:Run.checkpoint", "when": "after"}
 
 
 def test_killed_again_while_it_goes_on(lab: Lab, zygote: Zygote) -> None:
@@ -200,7 +200,7 @@ def test_what_is_lost_is_made_again_and_said(lab: Lab, zygote: Zygote, how: str)
     assert said.status == 0, said
     assert "what it made is lost: it is made again" in said.err
     assert said.json["usage"]["usd"] == pytest.approx(2 * USD)
-    assert lab.run.history().replies == {}
+    assert lab.run.history().checkpoints == {}
     if how == "rebooted":  # the files may have been cut off, but there they are
         assert [name for name in lab.refs() if name.startswith("salvage/r/")]
     assert lab.slots() == []
@@ -208,7 +208,7 @@ def test_what_is_lost_is_made_again_and_said(lab: Lab, zygote: Zygote, how: str)
 
 def test_what_is_left_out_is_said_after_a_kill_too(lab: Lab, zygote: Zygote) -> None:
     hire(lab, f"{FIX}; truncate -s 3M large.bin; mkfifo pipe", settings="[slots]\nmax_file_mb = 1\n")
-    for where in (AFTER["in"], f"{SLOT}:forget_due", "bakeoff.engine.run:Run.commit"):
+    for where in (AFTER["in"], f"{SLOT}:forget_pending", "bakeoff.engine.run:Run.commit"):
         killed(lab, zygote, *attempt(), **{"in": where, "when": "after" if where == AFTER["in"] else "before"})
         said = lab("resume", "r", "--json")
         assert said.status == 0, said

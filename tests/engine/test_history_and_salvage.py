@@ -40,7 +40,7 @@ RECORDS = st.builds(
     key=st.text(),
     started_at=st.integers(0, 2**31).map(float),
     attempts=st.integers(1, 50),
-    absorbed=st.booleans(),
+    continued=st.booleans(),
 )
 
 

@@ -443,7 +443,7 @@ async def test_leaves_that_fail_in_every_way_keep_their_names() -> None:
     with pytest.raises(BakeoffError, match="for people"):
         await run.leaf("c", "t", mend)
     assert run.lanes.in_use["leaves"] == 0
-    record = await run.leaf("d", "t", bug, absorb=True)
+    record = await run.leaf("d", "t", bug, continue_on_error=True)
     assert record.final
 
 

@@ -19,7 +19,7 @@ from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize import every, job
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
@@ -250,7 +250,7 @@ class Faked:
             return Outcome(output={"source": "fake", "candidate": candidate.to_json(), "twin": None})
 
         await run.leaf(f"{work.prefix}candidate:1", "candidate", note, lanes=None)
-        facts = {"winner": 1, "result": await work._keep(run, workspace, Entrant(1, "fake", candidate))}
+        facts = {"winner": 1, "result": await work._keep(run, workspace, CandidateState(1, "fake", candidate))}
         return facts, self.spent if name == "spends" else None
 
 

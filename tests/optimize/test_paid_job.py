@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from bakeoff.optimize.sources.paid_sources import paid_sources
 
 from bakeoff.errors import BakeoffError
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.sources.hiring import hire
 from bakeoff.settings import AgentSettings, Settings
 from crash.laboratory import Zygote
 from optimize.conftest import FAST, SLOW, WRONG, Shop
@@ -211,7 +211,7 @@ def test_budgets_are_taken_up_with_other_ceilings_alone() -> None:
 
 def test_what_is_announced(tmp_path: Path) -> None:
     settings = Settings(agents={"one": AgentSettings(argv=("sh",), events="codex", price_in=1.0, price_out=1.0)})
-    hired = hire(OptimizeOptions("a.py:f", agents=("one",), max_tokens=500), settings, str(tmp_path))
+    hired = paid_sources(OptimizeOptions("a.py:f", agents=("one",), max_tokens=500), settings, str(tmp_path))
     assert hired.lanes == {"agents": 4}
     assert "at most 5 calls of one" in hired.announcement()
     assert hired.announcement().endswith("so calls under way may go over")
@@ -317,7 +317,7 @@ def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: S
                 "env": dict(os.environ),
                 "stdout": str(shop.home / "out"),
                 "stderr": str(shop.home / "err"),
-                "crash": {"in": "bakeoff.engine.run:Run.reply", "when": "after", "nth": call},
+                "crash": {"in": "bakeoff.engine.run:Run.checkpoint", "when": "after", "nth": call},
             }
         )
     finally:

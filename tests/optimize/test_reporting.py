@@ -16,7 +16,7 @@ from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.optimize.behaviour.differences import Difference
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.markdown import block, markdown, text_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.page import optimisation
@@ -28,9 +28,9 @@ from bakeoff.optimize.view import RunView
 EVIL = "<script>alert(1)</script> ![x](http://a.example) @somebody |\n``` \x1b[2J"
 
 
-def entrant(number: int, name: str, speed: Speed | None = None, judgement: Judgement | None = None) -> Entrant:
+def entrant(number: int, name: str, speed: Speed | None = None, judgement: Judgement | None = None) -> CandidateState:
     made = Candidate(name, {"mod.py": str(number).encode()}, note=f"idea {EVIL}", assumes=("pure",))
-    return Entrant(number, "rules", made, None, judgement or Judgement(None, "", {}), speed)
+    return CandidateState(number, "rules", made, None, judgement or Judgement(None, "", {}), speed)
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_everything_in_the_page_is_escaped_and_nothing_is_fetched(tmp_path: Path
         ("retry", EVIL, {"error": EVIL, "at": 11.0}),
         start(EVIL, 12, 3, 2),
         end(EVIL, Status.FAILED, error=EVIL, output={"stdout": EVIL, "stderr": EVIL}, input={"run": EVIL},
-            usage={EVIL: 1}, facts=facts, attempts=2, absorbed=True, type_=EVIL),
+            usage={EVIL: 1}, facts=facts, attempts=2, continued=True, type_=EVIL),
         start("open", 13, 1),
         run("paused", 14.0, error=EVIL, seconds=4.0, outputs={EVIL: EVIL}, **{"gate": facts["gate"]}),
     )  # fmt: skip

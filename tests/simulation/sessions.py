@@ -30,7 +30,7 @@ class Leaf:
     fails: int  # tries that fail before one succeeds
     retry: Retry
     timeout: int | None
-    absorb: bool
+    continue_on_error: bool
     lanes: tuple[str, ...]
     paid: bool
     usd: float | None  # reported; None where the bill is missing
@@ -110,7 +110,7 @@ def expected(program: list[Node], path: str = "") -> Value:
 
 def _expected(node: Node, path: str) -> Value:
     if isinstance(node, Leaf):
-        return Value((path, node.succeeds), not (node.succeeds or node.absorb))
+        return Value((path, node.succeeds), not (node.succeeds or node.continue_on_error))
     if isinstance(node, RaceNode):
         return Value(next((place for place, entrant in enumerate(node.entrants) if entrant.succeeds), None))
     found = []
@@ -178,7 +178,7 @@ class Session:
             record = await self.leaf(node, path)
             good = record.status is Status.COMPLETED
             assert not good or record.output == {"path": path}, "another node's result"
-            return Value((path, good), not (good or record.absorbed))
+            return Value((path, good), not (good or record.continued))
         if isinstance(node, RaceNode):
 
             async def entrant(number: int) -> Record:
@@ -207,7 +207,8 @@ class Session:
             self.paid.add(path)
         try:
             record = await self.run.leaf(
-                path, "work", work, lanes=node.lanes, retry=node.retry, timeout=node.timeout, absorb=node.absorb,
+                path, "work", work, lanes=node.lanes, retry=node.retry, timeout=node.timeout,
+                continue_on_error=node.continue_on_error,
                 reserve=reserve,
             )  # fmt: skip
         finally:
@@ -262,7 +263,7 @@ async def simulate(chance: Chance, trace: Trace) -> None:
     for stop in [*(chance.choice(("stop", "kill", "fail")) for _ in range(chance.randint(0, 3))), None]:
         durable.append(Entry(len(durable) + 1, "run", "", '{"status":"running","at":0}'))
         history = History(Path("/run")).read(list(durable))
-        done = {path for path, found in history.records.items() if found.status is Status.COMPLETED or found.absorbed}
+        done = {path for path, found in history.records.items() if found.status is Status.COMPLETED or found.continued}
         fails_at = chance.randint(1, 12) if stop == "fail" else 0
         journal = SimJournal(durable, chance, chance.choice((0, 0, 1, 4)), fails_at)
         session = Session(journal, chance, trace, done, ledger)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attempt.conftest import Lab, Said, lab  # noqa: F401  (the fixture)
+from attempt.conftest import CallCheckpoint, Lab, lab  # noqa: F401  (the fixture)
 from bakeoff.engine.history import History
 
 HEAD = 'workflow: {id: flow, name: Flow, version: "1.0.0"}\n'
@@ -27,13 +27,13 @@ class Flow:
         self.file.write_text(text if text.startswith("workflow:") else HEAD + text)
         return self.file
 
-    def __call__(self, text: str, *args: str) -> Said:
+    def __call__(self, text: str, *args: str) -> CallCheckpoint:
         return self.lab("run", str(self.write(text)), "--run-id", "r", *args)
 
-    def resume(self, *args: str) -> Said:
+    def resume(self, *args: str) -> CallCheckpoint:
         return self.lab("resume", "r", *args)
 
-    def edit(self, text: str, *args: str) -> Said:
+    def edit(self, text: str, *args: str) -> CallCheckpoint:
         return self.lab("resume", "r", "--edit", str(self.write(text)), *args)
 
     @property

@@ -108,7 +108,7 @@ def test_killed_after_the_end_of_an_agent_it_goes_on_from_what_that_made(lab, fl
             step: {{id: solve, type: attempt, agent: fake, task: "{{{{ item }}}}", check: {FIXED}, max_calls: 1}}
         """
     flow.write(text)
-    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after", "nth": 2}
+    crash = {"in": "bakeoff.engine.run:Run.checkpoint", "when": "after", "nth": 2}
     assert session(lab, flow, zygote, **crash) == -signal.SIGKILL, (lab.place / "stderr").read_text()
     until(lambda: lab.left() == [])
     said = flow.edit(text + "  - {id: after, type: shell, run: echo}\n") if edit else flow.resume()
@@ -116,7 +116,7 @@ def test_killed_after_the_end_of_an_agent_it_goes_on_from_what_that_made(lab, fl
     assert lab.calls == ["1", "1"]
     assert lab.content(flow.output("fan:solve:1")["commit"], "made.txt") == "b\n"
     assert flow.history.usage["calls"] == 2
-    assert flow.history.replies == {}
+    assert flow.history.checkpoints == {}
     assert lab.slots() == []
 
 

@@ -16,10 +16,10 @@ from bakeoff.workspace import sweep as sweeping
 from bakeoff.workspace.applying import open_project
 from bakeoff.workspace.blocking import StoppedError
 from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.due import Due
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.locks import is_held, try_lock
 from bakeoff.workspace.overview import clean, discard, slots
+from bakeoff.workspace.pending_commit import PendingCommit
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import read_entries
 from bakeoff.workspace.sweep import sweep
@@ -275,7 +275,7 @@ def test_whatever_goes_wrong_with_one_slot_the_others_are_swept(project: Checkou
     bad, good = owners[0][1], owners[1][1]
     save = sweeping.save_dead
 
-    def saving(cache: ProjectCache, name: str, due: Due | None) -> list[str]:
+    def saving(cache: ProjectCache, name: str, due: PendingCommit | None) -> list[str]:
         if name == bad:
             raise RecursionError
         return save(cache, name, due)

@@ -28,7 +28,7 @@ from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.events import Events
 from bakeoff.engine.failures import is_cancel
 from bakeoff.engine.fan_out import fan_out as fan_out_items
-from bakeoff.engine.journal import Backlog, NoJournal
+from bakeoff.engine.journal import CommitQueue, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.engine.retry import ONCE, Retry
@@ -174,7 +174,7 @@ class DurableRun:
             )
         except ExceptionGroup as group:
             raise the_failure(group) or group from group
-        await call.backlog.drained()
+        await call.commit_queue.drained()
         if least is None:
             if ends and isinstance(ends[-1], ItemError):
                 raise FanOutError(f"{title}: {ends[-1]}", ends) from call.raised.get(ends[-1].index)
@@ -218,7 +218,7 @@ class _Call:
         self.place = f"{self.name}~{number}" if number else self.name
         self.lanes = tuple(options.lanes)
         self.amounts = options.amounts(run.budget.ceilings)
-        self.backlog = Backlog(options.max_concurrency)
+        self.commit_queue = CommitQueue(options.max_concurrency)
         self.durable = keeps(run)
         self.is_async = is_async(function)
         self.limiter = anyio.CapacityLimiter(options.max_concurrency)
@@ -257,7 +257,7 @@ class _Call:
             retry=self.options.retry,
             timeout=self.options.timeout,
             reserve=self.amounts,
-            backlog=self.backlog,
+            commit_queue=self.commit_queue,
         )
         if record.status is not Status.COMPLETED:
             return ItemError(index, record)

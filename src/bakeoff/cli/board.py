@@ -209,7 +209,7 @@ class Board:
         leaf = record.type not in HOLDERS
         if leaf and not event.reused and record.status is not Status.SKIPPED:
             self._rest(fan, record.path, item)
-        stops = record.status in (Status.FAILED, Status.PAUSED) and not record.absorbed
+        stops = record.status in (Status.FAILED, Status.PAUSED) and not record.continued
         if record.path != item:
             if stops:
                 fan.stopped[item] = record.status

@@ -19,7 +19,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions
-from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.options import OptimizeOptions
@@ -162,7 +162,7 @@ def table_lines(found: RunView) -> list[str]:
     return table(rows, HEADS) if rows else []
 
 
-def _row(found: RunView, entrant: Entrant) -> list[str]:
+def _row(found: RunView, entrant: CandidateState) -> list[str]:
     name = f"{entrant.number} {entrant.file}{' *' if entrant.number == found.winner else ''}"
     cells = [name, entrant.verdict or "-", entrant.reason or "-", speedup_of(entrant), entrant.detail or "-"]
     return [one_line(cell, 80) for cell in cells]
@@ -272,7 +272,7 @@ def _side(side: Side | None) -> list[str]:
 
 
 def _print_winner(
-    store: RunStore, run: str, found: RunView, winner: Entrant, out: Callable[[str], None], landed: bool
+    store: RunStore, run: str, found: RunView, winner: CandidateState, out: Callable[[str], None], landed: bool
 ) -> None:
     out(f"run {run}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}")
     out(f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}")

@@ -126,7 +126,7 @@ def _line(node: Node) -> str:
         parts.append(f"try {node.attempts}")
     if node.error:
         parts.append(click.style(one_line(node.error), fg="red"))
-    if node.record is not None and node.record.absorbed:
+    if node.record is not None and node.record.continued:
         parts.append("(the run went on)")
     return " ".join(parts)
 

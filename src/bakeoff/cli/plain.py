@@ -96,7 +96,7 @@ class PlainDisplay:
 def failure(record: Record) -> str:
     """One line on a node that failed."""
     tries = f" after {record.attempts} tries" if record.attempts > 1 and record.type != "gate" else ""
-    more = "; the run goes on" if record.absorbed else ""
+    more = "; the run goes on" if record.continued else ""
     return f"✗ {record.path} failed{tries}: {record.error}{more}"
 
 

@@ -1,10 +1,10 @@
 """What a journal says: entries read back into records, decisions, answers and sessions.
 
-Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node,
-`reply` (what paid work came to, before its end is written), `void` (a start whose work did not begin, or a reply that
-nothing can be made of any more), `decide` (a choice that a resumed run must repeat), `answer` (to a gate), `inputs`
-(new ones given on resume), `called` (copies of definitions that are called), `edit` (the definition was replaced; what
-was done before is found by key from here on).
+Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node, `reply` (a
+checkpoint: what paid work came to, before its end is written), `void` (a start whose work did not begin, or a
+checkpoint that nothing can be made of any more), `decide` (a choice that a resumed run must repeat), `answer` (to a
+gate), `inputs` (new ones given on resume), `called` (copies of definitions that are called), `edit` (the definition was
+replaced; what was done before is found by key from here on).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bakeoff.engine.journal import Entry
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
 
 # The letters that stand for a record's fields on disk; absent where the field has its default.
-_LETTERS = {"kind": "c", "error": "e", "input": "i", "usage": "u", "facts": "f", "key": "k", "absorbed": "a"}
+_LETTERS = {"kind": "c", "error": "e", "input": "i", "usage": "u", "facts": "f", "key": "k", "continued": "a"}
 
 
 def _plain(value: Any) -> Any:
@@ -124,7 +124,7 @@ class Start:
 
 
 @dataclass(slots=True)
-class Reply:
+class Checkpoint:
     """What a node's paid work came to, where its end is not on record: it need not be paid for again.
 
     Attributes:
@@ -142,7 +142,7 @@ class Reply:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As the journal has it; `Reply(**it)` is the same again."""
+        """As the journal has it; `Checkpoint(**it)` is the same again."""
         return asdict(self)
 
 
@@ -161,8 +161,8 @@ class History:
         open: the tries that have not ended.
         spans: every try in order of start, for timelines.
         retries: what the failed tries of a node said, oldest first.
-        replies: what paid work came to whose end is not on record, by path.
-        pool: final records from before an edit that were not taken over yet, by key; `reply_pool` likewise.
+        checkpoints: what paid work came to whose end is not on record, by path.
+        pool: final records from before an edit that were not taken over yet, by key; `checkpoint_pool` likewise.
         damaged: numbers of entries that cannot be read, or whose files are lost.
         known: those of them that a later session went on without.
         spent: what counts against the budgets.
@@ -186,9 +186,9 @@ class History:
     answers: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     called: dict[str, str] = field(default_factory=dict)
-    replies: dict[str, Reply] = field(default_factory=dict)
+    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     pool: dict[str, deque[Record]] = field(default_factory=dict)
-    reply_pool: dict[str, deque[Reply]] = field(default_factory=dict)
+    checkpoint_pool: dict[str, deque[Checkpoint]] = field(default_factory=dict)
     damaged: list[int] = field(default_factory=list)
     known: set[int] = field(default_factory=set)
     settled: tuple[str, ...] = ()
@@ -216,13 +216,13 @@ class History:
             return replace(self.pool[key].popleft(), path=path), True
         return None
 
-    def reply(self, path: str, key: str) -> Reply | None:
+    def checkpoint(self, path: str, key: str) -> Checkpoint | None:
         """What the node's paid work came to in a try that was cut off; from before an edit, it is moved to `path`."""
-        found = self.replies.get(path)
+        found = self.checkpoints.get(path)
         if found is not None:
             return found if found.key == key else None
-        if key and self.reply_pool.get(key):
-            return self.replies.setdefault(path, self.reply_pool[key].popleft())
+        if key and self.checkpoint_pool.get(key):
+            return self.checkpoints.setdefault(path, self.checkpoint_pool[key].popleft())
         return None
 
     def _meta(self, entry: Entry) -> None:
@@ -253,12 +253,12 @@ class History:
         it was active; it counts up to its last entry.
         """
         for path, start in self.open.items():
-            reply = self.replies.get(path)
-            if reply is None:
+            checkpoint = self.checkpoints.get(path)
+            if checkpoint is None:
                 self._charge(start.reserved, start.reserved)
-            elif not reply.counted:
-                self._charge(start.reserved, reply.usage)
-                reply.counted = True
+            elif not checkpoint.counted:
+                self._charge(start.reserved, checkpoint.usage)
+                checkpoint.counted = True
         self.open.clear()
         if self.began is not None:
             self.active_seconds += max(0.0, self.updated_at - self.began)
@@ -268,7 +268,7 @@ class History:
         start = Start(entry.path, *json.loads(entry.body))
         before = self.starts.get(entry.path)
         if before is not None and before.attempt != start.attempt:
-            self.replies.pop(entry.path, None)  # nothing came of it
+            self.checkpoints.pop(entry.path, None)  # nothing came of it
         self.starts[entry.path] = self.open[entry.path] = start
         self.spans.append(start)
         self.updated_at = start.at
@@ -279,15 +279,15 @@ class History:
         self._close(entry.path, body["at"], body.get("usage"))
 
     def _reply(self, entry: Entry) -> None:
-        reply = Reply(**json.loads(entry.body))
-        self.replies[entry.path] = reply
-        if reply.counted and self.reply_pool.get(reply.key):
-            self.reply_pool[reply.key].popleft()
+        checkpoint = Checkpoint(**json.loads(entry.body))
+        self.checkpoints[entry.path] = checkpoint
+        if checkpoint.counted and self.checkpoint_pool.get(checkpoint.key):
+            self.checkpoint_pool[checkpoint.key].popleft()
 
     def _void(self, entry: Entry) -> None:
         """A start whose work did not begin after all, or a reply that is lost."""
         self.open.pop(entry.path, None)
-        self.replies.pop(entry.path, None)
+        self.checkpoints.pop(entry.path, None)
 
     def _end(self, entry: Entry) -> None:
         body = json.loads(entry.body)
@@ -305,16 +305,16 @@ class History:
 
     def _close(self, path: str, at: float, usage: Mapping[str, Any] | None, replied: bool = False) -> None:
         """A try has ended; where it went on from what is counted already, nothing more is."""
-        start, reply = self.open.pop(path, None), self.replies.get(path)
+        start, checkpoint = self.open.pop(path, None), self.checkpoints.get(path)
         if start is not None:
             start.ended_at = self.updated_at = at
-            if reply is None or not reply.counted:
-                self._charge(start.reserved, reply.usage if replied and reply is not None else usage)
-        if reply is not None:
+            if checkpoint is None or not checkpoint.counted:
+                self._charge(start.reserved, checkpoint.usage if replied and checkpoint is not None else usage)
+        if checkpoint is not None:
             if replied:
-                reply.counted = True
+                checkpoint.counted = True
             else:
-                del self.replies[path]
+                del self.checkpoints[path]
 
     def _charge(self, reserved: Mapping[str, float], usage: Mapping[str, Any] | None) -> None:
         """Count what a try used that had reserved so much."""
@@ -350,10 +350,10 @@ class History:
         for record in self.records.values():
             if record.final and record.key:
                 self.pool.setdefault(record.key, deque()).append(record)
-        for reply in self.replies.values():
-            if reply.key:
-                self.reply_pool.setdefault(reply.key, deque()).append(reply)
-        self.records, self.decisions, self.answers, self.replies = {}, {}, {}, {}
+        for checkpoint in self.checkpoints.values():
+            if checkpoint.key:
+                self.checkpoint_pool.setdefault(checkpoint.key, deque()).append(checkpoint)
+        self.records, self.decisions, self.answers, self.checkpoints = {}, {}, {}, {}
         self.starts, self.open = {}, {}
         self.called = {}
 

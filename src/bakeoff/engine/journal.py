@@ -88,7 +88,7 @@ class Batch:
             raise self.error
 
 
-class Backlog:
+class CommitQueue:
     """Results that are done but not yet on disk, of siblings whose place need not wait for the disk.
 
     At most `limit` of them: a slow journal holds the siblings up, instead of falling ever further behind.

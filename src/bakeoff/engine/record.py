@@ -151,7 +151,7 @@ class Record:
         started_at: wall-clock seconds since the epoch.
         ended_at: `started_at` plus the seconds that a monotonic clock counted, in all sessions that took part.
         attempts: how often the work was started in all, retries and resumed runs included.
-        absorbed: a failure that the run was told to go on after; it is final.
+        continued: a failure that the run was told to go on after; it is final.
     """
 
     path: str
@@ -167,14 +167,14 @@ class Record:
     started_at: float = 0.0
     ended_at: float = 0.0
     attempts: int = 1
-    absorbed: bool = False
+    continued: bool = False
 
     @property
     def replied(self) -> bool:
-        """Whether its paid work had ended well before something of the machine failed: see `Run.reply`."""
+        """Whether its paid work had ended well before something of the machine failed: see `Run.checkpoint`."""
         return self.status is Status.FAILED and bool(self.output.get("replied"))
 
     @property
     def final(self) -> bool:
         """Whether a resumed run keeps this record instead of running the node again."""
-        return self.status in (Status.COMPLETED, Status.SKIPPED) or self.absorbed
+        return self.status in (Status.COMPLETED, Status.SKIPPED) or self.continued

@@ -17,8 +17,8 @@ from bakeoff.engine.budget import Budget, Reservation
 from bakeoff.engine.clock import Clock, SystemClock
 from bakeoff.engine.events import Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, Warned
 from bakeoff.engine.failures import is_stray
-from bakeoff.engine.history import History, Reply, decode_record, encode, encode_record
-from bakeoff.engine.journal import Backlog, Batch, Journal, MemoryJournal, NoJournal
+from bakeoff.engine.history import Checkpoint, History, decode_record, encode, encode_record
+from bakeoff.engine.journal import Batch, CommitQueue, Journal, MemoryJournal, NoJournal
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.mask import Masker
 from bakeoff.engine.record import Outcome, Record, Status
@@ -28,7 +28,7 @@ from bakeoff.errors import BakeoffError, BudgetSpentError, described
 Work = Callable[[int], Awaitable[Outcome]]
 """A leaf's work: takes the number of the try, from 1 over all sessions of the run."""
 
-TakeUp = Callable[[Mapping[str, Any]], Awaitable[Work | None]]
+ResumeFrom = Callable[[Mapping[str, Any]], Awaitable[Work | None]]
 """Makes work that goes on from what a reply's facts say; None where nothing can be made of it any more."""
 
 DEFAULT_MAX_PARALLEL = 64
@@ -93,10 +93,10 @@ class Run:
         lanes: Iterable[str] | None = (),
         retry: Retry = ONCE,
         timeout: float | None = None,
-        absorb: bool = False,
+        continue_on_error: bool = False,
         reserve: Mapping[str, float] | None = None,
-        backlog: Backlog | None = None,
-        take_up: TakeUp | None = None,
+        commit_queue: CommitQueue | None = None,
+        resume_from: ResumeFrom | None = None,
     ) -> Record:
         """Do a piece of work once its lanes and budget allow, and return its record when that is committed.
 
@@ -114,12 +114,13 @@ class Run:
             retry: which failures are tried again.
             timeout: seconds for one try, from the start of the work; the work is cancelled then. Work that
                 ends its own processes in time needs none here.
-            absorb: a failure is final: the run goes on after it, also when it resumes; not one that aborts the run.
+            continue_on_error: a failure is final: the run goes on after it, also when it resumes; not one that aborts
+                the run.
             reserve: budget for one try, by kind.
-            backlog: where the record waits for its commit, so that this can return before it. For siblings that
-                see nothing of one another: whoever shows the record to others drains the backlog first.
-            take_up: how to go on where an earlier try was cut off after its `reply`; that try goes on then, and
-                reserves nothing, since it was paid for.
+            commit_queue: where the record waits for its commit, so that this can return before it. For siblings that
+                see nothing of one another: whoever shows the record to others drains the queue first.
+            resume_from: how to go on where an earlier try was cut off after its `checkpoint`; that try goes on then,
+                and reserves nothing, since it was paid for.
 
         Raises:
             BudgetSpentError: the budget does not allow another try; it names the failure of the one before.
@@ -131,8 +132,8 @@ class Run:
         attempt = self._tries(path)
         wanted = () if lanes is None else (LEAVES, *lanes)
         delays = retry.delays(self.random)
-        rest = None if take_up is None else await self._taken_up(path, key, take_up)
-        before = 0.0 if rest is None else self.history.replies[path].seconds
+        rest = None if resume_from is None else await self._resumed(path, key, resume_from)
+        before = 0.0 if rest is None else self.history.checkpoints[path].seconds
         error: str | None = None
         while True:
             if rest is None or attempt == 0:
@@ -153,7 +154,7 @@ class Run:
             error = outcome.error or "failed"
             body = {"error": error, "kind": outcome.kind, "usage": outcome.usage, "at": begun + seconds}
             self._append("retry", path, encode(body))
-            self.history.replies.pop(path, None)
+            self.history.checkpoints.pop(path, None)
             self.events.emit(NodeRetried(self.clock.wall(), path, attempt, delay, self.masker.text(error)))
             await anyio.sleep(delay)
         record = Record(
@@ -170,15 +171,15 @@ class Run:
             started_at=begun,
             ended_at=begun + seconds,
             attempts=attempt,
-            absorbed=absorb and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
+            continued=continue_on_error and outcome.status is Status.FAILED and not outcome.output.get("aborted"),
         )
-        return await self.commit(record, backlog)
+        return await self.commit(record, commit_queue)
 
-    async def reply(self, path: str, key: str, usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Put on record what a leaf's paid work came to, while what follows from it is still to be done.
+    async def checkpoint(self, path: str, key: str, usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Checkpoint of a leaf: what its paid work came to, on disk while what follows from it is still to be done.
 
-        Should that be cut off, a resumed run goes on from the `facts`: see `take_up` of `leaf`. Path and key are the
-        leaf's, usage is as its outcome will have it. Cancelled, it is written all the same.
+        Should that be cut off, a resumed run goes on from the `facts`: see `resume_from` of `leaf`. Path and key are
+        the leaf's, usage is as its outcome will have it. Cancelled, it is written all the same.
 
         Passes on JournalError: it could not be written.
         """
@@ -186,23 +187,23 @@ class Run:
             return
         now = self.clock.monotonic()
         seconds = round(now - self._since.get(path, now), 6)
-        text = self.masker.text(encode(Reply(key, usage, facts, seconds=seconds).to_json()))
+        text = self.masker.text(encode(Checkpoint(key, usage, facts, seconds=seconds).to_json()))
         written = self.journal.append("reply", path, text)
-        self.history.replies[path] = Reply(**json.loads(text))
+        self.history.checkpoints[path] = Checkpoint(**json.loads(text))
         await written.committed()
 
-    async def _taken_up(self, path: str, key: str, take_up: TakeUp) -> Work | None:
+    async def _resumed(self, path: str, key: str, resume_from: ResumeFrom) -> Work | None:
         """What is left to do for a node whose paid work has ended; None where all is."""
-        below = path in self.history.replies
-        reply = self.history.reply(path, key)
-        if reply is None:
-            self.history.replies.pop(path, None)  # of what stood there before
+        below = path in self.history.checkpoints
+        checkpoint = self.history.checkpoint(path, key)
+        if checkpoint is None:
+            self.history.checkpoints.pop(path, None)  # of what stood there before
             return None
         if not below:  # it was another path's before an edit
-            self._append("reply", path, encode(reply.to_json()))
-        rest = await take_up(reply.facts)
+            self._append("reply", path, encode(checkpoint.to_json()))
+        rest = await resume_from(checkpoint.facts)
         if rest is None:
-            del self.history.replies[path]
+            del self.history.checkpoints[path]
             self._append("void", path, "null")
             said = "its call had ended when an earlier session was cut off, but what it made is lost: it is made again"
             self.events.emit(Warned(self.clock.wall(), said, path))
@@ -287,8 +288,8 @@ class Run:
             self.events.emit(NodeEnded(self.clock.wall(), record, reused=True))
         return record
 
-    async def commit(self, record: Record, backlog: Backlog | None = None) -> Record:
-        """Write a node's record; return it, as a resumed run would find it, when it is on disk or in the backlog.
+    async def commit(self, record: Record, commit_queue: CommitQueue | None = None) -> Record:
+        """Write a node's record; return it, as a resumed run would find it, when it is on disk or in the queue.
 
         Cancelled, it is written all the same. Passes on JournalError: it could not be written.
         """
@@ -300,10 +301,10 @@ class Run:
                 record = decode_record(record.path, json.loads(text), self.root)
             batch = self.journal.append("end", record.path, text, files)
         self.history.records[record.path] = record
-        if self.history.replies and not record.replied:
-            self.history.replies.pop(record.path, None)
+        if self.history.checkpoints and not record.replied:
+            self.history.checkpoints.pop(record.path, None)
         if batch is not None:
-            await (batch.committed() if backlog is None else backlog.add(batch))
+            await (batch.committed() if commit_queue is None else commit_queue.add(batch))
         if self.events.heard:
             self.events.emit(NodeEnded(record.ended_at, record))
         return record

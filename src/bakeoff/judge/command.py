@@ -12,7 +12,7 @@ from typing import BinaryIO
 import anyio
 
 from bakeoff.judge import junit, runners
-from bakeoff.judge.ground import Ground, Trial, tail, text_of
+from bakeoff.judge.check_runner import CheckRun, CheckRunner, tail, text_of
 from bakeoff.judge.on_base import OnBase
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.runners import Tests, names_pytest
@@ -35,7 +35,7 @@ _BASE_LEAST, _BASE_FACTOR = 10.0, 5.0
 class _Ran:
     """The command in one tree: what came of it, what is known of its tests, or why they cannot be read; its output."""
 
-    trial: Trial
+    trial: CheckRun
     tests: Tests | None
     printed: str
     unread: str | None = None
@@ -53,7 +53,7 @@ class CommandRequirement(Requirement):
 
     Args:
         command: for `sh`, run at the top of the tree.
-        ground: see `Ground`.
+        ground: see `CheckRunner`.
         timeout: seconds for one check.
         report: a JUnit report that the command writes, relative to the top.
         base: a commit none of whose tests may be left out; None where that does not matter.
@@ -66,7 +66,7 @@ class CommandRequirement(Requirement):
     def __init__(
         self,
         command: str,
-        ground: Ground,
+        ground: CheckRunner,
         *,
         timeout: float | None = None,
         report: str | None = None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from bakeoff.judge.check_runner import CheckRunner, tail, text_of
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import INVALID, ValidationResult
@@ -25,7 +25,7 @@ class ScoreRequirement(Requirement):
 
     lanes: tuple[str, ...] = (LANE,)
 
-    def __init__(self, command: str, ground: Ground, *, timeout: float | None = None, version: str = "") -> None:
+    def __init__(self, command: str, ground: CheckRunner, *, timeout: float | None = None, version: str = "") -> None:
         super().__init__(f"score: {command}", cost=Cost.PROCESS, version=version)
         self.command = command
         self.ground = ground

@@ -24,7 +24,7 @@ from bakeoff.optimize.original import Original
 from bakeoff.optimize.ranking.events import ProfiledTests
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import TIMEOUT, rank
-from bakeoff.optimize.sources.hiring import Hired
+from bakeoff.optimize.sources.paid_sources import PaidSources
 from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
@@ -76,14 +76,14 @@ class Every:
         settings: the project's.
         warn: told in words what went wrong without ending anything.
         opening: see there.
-        hire: finds models and agents, anew for each function.
+        paid_sources: finds models and agents, anew for each function.
     """
 
     options: OptimizeOptions
     settings: Settings
     warn: Callable[[str], None]
     opening: Opening
-    hire: Callable[[], Hired]
+    paid_sources: Callable[[], PaidSources]
 
     async def carry_out(
         self, run: Run, processes: Processes, taken: Snapshot | None, keep: Callable[[Workspace], Awaitable[None]]
@@ -143,7 +143,7 @@ class Every:
             async with self._open(now) as workspace:
                 options = replace(self.options, target=one.target, every=False)
                 work = Optimisation(
-                    options, self.settings, self.warn, f"{path}/", f"function-{number}-", hired=self.hire()
+                    options, self.settings, self.warn, f"{path}/", f"function-{number}-", hired=self.paid_sources()
                 )
                 facts, spent = await work.carry_out(run, workspace, processes)
                 if facts["winner"] is not None:

@@ -27,18 +27,18 @@ from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import DRY_TIMEOUT
 from bakeoff.optimize.sources.given import check_given
-from bakeoff.optimize.sources.hiring import hire
+from bakeoff.optimize.sources.paid_sources import paid_sources
 from bakeoff.optimize.target import locate
 from bakeoff.optimize.view import JOB, run_view
 from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
 from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import check_base, check_refs
-from bakeoff.sampling.attempt.said import due_of
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance
 from bakeoff.workspace.cache import check_roots
-from bakeoff.workspace.due import Due
+from bakeoff.workspace.pending_commit import PendingCommit
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
@@ -120,7 +120,7 @@ class _Job:
 
     def __init__(self, project: Path, options: OptimizeOptions, settings: Settings, run_options: RunOptions) -> None:
         self.project, self.options, self.settings, self.run_options = project, options, settings, run_options
-        self.hired = hire(options, settings, str(project))
+        self.hired = paid_sources(options, settings, str(project))
         at_once = options.parallel or settings.lanes.get(TESTS) or cpu_allowance()
         most = run_options.max_parallel or settings.max_parallel
         self.lanes = {**settings.lanes, TESTS: at_once, BENCH: 1, LEAVES: max(most, 2), **self.hired.lanes}
@@ -194,10 +194,10 @@ class _Job:
                 self._warn(text)
             await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
 
-        opening = partial(self.opening, folder.id, spawner, due=due_of(run.history))
+        opening = partial(self.opening, folder.id, spawner, due=pending_commits(run.history))
         if self.options.every:
-            hire_anew = partial(hire, self.options, self.settings, str(self.project))
-            every = Every(self.options, self.settings, self._warn, opening, hire_anew)
+            anew = partial(paid_sources, self.options, self.settings, str(self.project))
+            every = Every(self.options, self.settings, self._warn, opening, anew)
             facts, spent = await every.carry_out(run, spawner, taken, keep)
         else:
             async with opening(taken) as workspace:
@@ -212,7 +212,7 @@ class _Job:
         return Ending(status, spent, facts)
 
     def opening(
-        self, run_id: str, spawner: Spawner, snapshot: Snapshot | None, due: Mapping[str, Due] | None = None
+        self, run_id: str, spawner: Spawner, snapshot: Snapshot | None, due: Mapping[str, PendingCommit] | None = None
     ) -> AbstractAsyncContextManager[Workspace]:
         """A workspace at a snapshot, None for a new one; with results that are due in slots of earlier sessions."""
         return open_workspace(

@@ -11,8 +11,8 @@ from typing import Any
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.protected import USUAL, Protection, unmatched
 from bakeoff.judge.timing.bench_lock import BenchLock
@@ -25,14 +25,14 @@ from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.bench import BenchJudge
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import Entrant
+from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.errors import BenchError
 from bakeoff.optimize.judging import SlotJudge, write_files
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
 from bakeoff.optimize.pipeline import Judge, Pipeline
 from bakeoff.optimize.sources.given import Given
-from bakeoff.optimize.sources.hiring import Hired
+from bakeoff.optimize.sources.paid_sources import PaidSources
 from bakeoff.optimize.sources.source import Context, Source
 from bakeoff.optimize.surroundings import Surroundings, surroundings
 from bakeoff.optimize.target import Target, locate, parse_bench_target, parse_target
@@ -69,7 +69,7 @@ class Optimisation:
     prefix: str = ""
     label: str = ""
     lanes: tuple[str, ...] = ()
-    hired: Hired | None = None
+    hired: PaidSources | None = None
 
     @property
     def target(self) -> Target:
@@ -99,7 +99,9 @@ class Optimisation:
             facts["result"] = await self._keep(run, workspace, winner)
         return facts, spent
 
-    async def _winner(self, run: Run, workspace: Workspace, processes: Processes) -> tuple[Entrant | None, str | None]:
+    async def _winner(
+        self, run: Run, workspace: Workspace, processes: Processes
+    ) -> tuple[CandidateState | None, str | None]:
         """The winner, and what was said if the budget was spent.
 
         Raises:
@@ -178,7 +180,7 @@ class Optimisation:
         logs = run.root / "logs"
         logs.mkdir(exist_ok=True)
         policy = check_policy(options.level or settings.sandbox, settings)
-        ground = Ground(workspace, processes, logs, settings.grace, policy, self.label, busy=lock.working)
+        ground = CheckRunner(workspace, processes, logs, settings.grace, policy, self.label, busy=lock.working)
         timing = SlotRace(
             ground,
             options.bench,
@@ -239,7 +241,7 @@ class Optimisation:
             changes, lambda path: original.content(path) or b"", lambda path: changes[path] or b""
         )
 
-    async def _keep(self, run: Run, workspace: Workspace, winner: Entrant) -> dict[str, Any]:
+    async def _keep(self, run: Run, workspace: Workspace, winner: CandidateState) -> dict[str, Any]:
         """The winner as a commit of bakeoff's repository."""
 
         async def work(_: int) -> Outcome:

@@ -26,7 +26,7 @@ from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import UNDECIDED, Speed
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import ORIGINAL, Entrant, judgement_of, kept_judgement, profile_of
+from bakeoff.optimize.candidate_state import ORIGINAL, CandidateState, judgement_of, kept_judgement, profile_of
 from bakeoff.optimize.normalise import fingerprint
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
@@ -98,24 +98,24 @@ class Pipeline:
     lanes: tuple[str, ...] = ()
     most: int | None = None
     seconds: float = 0.0
-    entrants: dict[int, Entrant] = field(default_factory=dict)
-    champion: Entrant | None = None
+    entrants: dict[int, CandidateState] = field(default_factory=dict)
+    champion: CandidateState | None = None
     spent: str | None = None
     _prints: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, str], int] = field(default_factory=dict)
-    _survivors: list[Entrant] = field(default_factory=list)
-    _failures: list[Entrant] = field(default_factory=list)
+    _survivors: list[CandidateState] = field(default_factory=list)
+    _failures: list[CandidateState] = field(default_factory=list)
     _since: float = math.inf
     _judging: int = 0
     _asking: int = 0
     _rounds: dict[str, int] = field(default_factory=dict)
     _tries: dict[int, int] = field(default_factory=dict)
-    _undecided: dict[int, Entrant] = field(default_factory=dict)
+    _undecided: dict[int, CandidateState] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _learning: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     _learned: set[str] = field(default_factory=set)
 
-    async def find(self) -> Entrant | None:
+    async def find(self) -> CandidateState | None:
         """Carry it out; the winner, or None.
 
         Cancelled, what runs is ended; what was recorded stays.
@@ -223,7 +223,7 @@ class Pipeline:
 
     async def _enter(self, group: WorkGroup, source: str, candidate: Candidate) -> None:
         number = len(self.entrants) + 1
-        entrant = self.entrants[number] = Entrant(number, source, candidate)
+        entrant = self.entrants[number] = CandidateState(number, source, candidate)
         self._known[candidate.origin, candidate.id] = number
         if not candidate.invalid:
             before = fingerprint(self.original(candidate.files))
@@ -245,7 +245,7 @@ class Pipeline:
 
     # Behaviour.
 
-    async def _judge(self, entrant: Entrant) -> None:
+    async def _judge(self, entrant: CandidateState) -> None:
         async def work(_: int) -> Outcome:
             return Outcome(output=kept_judgement(await self.judge.behaviour(entrant.candidate)))
 
@@ -350,7 +350,7 @@ class Pipeline:
         self._rounds[what] = self._rounds.get(what, 0) + 1
         return self._rounds[what]
 
-    def _refine(self, group: WorkGroup, winners: Sequence[Entrant], profile: Sequence[ProfileLine]) -> None:
+    def _refine(self, group: WorkGroup, winners: Sequence[CandidateState], profile: Sequence[ProfileLine]) -> None:
         """Winners go back to all sources; a line that was refined already goes on as a line."""
         speeds = {each.candidate.id: _in_words(each.speed) for each in self.entrants.values() if each.speed is not None}
         self.context = replace(self.context, speeds=speeds)
@@ -363,7 +363,7 @@ class Pipeline:
             candidates = [entrant.candidate for entrant in winners]
             self._ask(group, source, f"refine:{round_}", partial(_refines, source, candidates, profile))
 
-    def _lineage(self, entrant: Entrant) -> list[Candidate]:
+    def _lineage(self, entrant: CandidateState) -> list[Candidate]:
         by_id = {other.candidate.id: other.candidate for other in self.entrants.values()}
         line = [entrant.candidate]
         while (parent := by_id.get(line[0].parent or "")) is not None and parent not in line:
@@ -391,7 +391,7 @@ def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> A
     return source.adapt(context, lineage)
 
 
-def _rank(entrant: Entrant) -> tuple[bool, float]:
+def _rank(entrant: CandidateState) -> tuple[bool, float]:
     """Who was measured again comes before all others, whose figures were selected for being high."""
     speed = entrant.speed
     return (False, 0.0) if speed is None or speed.speedup is None else (speed.remeasured, speed.speedup.low)

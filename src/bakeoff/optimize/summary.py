@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from bakeoff.optimize.entrant import ORIGINAL, Entrant
+from bakeoff.optimize.candidate_state import ORIGINAL, CandidateState
 from bakeoff.optimize.options import TESTS
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.view import RunView
@@ -24,7 +24,7 @@ class Side:
     share: float
 
 
-def speedup_of(entrant: Entrant) -> str:
+def speedup_of(entrant: CandidateState) -> str:
     """Its speed-up with the interval; a dash where none was measured."""
     speed = None if entrant.speed is None else entrant.speed.speedup
     return "-" if speed is None else str(speed)
@@ -55,7 +55,7 @@ def unverified(found: RunView) -> str | None:
     return f"behaviour is not verified: no --check was given, and of the command it is only known that {seen}"
 
 
-def cautions(found: RunView, winner: Entrant) -> list[str]:
+def cautions(found: RunView, winner: CandidateState) -> list[str]:
     """What has to be known before the winner is taken."""
     missing = unverified(found)
     said = [] if missing is None else [missing]
@@ -69,7 +69,7 @@ def cautions(found: RunView, winner: Entrant) -> list[str]:
     return said
 
 
-def fallen(found: RunView) -> list[tuple[Entrant, list[str]]]:
+def fallen(found: RunView) -> list[tuple[CandidateState, list[str]]]:
     """All that did not win, each with why, and what shows it."""
     told = []
     for entrant in found.entrants.values():

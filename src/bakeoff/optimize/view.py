@@ -10,7 +10,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.judge.timing.speed import UNDECIDED, Speed
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.entrant import Entrant, judgement_of, profile_of
+from bakeoff.optimize.candidate_state import CandidateState, judgement_of, profile_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.source import ProfileLine
@@ -72,7 +72,7 @@ class RunView:
 
     options: OptimizeOptions
     status: RunStatus
-    entrants: dict[int, Entrant] = field(default_factory=dict)
+    entrants: dict[int, CandidateState] = field(default_factory=dict)
     baseline: Mapping[str, Any] | None = None
     bench: Mapping[str, Any] | None = None
     winner: int | None = None
@@ -85,12 +85,12 @@ class RunView:
     functions: list[FunctionView] = field(default_factory=list)
 
     @property
-    def chosen(self) -> Entrant | None:
+    def chosen(self) -> CandidateState | None:
         """The winner."""
         return None if self.winner is None else self.entrants.get(self.winner)
 
     @property
-    def undecided(self) -> list[Entrant]:
+    def undecided(self) -> list[CandidateState]:
         """Of a run for one function that has no winner: who may be found faster in more time."""
         if self.winner is not None or self.options.every or self.status is not RunStatus.COMPLETED:
             return []
@@ -149,7 +149,7 @@ def read_nodes(found: RunView, history: History, prefix: str) -> None:
     number = 1
     while (record := records.get(f"candidate:{number}")) is not None:
         kept = record.output
-        entrant = Entrant(number, kept["source"], Candidate.from_json(kept["candidate"]), kept["twin"])
+        entrant = CandidateState(number, kept["source"], Candidate.from_json(kept["candidate"]), kept["twin"])
         judged = records.get(f"candidate:{number}/behaviour")
         entrant.judgement = None if judged is None or not judged.final else judgement_of(judged)
         found.entrants[number] = entrant

@@ -92,7 +92,7 @@ def _step(record: Record, history: History) -> dict[str, Any]:
         shown["kind"] = record.kind
     if record.facts:
         shown["facts"] = record.facts
-    if record.absorbed:
+    if record.continued:
         shown["continued"] = True
     if record.path in history.retries:
         shown["retries"] = history.retries[record.path]

@@ -46,7 +46,7 @@ def _details(node: Node, failed: bool, history: History) -> Iterator[str]:
     limit = MOST_SHOWN if failed else MOST_SHOWN // 4
     if node.error:
         yield f'<div class="error">{markup(node.error[:MOST_SHOWN])}</div>'
-    if node.record is not None and node.record.absorbed:
+    if node.record is not None and node.record.continued:
         yield '<div class="quiet">the run went on after it</div>'
     if node.retries:
         yield "<details><summary>earlier tries</summary><ol>"

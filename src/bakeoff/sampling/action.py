@@ -12,11 +12,11 @@ from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.model.protocol import Message, Model, Reply, Request, Usage
 from bakeoff.sampling.result import Attempt
 
-PutOnRecord = Callable[[Mapping[str, Any], Mapping[str, Any]], Awaitable[None]]
+WriteCheckpoint = Callable[[Mapping[str, Any], Mapping[str, Any]], Awaitable[None]]
 """Takes what a call is charged with, and what is needed to go on from there."""
 
 
-async def _not_kept(usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+async def _no_checkpoint(usage: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """For runs of which nothing is kept."""
 
 
@@ -32,11 +32,11 @@ class Ticket:
             attempts build on one another.
         feedback: what that one failed, as text.
         not_stopped: where the maker says what it had to leave running.
-        put_on_record: where the maker says, as soon as a call has ended that costs money, what it is charged with and
-            what is needed to go on from there; on disk when that returns. Of use to makers that have a `takes_up`.
+        write_checkpoint: where the maker says, as soon as a call has ended that costs money, what it is charged with
+            and what is needed to go on from there; on disk when that returns. Of use to makers that have a `resumes`.
         heard: where the maker says that its work goes on, with what is known of it so far.
         begun: whether the maker has begun a call that may cost something.
-        reply: what was put on record so in an earlier session; the maker goes on from there and makes no call.
+        checkpoint: what was put on record so in an earlier session; the maker goes on from there and makes no call.
     """
 
     id: int
@@ -47,10 +47,10 @@ class Ticket:
     previous: Attempt | None = None
     feedback: str = ""
     not_stopped: list[str] = field(default_factory=list)
-    put_on_record: PutOnRecord = _not_kept
+    write_checkpoint: WriteCheckpoint = _no_checkpoint
     heard: Callable[[Mapping[str, Any]], None] | None = None
     begun: bool = False
-    reply: Mapping[str, Any] | None = None
+    checkpoint: Mapping[str, Any] | None = None
 
     def begins(self) -> None:
         """A call that may cost something is about to be made."""
@@ -135,12 +135,12 @@ class Call:
     Attributes:
         function: what is called.
         title: its name.
-        takes_up: whether the object can go on from what it put on record of a call; None for those that put nothing.
+        resumes: whether the object can go on from what it put on record of a call; None for those that put nothing.
     """
 
     function: Callable[[Ticket], Awaitable[Any]]
     title: str
-    takes_up: Callable[[Ticket, Mapping[str, Any]], Awaitable[bool]] | None = None
+    resumes: Callable[[Ticket, Mapping[str, Any]], Awaitable[bool]] | None = None
 
     async def make(self, ticket: Ticket) -> Generation:
         """Call it."""
@@ -181,4 +181,4 @@ def as_action(given: Any, model: Model | None, brings_model: bool) -> Ask | Call
         )
     owner = type(given) if callable(make) else given
     title = str(getattr(owner, "__qualname__", type(given).__name__))
-    return Call(function, title, getattr(given, "takes_up", None) if callable(make) else None)
+    return Call(function, title, getattr(given, "resumes", None) if callable(make) else None)

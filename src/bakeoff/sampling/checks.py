@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.journal import Backlog
+from bakeoff.engine.journal import CommitQueue
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.judge.panel import Panel, examine
@@ -49,15 +49,17 @@ class Checks:
         self.run, self.prefix, self.durable = run, prefix, durable
         self.options, self.ceilings, self.stop = options, ceilings, stop
         self.panel = Panel(requirements, options.order, options.dedup, self._check)
-        self.judging: dict[int, tuple[Attempt, Backlog | None]] = {}
+        self.judging: dict[int, tuple[Attempt, CommitQueue | None]] = {}
         # Where nothing is kept, told or limited, a check by a function in this process need be no leaf.
         self.bare = not durable and not run.events.heard and not ceilings
         self.identities = [_identity(requirement) for requirement in requirements] if durable else []
         self.known = self._known() if durable else {}
 
-    async def judge(self, attempt: Attempt, subject: Subject, backlog: Backlog | None) -> list[ValidationResult]:
+    async def judge(
+        self, attempt: Attempt, subject: Subject, commit_queue: CommitQueue | None
+    ) -> list[ValidationResult]:
         """The verdicts on an attempt. Passes on BudgetSpentError: a check may not be made."""
-        self.judging[attempt.id] = attempt, backlog
+        self.judging[attempt.id] = attempt, commit_queue
         try:
             return await self.panel.judge(subject)
         finally:
@@ -66,7 +68,7 @@ class Checks:
     async def _check(self, rank: int, requirement: Any, subject: Subject) -> ValidationResult:
         place = CURRENT.get()
         assert place is not None
-        attempt, backlog = self.judging[place.id]
+        attempt, commit_queue = self.judging[place.id]
         timeouts = [limit for limit in (getattr(requirement, "timeout", None), self.options.check_timeout) if limit]
         if self.bare and not timeouts and requirement.cost == Cost.CHEAP:
             return await examine(requirement, subject)
@@ -87,9 +89,9 @@ class Checks:
             lanes=[lane for lane in getattr(requirement, "lanes", ()) if lane in self.run.lanes.sizes],
             retry=self.options.retry,
             timeout=min(timeouts, default=None),
-            absorb=True,
+            continue_on_error=True,
             reserve=amounts,
-            backlog=backlog,
+            commit_queue=commit_queue,
         )
         if not one.tries and record.status is Status.COMPLETED:
             _count(attempt, requirement, from_json(record.output["verdict"]))

@@ -291,7 +291,7 @@ def _under(run: Run, ceilings: Any, prefix: str) -> Run:
             record = records.get(start.path)
             last = record is not None and record.status in (Status.COMPLETED, Status.FAILED)
             for kind, amount in start.reserved.items():
-                reply = run.history.replies.get(start.path)
+                reply = run.history.checkpoints.get(start.path)
                 usage = None if reply is None else reply.usage
                 if record is not None and last and start.attempt == record.attempts and not record.replied:
                     usage = record.usage

@@ -13,7 +13,7 @@ from bakeoff.api.codec import JSON
 from bakeoff.api.nesting import CURRENT as CURRENT_LEAF
 from bakeoff.api.nesting import HeldLeaf
 from bakeoff.engine.budget import Budget
-from bakeoff.engine.journal import Backlog
+from bakeoff.engine.journal import CommitQueue
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run, Work
 from bakeoff.errors import BakeoffError, BudgetSpentError
@@ -89,7 +89,7 @@ class Sampler:
         self.fatal_count = 0
         self.facts: dict[str, Any] = {}
         self.ceilings = ceilings_of(run.budget)
-        self.backlogs: dict[int, Backlog] = {}
+        self.queues: dict[int, CommitQueue] = {}
         self.most_leaves = len(requirements) + 1
         self.lanes = tuple(options.lanes)
         self.checks = Checks(run, prefix, durable, requirements, options, self.ceilings, self.stop)
@@ -121,9 +121,9 @@ class Sampler:
 
     async def _carry_out(self, attempt: Attempt, ticket: Ticket, until: float | None) -> None:
         # One commit for all of an attempt: nobody but itself sees of it before that.
-        backlog = Backlog(self.most_leaves) if self.durable else None
-        if backlog is not None:
-            self.backlogs[attempt.id] = backlog
+        commit_queue = CommitQueue(self.most_leaves) if self.durable else None
+        if commit_queue is not None:
+            self.queues[attempt.id] = commit_queue
         try:
             if await self._generate(attempt, ticket) and attempt.error is None:
                 await self._judge(attempt, until)
@@ -134,9 +134,9 @@ class Sampler:
             # A try that failed and may not be repeated has a name of its own.
             attempt.error = attempt.error or AttemptError("budget", str(failure), failure)
         finally:
-            self.backlogs.pop(attempt.id, None)
-        if backlog is not None:
-            await backlog.drained()
+            self.queues.pop(attempt.id, None)
+        if commit_queue is not None:
+            await commit_queue.drained()
 
     async def repaired(self, kind: str, ticket: Ticket) -> None:
         """Tell that the attempt of this ticket builds on one that failed."""
@@ -171,7 +171,7 @@ class Sampler:
 
         async def work(_: int) -> Outcome:
             # Calls that ended may have used more than they had reserved, so that this one does not fit any more.
-            paid = ticket.reply is not None
+            paid = ticket.checkpoint is not None
             if not paid and self.stopped is None and (short := budget.shortage(amounts)):
                 self.stopped, self.short = Reason.CAP, f"the budget is spent: {short}"
             if not paid and self.stopped is not None:
@@ -215,21 +215,21 @@ class Sampler:
             finally:
                 attempt.usage.unknown += not known
 
-        async def take_up(reply: Mapping[str, Any]) -> Work | None:
+        async def resume_from(checkpoint: Mapping[str, Any]) -> Work | None:
             assert isinstance(self.action, Call)
-            assert self.action.takes_up is not None
-            if not await self.action.takes_up(ticket, reply):
+            assert self.action.resumes is not None
+            if not await self.action.resumes(ticket, checkpoint):
                 return None
-            ticket.reply = reply
+            ticket.checkpoint = checkpoint
             return work
 
         path = f"{self.prefix}attempt:{attempt.id}/generate"
         key = f"{self.identity}:{attempt.id}" if self.durable else ""
-        taken_up = isinstance(self.action, Call) and self.action.takes_up is not None and self.durable
+        resumable = isinstance(self.action, Call) and self.action.resumes is not None and self.durable
         if isinstance(self.action, Call):
             ticket.heard = self.run.hearing(path)
-        if taken_up:
-            ticket.put_on_record = partial(self.run.reply, path, key)
+        if resumable:
+            ticket.write_checkpoint = partial(self.run.checkpoint, path, key)
         record = await self.run.leaf(
             path,
             "generate",
@@ -238,10 +238,10 @@ class Sampler:
             lanes=self.lanes,
             retry=self.options.retry,
             timeout=self.options.attempt_timeout,
-            absorb=True,
+            continue_on_error=True,
             reserve=amounts,
-            backlog=self.backlogs.get(attempt.id),
-            take_up=take_up if taken_up else None,
+            commit_queue=self.queues.get(attempt.id),
+            resume_from=resume_from if resumable else None,
         )
         if record.kind == UNMADE:
             return False
@@ -297,10 +297,10 @@ class Sampler:
     async def _judge(self, attempt: Attempt, until: float | None) -> None:
         subject = Subject(attempt.output, attempt.conversation, attempt.receipt, attempt.not_stopped)
         if until is None:
-            attempt.verdicts = await self.checks.judge(attempt, subject, self.backlogs.get(attempt.id))
+            attempt.verdicts = await self.checks.judge(attempt, subject, self.queues.get(attempt.id))
         else:
             with anyio.CancelScope(deadline=until) as scope:
-                attempt.verdicts = await self.checks.judge(attempt, subject, self.backlogs.get(attempt.id))
+                attempt.verdicts = await self.checks.judge(attempt, subject, self.queues.get(attempt.id))
             if scope.cancelled_caught:
                 said = f"not judged within the {self.options.attempt_timeout:g} s of the attempt"
                 attempt.status, attempt.error = "error", AttemptError("timeout", said)

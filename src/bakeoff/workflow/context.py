@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.engine.events import NodeStarted, Warned
-from bakeoff.engine.journal import Backlog
+from bakeoff.engine.journal import CommitQueue
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
@@ -120,7 +120,7 @@ class RunContext:
 class NodeContext:
     """Where a step is being run: everything its type needs to know.
 
-    `backlog`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
+    `commit_queue`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
     """
 
     run_context: RunContext
@@ -128,7 +128,7 @@ class NodeContext:
     path: str
     scope: Scope
     naming: Naming
-    backlog: Backlog | None = None
+    commit_queue: CommitQueue | None = None
 
     @property
     def run(self) -> Run:
@@ -205,7 +205,7 @@ def where(step: StepModel, path: str, failure: BakeoffError | str) -> str:
 
 def halted_by(context: NodeContext, record: Record) -> Halt | None:
     """The halt that a step's own record means, if any."""
-    if record.status in (Status.COMPLETED, Status.SKIPPED) or record.absorbed:
+    if record.status in (Status.COMPLETED, Status.SKIPPED) or record.continued:
         return None
     if record.status is Status.PAUSED:
         gate = (record.facts or {}).get("gate")

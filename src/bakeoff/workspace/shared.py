@@ -14,9 +14,9 @@ from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.due import Due
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.full_disk import saying_where_it_is_full
+from bakeoff.workspace.pending_commit import PendingCommit
 from bakeoff.workspace.project import find_project
 from bakeoff.workspace.snapshot import Snapshot
 from bakeoff.workspace.sweep import sweep
@@ -52,7 +52,7 @@ class Workspaces:
         slots: int,
         processes: Processes,
         warn: Callable[[str], None],
-        due: Mapping[str, Due] | None = None,
+        due: Mapping[str, PendingCommit] | None = None,
     ) -> None:
         self._shared, self.project, self.settings, self.run_id = shared, project, settings, run_id
         self._slots, self._processes, self._warn, self._due = slots, processes, warn, due

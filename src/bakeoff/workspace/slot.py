@@ -18,7 +18,6 @@ from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.checkout import CheckoutPlace
 from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
-from bakeoff.workspace.due import Due, due_now, forget_due, hold_room, note_due
 from bakeoff.workspace.environment import slot_environment
 from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.full_disk import is_full
@@ -26,6 +25,7 @@ from bakeoff.workspace.leftovers import end_leftovers
 from bakeoff.workspace.locks import FileLock, try_lock
 from bakeoff.workspace.mounts import Mounts
 from bakeoff.workspace.overlay import OverlayPlace
+from bakeoff.workspace.pending_commit import PendingCommit, forget_pending, hold_room, pending_commit, write_pending
 from bakeoff.workspace.place import Made, Place, write_facts
 from bakeoff.workspace.ports import Ports, lease_ports
 from bakeoff.workspace.repository import ref_name
@@ -68,7 +68,7 @@ class Slot:
     limit: int
     results: list[Result] = field(default_factory=list)
     committed: Changes | None = None
-    due: Due | None = None
+    due: PendingCommit | None = None
     disposable: bool = False
     partial: bool = False
 
@@ -167,7 +167,7 @@ class Slot:
         """Kill what commands in the slot have left running; returns how many there were. Linux only."""
         return await in_thread(end_leftovers, self.id, self.outside if self.kind == "overlay" else None)
 
-    def note_due(self, name: str, message: str) -> Due:
+    def write_pending(self, name: str, message: str) -> PendingCommit:
         """The result `name` of what stands in the slot now is to be made, whatever happens to this process.
 
         Until it is, whoever ends the slot or sweeps it makes it first. On a disk that is full the note may be missing:
@@ -176,9 +176,9 @@ class Slot:
         Raises:
             OSError: it cannot be put down for another reason.
         """
-        self.due = due_now(ref_name(self.run, name), message, self.limit)
+        self.due = pending_commit(ref_name(self.run, name), message, self.limit)
         try:
-            note_due(self.home, self.due)
+            write_pending(self.home, self.due)
         except OSError as failure:
             if not is_full(failure):
                 raise
@@ -278,7 +278,7 @@ class SlotMaker:
     def clean(self, slot: Slot) -> None:
         """Save what no result holds, then undo all changes."""
         self.save(slot)
-        forget_due(slot.home)
+        forget_pending(slot.home)
         hold_room(slot.home)
         slot.place.reset()
         self.made.cache.bury(slot.temp)

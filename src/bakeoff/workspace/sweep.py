@@ -10,10 +10,10 @@ from bakeoff.engine.slow import said_when_slow
 from bakeoff.workspace.blocking import StoppedError
 from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.changes import Changes, read_upper
-from bakeoff.workspace.due import Due, read_due
 from bakeoff.workspace.locks import FileLock, is_held, try_lock
 from bakeoff.workspace.narrowed import index_folder, spare_narrowed
 from bakeoff.workspace.overlay import uppers
+from bakeoff.workspace.pending_commit import PendingCommit, read_pending
 from bakeoff.workspace.place import base_of, read_facts
 from bakeoff.workspace.results import result_at
 from bakeoff.workspace.salvage import known_trees, salvage_commits, salvage_files
@@ -48,7 +48,7 @@ def dead_slots(cache: ProjectCache) -> list[str]:
     return [name for name in slot_names(cache) if not is_held(cache.slots / f"{name}.lock")]
 
 
-def sweep(cache: ProjectCache, due: Mapping[str, Due] | None = None) -> Swept:
+def sweep(cache: ProjectCache, due: Mapping[str, PendingCommit] | None = None) -> Swept:
     """Save the work of dead owners' slots and bury them. To be called in a thread.
 
     Whatever is in one of them, at most that one cannot be saved, and stays.
@@ -96,7 +96,7 @@ def _bury(cache: ProjectCache, name: str, lock: FileLock) -> None:
     lock.remove()
 
 
-def save_dead(cache: ProjectCache, name: str, known_due: Due | None = None) -> list[str]:
+def save_dead(cache: ProjectCache, name: str, known_due: PendingCommit | None = None) -> list[str]:
     """Keep what is in a slot without an owner; returns the refs. A result of it that is due is made first.
 
     Args:
@@ -114,7 +114,7 @@ def save_dead(cache: ProjectCache, name: str, known_due: Due | None = None) -> l
     saved: list[str] = []
     if known_due is not None and result_at(base, known_due.ref) is not None:
         known_due = None  # it was made, and the slot may be as new again
-    left, due = _left(home, base, known), read_due(home, known_due)
+    left, due = _left(home, base, known), read_pending(home, known_due)
     for number, (changes, folder) in enumerate(left, 1):
         spare_narrowed(changes, base, index_folder(folder, str(known["kind"])))
         whole = False

@@ -24,7 +24,6 @@ from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.disk import DiskWatch
-from bakeoff.workspace.due import Due
 from bakeoff.workspace.environment import source_roots
 from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError
 from bakeoff.workspace.filters import check_filters
@@ -33,6 +32,7 @@ from bakeoff.workspace.intent import warning_of
 from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.locks import FileLock
 from bakeoff.workspace.mounts import Mounts, try_overlay
+from bakeoff.workspace.pending_commit import PendingCommit
 from bakeoff.workspace.place import Made
 from bakeoff.workspace.pool import SlotPool
 from bakeoff.workspace.project import Project, find_project
@@ -196,7 +196,7 @@ async def open_workspace(
     own_work: bool = False,
     processes: Processes | None = None,
     cache: Path | None = None,
-    due: Mapping[str, Due] | None = None,
+    due: Mapping[str, PendingCommit] | None = None,
 ) -> AsyncIterator[Workspace]:
     """Snapshot the project and have slots ready for work on it. The user's checkout is not touched.
 
@@ -305,7 +305,7 @@ class _Found:
         base: str | None,
         dirty: Dirty,
         snapshot: Snapshot | None,
-        due: Mapping[str, Due] | None,
+        due: Mapping[str, PendingCommit] | None,
     ) -> _Found:
         project = find_project(path)
         cache = ProjectCache.of(project.common_dir, cache_root)

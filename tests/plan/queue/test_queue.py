@@ -13,8 +13,8 @@ import pytest
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import Ground
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.hunks import Hunk
@@ -43,7 +43,7 @@ class Bench:
     def queue(self, tip=None, prefix="", checks=("check",), width=1):
         project = SimpleNamespace(root=Path("/nowhere"))
         base = SimpleNamespace(given_below=lambda path: None, project=project, entries=Entries())
-        ground = cast(Ground, SimpleNamespace(workspace=SimpleNamespace(base=base)))
+        ground = cast(CheckRunner, SimpleNamespace(workspace=SimpleNamespace(base=base)))
         at = tip or self.tip
         verification = Verification(self.run, ground, at.tree, checks, prefix=prefix)
         return MergeQueue(self.merger, verification, ground, at, width, self.said.append)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attempt.conftest import Lab, Said, lab
+from attempt.conftest import CallCheckpoint, Lab, lab
 
 __all__ = ["lab"]
 
@@ -61,7 +61,7 @@ class Plans:
         assert said.status == status, said
         return said.json
 
-    def again(self, *args: str) -> Said:
+    def again(self, *args: str) -> CallCheckpoint:
         return self.lab(*args, "--json")
 
     @property

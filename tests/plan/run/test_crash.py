@@ -171,7 +171,7 @@ def test_killed_in_the_middle_of_its_work_nothing_is_lost(plans, zygote):
 def test_killed_after_the_end_of_an_agent_its_work_is_taken_over(plans, zygote):
     plans.write([plans.part("a", "echo > a.txt"), plans.part("b", "echo > b.txt", after=["a"])], {"max_parallel": 1})
     before = plans.lab.digest()
-    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+    crash = {"in": "bakeoff.engine.run:Run.checkpoint", "when": "after"}
     assert session(plans, zygote, **crash, nth=1) == -signal.SIGKILL, said(plans)
     until(lambda: plans.lab.left() == [])
     assert session(plans, zygote) == 0, said(plans)

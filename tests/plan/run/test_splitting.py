@@ -158,7 +158,7 @@ def test_nothing_is_begun_where_nobody_could_be_asked(plans):
 def test_killed_when_the_agent_has_answered_it_is_not_asked_again(plans):
     splitter(plans, GOOD)
     streams = {"stdout": str(plans.lab.place / "out"), "stderr": str(plans.lab.place / "err")}
-    crash = {"in": "bakeoff.engine.run:Run.reply", "when": "after"}
+    crash = {"in": "bakeoff.engine.run:Run.checkpoint", "when": "after"}
     zygote = Zygote()
     try:
         asked = {"cwd": str(plans.lab.root), "argv": list(ARGS), "env": dict(os.environ), **streams, "crash": crash}

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.judge.ground import Ground, Ready
+from bakeoff.judge.check_runner import CheckRunner, Ready
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran
 from bakeoff.judge.timing.commands import COMMANDS, Terms, race_commands, try_command
@@ -33,7 +33,7 @@ class SlotRace:
         lock: of this machine.
     """
 
-    ground: Ground
+    ground: CheckRunner
     command: str
     same_output: bool = True
     options: Options = COMMANDS

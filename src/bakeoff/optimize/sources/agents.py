@@ -20,8 +20,8 @@ from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.sampling.action import Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.checkpoint import AttemptFailure
 from bakeoff.sampling.attempt.maker import AgentMaker
-from bakeoff.sampling.attempt.said import AttemptFailure
 from bakeoff.sampling.errors import MACHINERY, refused
 from bakeoff.sampling.result import Attempt
 from bakeoff.sampling.sampler import ceilings_of
@@ -127,20 +127,20 @@ class AgentSource:
         path = f"{self.prefix}source:{self.name}/{label}"
 
         async def new_ticket() -> Ticket:
-            ticket = Ticket(number, number, 0, put_on_record=partial(self.run.reply, path, ""))
+            ticket = Ticket(number, number, 0, write_checkpoint=partial(self.run.checkpoint, path, ""))
             ticket.heard = self.run.hearing(path)
             if receipt is not None:
                 ticket.previous = Attempt(number, number, 0, receipt=await receipt())
                 ticket.feedback = feedback
             return ticket
 
-        async def take_up(reply: Mapping[str, Any]) -> Work | None:
+        async def resume_from(checkpoint: Mapping[str, Any]) -> Work | None:
             ticket = await new_ticket()
-            return partial(work, reply=reply) if await maker.takes_up(ticket, reply) else None
+            return partial(work, checkpoint=checkpoint) if await maker.resumes(ticket, checkpoint) else None
 
-        async def work(_: int, reply: Mapping[str, Any] | None = None) -> Outcome:
+        async def work(_: int, checkpoint: Mapping[str, Any] | None = None) -> Outcome:
             ticket = await new_ticket()
-            ticket.reply = reply
+            ticket.checkpoint = checkpoint
             try:
                 made = await maker.make(ticket)
             except AttemptFailure as failure:
@@ -153,7 +153,7 @@ class AgentSource:
 
         reserve = {kind: self.reserve[kind] for kind in ceilings_of(self.run.budget) | {"calls"}}
         record = await self.run.leaf(
-            path, "agent", work, lanes=(AGENTS,), retry=self.retry, reserve=reserve, take_up=take_up
+            path, "agent", work, lanes=(AGENTS,), retry=self.retry, reserve=reserve, resume_from=resume_from
         )
         origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id
         if record.status is not Status.COMPLETED:

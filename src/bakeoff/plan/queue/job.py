@@ -14,8 +14,8 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import Ground
 from bakeoff.plan.merge.bringing import Brought, bring, find_commits, keep
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.queue.events import QueueSaid
@@ -125,7 +125,7 @@ class _Job:
         self, run: Run, folder: RunFolder, workspace: Workspace, spawner: Spawner, brought: Brought
     ) -> Findings:
         options, repository = self.options, workspace.repository
-        ground = Ground(workspace, spawner, folder.logs, self.settings.grace, self.policy, tests="as merged")
+        ground = CheckRunner(workspace, spawner, folder.logs, self.settings.grace, self.policy, tests="as merged")
         git = as_user(workspace.base.project, repository.git())
         root = workspace.base.project.root
         footer, strategy = f"bakeoff run {folder.id}", options.strategy or "three_way"

@@ -11,8 +11,8 @@ from typing import Any
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import Outcome
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner, tail, text_of
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import Ground, tail, text_of
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
 from bakeoff.plan.merge.hunks import hunks_of
 from bakeoff.plan.merge.pairs import Pairs, Touched, conflicting_pairs, touched
@@ -47,7 +47,7 @@ class MergeQueue:
 
     merger: Merger
     verification: Verification
-    ground: Ground
+    ground: CheckRunner
     tip: Point
     width: int = 1
     say: Callable[[str], None] = lambda text: None

@@ -11,8 +11,8 @@ import anyio
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import LANE, CommandRequirement
-from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import PYTEST_INTERRUPTED, why_unrunnable
@@ -58,7 +58,7 @@ class Verification:
     """
 
     run: Run
-    ground: Ground
+    ground: CheckRunner
     base: str
     checks: Sequence[str]
     timeout: float | None = None

@@ -17,9 +17,9 @@ from bakeoff.plan.run.plan import PlanError
 from bakeoff.process.command import Processes
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.checkpoint import AttemptFailure, CallCheckpoint, digest, free_log
 from bakeoff.sampling.attempt.maker import QUIET
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import machinery
 from bakeoff.sampling.repair import RepairTemplateStrategy
 from bakeoff.sampling.result import SamplingError
@@ -100,9 +100,9 @@ class SplittingAgent:
         if attempt.feedback:
             first = attempt.feedback.splitlines()[0].removeprefix("- what it proposes: ")
             self.tell(f"{self.entry.name} proposed what cannot be used: {first}")
-        reply, attempt.reply, attempt.begun = attempt.reply, None, False
+        checkpoint, attempt.checkpoint, attempt.begun = attempt.checkpoint, None, False
         try:
-            said = await self._call(attempt) if reply is None else Said.from_json(reply)
+            said = await self._call(attempt) if checkpoint is None else CallCheckpoint.from_json(checkpoint)
         except WorkspaceError as failure:
             kind = str(machinery(failure) or getattr(failure, "kind", "workspace"))
             raise self._failed(str(failure), kind, attempt) from failure
@@ -114,9 +114,9 @@ class SplittingAgent:
             raise said.failure(said.facts)
         return Generation(said.text, said.usage, (), said.facts)
 
-    async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
+    async def resumes(self, attempt: Ticket, checkpoint: Mapping[str, Any]) -> bool:
         """Whether an answer that is on record is one to what is asked now."""
-        return Said.from_json(reply).asked == self._asked(attempt)
+        return CallCheckpoint.from_json(checkpoint).asked == self._asked(attempt)
 
     @staticmethod
     def _failed(text: str, kind: str, ticket: Ticket) -> AttemptFailure:
@@ -132,7 +132,7 @@ class SplittingAgent:
     def _asked(self, ticket: Ticket) -> str:
         return digest(self.entry.name, self._prompt(ticket), self.workspace.snapshot.tree)
 
-    async def _call(self, ticket: Ticket) -> Said:
+    async def _call(self, ticket: Ticket) -> CallCheckpoint:
         settings, options = self.question.settings, self.options
         counted = None if options.max_tokens is None else int(options.max_tokens) + 1
         request = AgentRequest(
@@ -158,9 +158,9 @@ class SplittingAgent:
                     heard=ticket.heard,
                     begins=ticket.begins,
                 )
-                said = Said.of(result, self._asked(ticket), counted, words=True)
+                said = CallCheckpoint.of(result, self._asked(ticket), counted, words=True)
                 if result.dispatched:
-                    await ticket.put_on_record(said.charged, said.to_json())
+                    await ticket.write_checkpoint(said.charged, said.to_json())
             finally:
                 await slot.end_processes()
         return said

@@ -23,11 +23,11 @@ from bakeoff.plan.run.view import DECIDED, JOB, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, agent_of
 from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS
+from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import check_base
 from bakeoff.sampling.attempt.job import AGENT_MEMORY
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, PreflightError
-from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
@@ -185,7 +185,7 @@ class _Job:
         async with sharing() as shared:
             warn = self.run_options.warn
             workspaces = Workspaces(
-                shared, self.project, self.settings, folder.id, slots, spawner, warn, due_of(run.history)
+                shared, self.project, self.settings, folder.id, slots, spawner, warn, pending_commits(run.history)
             )
             async with workspaces.using(self.plan.attempt.base, snapshot_of(run.history)) as workspace:
                 await settle_snapshot(run, workspace, self.run_options, "subplans")

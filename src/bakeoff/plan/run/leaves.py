@@ -95,7 +95,7 @@ class Leaves:
                     "try",
                     tried,
                     lanes=None,
-                    absorb=True,
+                    continue_on_error=True,
                     timeout=self.plan.config.timeout_per_subplan,
                 )
                 output = {**record.output, "tries": number}
@@ -104,7 +104,7 @@ class Leaves:
                     break
             return outcome
 
-        return await self.run.leaf(path, "subplan", work, lanes=None, absorb=True)
+        return await self.run.leaf(path, "subplan", work, lanes=None, continue_on_error=True)
 
     async def _try(
         self, subplan: Subplan, prompt: str, start: Point, path: str, version: str, number: int, _: int

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BudgetSpentError
-from bakeoff.judge.ground import Ground
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger, Point
 from bakeoff.plan.queue.events import QueueSaid
@@ -58,7 +58,7 @@ class Rounds:
     run: Run
     leaves: Leaves
     merger: Merger
-    ground: Ground
+    ground: CheckRunner
     repository: Repository
     told: Callable[[str], None] | None = None
     known: Mapping[int, ValidationResult] = field(default_factory=dict)

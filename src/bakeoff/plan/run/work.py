@@ -13,7 +13,7 @@ from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.events import Warned
 from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
-from bakeoff.judge.ground import Ground
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.rules import Rules
 from bakeoff.plan.run.changes import Amended, Change, amended
@@ -151,7 +151,7 @@ class PlanWork:
         leaves = Leaves(self, run, workspaces, workspace.snapshot, repository, processes, tried)
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         logs, grace = run.root / "logs", self.settings.grace
-        ground = Ground(workspace, processes, logs, grace, policy, self.label, self.env)
+        ground = CheckRunner(workspace, processes, logs, grace, policy, self.label, self.env)
         known = {
             number: verdict
             for number, command in enumerate(options.checks)

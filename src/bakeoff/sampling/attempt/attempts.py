@@ -12,8 +12,8 @@ from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.ground import Ground
 from bakeoff.judge.score import ScoreRequirement
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
@@ -161,7 +161,7 @@ class Attempts:
         """
         options = self.options
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
-        ground = Ground(workspace, processes, run.root / "logs", self.settings.grace, policy, self.label, self.env)
+        ground = CheckRunner(workspace, processes, run.root / "logs", self.settings.grace, policy, self.label, self.env)
         bases = {command: one.base for command, one in (tried or {}).items()}
         base = None if options.may_edit else workspace.snapshot.commit  # who may edit tests may take some out
         requirements: list[Any] = [
@@ -187,7 +187,7 @@ class Attempts:
             lanes=self.lanes if self.entry is None else (AGENTS, *self.lanes),
         )
 
-    def _strategy(self, ground: Ground) -> AttemptStrategy:
+    def _strategy(self, ground: CheckRunner) -> AttemptStrategy:
         options = self.options
         how: dict[str, Any] = {
             "loop_budget": options.repair + 1,

@@ -10,8 +10,8 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.sampling.action import Generation, Ticket
+from bakeoff.sampling.attempt.checkpoint import AttemptFailure
 from bakeoff.sampling.attempt.kept import keep
-from bakeoff.sampling.attempt.said import AttemptFailure
 from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError

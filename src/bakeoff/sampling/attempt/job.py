@@ -21,10 +21,10 @@ from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for
+from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError, say_missing, say_unmatched
-from bakeoff.sampling.attempt.said import due_of
 from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
 from bakeoff.sampling.attempt.view import JOB
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
@@ -158,7 +158,7 @@ class _Job:
             mount_at=True,
             own_work=await in_thread(all_commits, self.project, options.refs),
             processes=spawner,
-            due=due_of(run.history),
+            due=pending_commits(run.history),
         ) as workspace:
             await settle_snapshot(run, workspace, self.run_options, "attempts")
             try:

@@ -14,8 +14,8 @@ from bakeoff.judge.protected import Protection
 from bakeoff.process.command import Processes
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
+from bakeoff.sampling.attempt.checkpoint import AttemptFailure, CallCheckpoint, digest, free_log
 from bakeoff.sampling.attempt.kept import keep
-from bakeoff.sampling.attempt.said import AttemptFailure, Said, digest, free_log
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.cone import Cone
@@ -118,8 +118,8 @@ class AgentMaker:
 
         Passes on AttemptFailure: the agent failed, or changed nothing that counts; or there was no slot, process, room.
         """
-        reply, attempt.reply, attempt.begun = attempt.reply, None, False
-        said = None if reply is None else Said.from_json(reply)
+        checkpoint, attempt.checkpoint, attempt.begun = attempt.checkpoint, None, False
+        said = None if checkpoint is None else CallCheckpoint.from_json(checkpoint)
         name = self._name(attempt)
         try:
             if said is not None:
@@ -137,7 +137,7 @@ class AgentMaker:
                 full_disk(failure) if broken == "space" else str(failure), broken, said, attempt
             ) from failure
 
-    async def takes_up(self, attempt: Ticket, reply: Mapping[str, Any]) -> bool:
+    async def resumes(self, attempt: Ticket, checkpoint: Mapping[str, Any]) -> bool:
         """Whether what is on record of a call can be gone on from: it was asked the same, and what it made is there.
 
         Raises:
@@ -145,7 +145,7 @@ class AgentMaker:
 
         Passes on GitError: bakeoff's repository cannot be read.
         """
-        said = Said.from_json(reply)
+        said = CallCheckpoint.from_json(checkpoint)
         if said.asked != self._asked(attempt):
             return False
         made = await in_thread(result_at, self.workspace.base, ref_name(self.run, said.name))
@@ -165,7 +165,7 @@ class AgentMaker:
         words = (self.task, ticket.feedback, before) if self.asked is None else (self.asked,)
         return digest(self.entry.name, self.model or "", self.workspace.snapshot.tree, *words)
 
-    def _broken(self, text: str, kind: str, said: Said | None, ticket: Ticket) -> AttemptFailure:
+    def _broken(self, text: str, kind: str, said: CallCheckpoint | None, ticket: Ticket) -> AttemptFailure:
         """What a failure of the machinery is; a call that ended before it counts, and what it made may still be had."""
         usage = None if said is None else said.usage
         failure = AttemptFailure(text, kind, usage=usage, facts={"salvaged": list(self.workspace.salvaged)})
@@ -173,7 +173,7 @@ class AgentMaker:
         failure.unbegun = said is None and not ticket.begun
         return failure
 
-    async def _work(self, slot: Slot, ticket: Ticket, name: str) -> Said:
+    async def _work(self, slot: Slot, ticket: Ticket, name: str) -> CallCheckpoint:
         """What the agent's call came to; when this returns, that is on record, and so is that its result is due."""
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
@@ -181,13 +181,13 @@ class AgentMaker:
         entry, box = await sandboxed(self.entry, slot, self.level, self.sockets)
         try:
             result = await self._ask(entry, box, ticket)
-            said = Said.of(result, self._asked(ticket), self.all_tokens, name=name)
+            said = CallCheckpoint.of(result, self._asked(ticket), self.all_tokens, name=name)
             said = said.with_facts(sandbox=box.protection.receipt())
             if await in_thread(is_short, slot.home):
                 said = said.with_facts(disk_full=str(slot.home.parent))
             if result.dispatched:
-                said = replace(said, slot=slot.id, due=asdict(slot.note_due(name, self._title(ticket))))
-                await ticket.put_on_record(said.charged, said.to_json())
+                said = replace(said, slot=slot.id, due=asdict(slot.write_pending(name, self._title(ticket))))
+                await ticket.write_checkpoint(said.charged, said.to_json())
         finally:
             await slot.end_processes()
         return said
@@ -204,7 +204,7 @@ class AgentMaker:
             raise GitError(f"the result {name} went away")
         return found
 
-    async def _generation(self, said: Said, made: Result) -> Generation:
+    async def _generation(self, said: CallCheckpoint, made: Result) -> Generation:
         """What a call made, as it is judged.
 
         Raises:

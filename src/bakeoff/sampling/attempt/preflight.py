@@ -13,8 +13,8 @@ from bakeoff.engine.failures import work_group
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import LANE, CommandRequirement
-from bakeoff.judge.ground import Ground
 from bakeoff.judge.missing import what_to_copy
 from bakeoff.judge.on_base import OnBase
 from bakeoff.judge.protected import unmatched
@@ -89,7 +89,7 @@ class Preflight:
     """
 
     run: Run
-    ground: Ground
+    ground: CheckRunner
     options: AttemptOptions
     warn: Callable[[str], None]
     prefix: str = ""
@@ -112,7 +112,7 @@ class Preflight:
     ) -> Preflight:
         """The same on a workspace; `label` is what names of log files begin with, `env` further variables."""
         policy = check_policy(options.sandbox or settings.sandbox, settings)
-        ground = Ground(workspace, processes, run.root / "logs", settings.grace, policy, label, env or {})
+        ground = CheckRunner(workspace, processes, run.root / "logs", settings.grace, policy, label, env or {})
         return cls(run, ground, options, warn, prefix, lanes)
 
     async def carry_out(self) -> dict[str, Tried]:

@@ -199,7 +199,7 @@ def _read(history: History, found: RunView, ending: Mapping[str, Any], inside: r
             if path in history.open and status is RunStatus.RUNNING:
                 view.status = "running"
             elif not view.usage and view.status == "unfinished":
-                reply = history.replies.get(path)
+                reply = history.checkpoints.get(path)
                 view.usage = dict(start.reserved if reply is None else reply.usage)
     for view in found.attempts.values():
         if view.status == "made":  # an equal tree is judged once

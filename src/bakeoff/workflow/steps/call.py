@@ -177,16 +177,16 @@ async def _end(
 async def _failed(
     context: NodeContext, started: float, output: dict[str, Any], error: str, halt: Halt | None
 ) -> Halt | None:
-    absorbed = context.step.continue_on_error and not (halt and halt.raised)
+    continued = context.step.continue_on_error and not (halt and halt.raised)
     record: Record = await context.ended(
         started,
         {**output, "error": error},
         status=Status.FAILED,
         error=error,
         kind="workflow",
-        absorbed=absorbed,
+        continued=continued,
         key=context.scope.chain,
     )
-    if record.absorbed:
+    if record.continued:
         return None
     return replace(halt, error=error) if halt else Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path)

@@ -24,7 +24,7 @@ async def run_container(
     A further try keeps what has ended well and runs the rest, as a resumed run does.
     """
     step, run = context.step, context.run
-    if (found := run.find(context.path)) is not None and found[0].absorbed and found[0].kind == "timeout":
+    if (found := run.find(context.path)) is not None and found[0].continued and found[0].kind == "timeout":
         context.scope.follow("timeout")
         context.add(found[0])
         return None
@@ -84,10 +84,15 @@ async def _timed(context: NodeContext, container: Callable[[NodeContext], Awaita
     context.scope.chain = digest(before, "timeout")
     error = f"timed out after {step.timeout:g} s"
     record = await context.ended(
-        started, {"timed_out": True}, status=Status.FAILED, error=error, kind="timeout", absorbed=step.continue_on_error
+        started,
+        {"timed_out": True},
+        status=Status.FAILED,
+        error=error,
+        kind="timeout",
+        continued=step.continue_on_error,
     )
     return (
         None
-        if record.absorbed
+        if record.continued
         else Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path, kind="timeout")
     )

@@ -11,7 +11,7 @@ import anyio
 
 from bakeoff.engine.events import FanOpened, Warned
 from bakeoff.engine.fan_out import fan_out
-from bakeoff.engine.journal import Backlog
+from bakeoff.engine.journal import CommitQueue
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.workflow.context import Halt, NodeContext, where
@@ -48,7 +48,7 @@ async def run_fan_out(context: NodeContext) -> Halt | None:
     bound = _bound(context, asked, len(items))
     known = {"item_count": len(items), "max_concurrency": plain(context.value("max_concurrency"))}
     context.expect({"items": View(items), **known, "step_template": step.step.raw})
-    fan = _Fan(context, len(items) - quorum if quorum is not None else None, Backlog(bound))
+    fan = _Fan(context, len(items) - quorum if quorum is not None else None, CommitQueue(bound))
     ends = await fan_out(
         items,
         fan.item,
@@ -57,7 +57,7 @@ async def run_fan_out(context: NodeContext) -> Halt | None:
         on_halt=step.on_halt,
         revival=fan.revival,
     )
-    await fan.backlog.drained()
+    await fan.commit_queue.drained()
     halt = ends[-1].halt if ends else None
     if halt is not None and halt.raised:
         return halt
@@ -68,9 +68,9 @@ async def run_fan_out(context: NodeContext) -> Halt | None:
 class _Fan:
     """Runs the items of one fan-out."""
 
-    def __init__(self, context: NodeContext, spare: int | None, backlog: Backlog) -> None:
+    def __init__(self, context: NodeContext, spare: int | None, commit_queue: CommitQueue) -> None:
         self.place = context
-        self.backlog = backlog
+        self.commit_queue = commit_queue
         self.template = context.step.step
         self.spare = spare
         self.failures = 0
@@ -82,7 +82,7 @@ class _Fan:
         path = f"{outer.path}:{self.template.id}:{index}"
         names = {"item": item, "index": index, "parent_item": self.outer_item}
         scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
-        context = NodeContext(outer.run_context, self.template, path, scope, Naming.inside(path), self.backlog)
+        context = NodeContext(outer.run_context, self.template, path, scope, Naming.inside(path), self.commit_queue)
         halt = await outer.run_context.run_step(context)
         view = scope.own().get(path)
         if view is None:
@@ -129,14 +129,14 @@ async def _collect(
             "quorum": quorum is not None and halt is None,
             "halted": halt is not None,
         },
-        absorbed=too_few and step.continue_on_error,
+        continued=too_few and step.continue_on_error,
     )
     await context.run.commit(record)
     results = View([ItemResult(end.output, end.scope) for end in ends])
     context.add(
         replace(record, output={"items": View(items), **output, "step_template": step.step.raw, "results": results})
     )
-    if too_few and not record.absorbed:
+    if too_few and not record.continued:
         return Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path, kind="quorum")
     return halt
 
@@ -144,9 +144,9 @@ async def _collect(
 async def _impossible(context: NodeContext, output: Mapping[str, Any], error: str, kind: str) -> Halt | None:
     """Fail before any item was begun."""
     now = context.started()
-    absorbed = context.step.continue_on_error
-    record = await context.ended(now, output, status=Status.FAILED, error=error, kind=kind, absorbed=absorbed)
-    if record.absorbed:
+    continued = context.step.continue_on_error
+    record = await context.ended(now, output, status=Status.FAILED, error=error, kind=kind, continued=continued)
+    if record.continued:
         return None
     return Halt(RunStatus.FAILED, where(context.step, context.path, error), context.path, kind=kind)
 

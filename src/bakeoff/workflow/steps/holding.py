@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.errors import BakeoffError, BudgetSpentError
-from bakeoff.sampling.attempt.said import MODEL_KINDS
+from bakeoff.sampling.attempt.checkpoint import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.steps.leaf import retry_of
@@ -143,7 +143,7 @@ class Beginning:
             started_at=self.started_at,
             ended_at=max(self.started_at, run.clock.wall()),
             attempts=self.number,
-            absorbed=context.step.continue_on_error and outcome.status is Status.FAILED,
+            continued=context.step.continue_on_error and outcome.status is Status.FAILED,
         )
         return await run.commit(record)
 

@@ -11,7 +11,7 @@ from typing import Any
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.judge.missing import what_to_copy
-from bakeoff.sampling.attempt.said import due_of
+from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.workflow.context import WORKSPACES, NodeContext, RunContext
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.step_models import BUILT_IN
@@ -54,7 +54,7 @@ async def workspaces(run_context: RunContext) -> Workspaces:
             most,
             run_context.processes,
             run_context.warn,
-            due_of(run_context.run.history),
+            pending_commits(run_context.run.history),
         )
         await run_context.run.decide(WORKSPACES, lambda: True)
     return made

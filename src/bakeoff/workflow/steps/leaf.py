@@ -41,9 +41,9 @@ async def do_leaf(context: NodeContext, leaf: Leaf, key: str) -> Record:
         lanes=None if leaf.lanes is None else (*leaf.lanes, *context.run_context.lanes, *lanes_of(step.lane)),
         retry=retry_of(step.retry),
         timeout=leaf.timeout,
-        absorb=step.continue_on_error,
+        continue_on_error=step.continue_on_error,
         reserve=leaf.reserve,
-        backlog=context.backlog,
+        commit_queue=context.commit_queue,
     )
 
 

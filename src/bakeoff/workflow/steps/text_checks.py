@@ -18,8 +18,8 @@ from pydantic import BeforeValidator, Field
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
+from bakeoff.judge.check_runner import tail, text_of
 from bakeoff.judge.command import LANE
-from bakeoff.judge.ground import tail, text_of
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.unrunnable import why_unrunnable

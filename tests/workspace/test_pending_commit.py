@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from bakeoff.workspace.cache import cache_root
-from bakeoff.workspace.due import due_now, forget_due, note_due, read_due
 from bakeoff.workspace.errors import NoSpaceError
 from bakeoff.workspace.full_disk import full_disk, saying_where_it_is_full
+from bakeoff.workspace.pending_commit import forget_pending, pending_commit, read_pending, write_pending
 from bakeoff.workspace.results import result_at
 from bakeoff.workspace.sweep import save_dead
 from bakeoff.workspace.workspace import open_workspace
@@ -31,7 +31,7 @@ async def test_whoever_ends_the_slot_makes_what_is_due_in_it(project: Checkout, 
     async with open_workspace(project.root, settings(kind=kind), "run", slots=1) as workspace:
         async with workspace.lease() as slot:
             sh(slot, "echo made > made.txt; rm a.txt; ln -s tool.sh to; echo x > x.log; mkfifo pipe")
-            slot.note_due("made", "What was made")
+            slot.write_pending("made", "What was made")
             assert result_at(workspace.base, REF) is None
         found = result_at(workspace.base, REF)
         assert found is not None
@@ -43,7 +43,7 @@ async def test_whoever_ends_the_slot_makes_what_is_due_in_it(project: Checkout, 
         # The next who works in the slot owes nothing.
         async with workspace.lease() as slot:
             assert slot.due is None
-            assert read_due(slot.home) is None
+            assert read_pending(slot.home) is None
             sh(slot, "echo other > other.txt")
         assert result_at(workspace.base, REF) == found
 
@@ -53,7 +53,7 @@ async def test_what_is_due_in_a_dead_slot_is_made_as_it_would_have_been(project:
     async with open_workspace(project.root, settings(kind=kind, max_file_mb=1), "run") as workspace:
         async with workspace.lease() as slot:
             sh(slot, "echo made > made.txt; truncate -s 2M large.bin; git sparse-checkout set docs || true")
-            slot.note_due("made", "What was made")
+            slot.write_pending("made", "What was made")
             made = await slot.commit("live", "What was made")
             saved = save_dead(workspace.cache, slot.id)  # as when nobody owned it
             found = result_at(workspace.base, REF)
@@ -73,16 +73,16 @@ async def test_what_is_due_in_a_dead_slot_is_made_as_it_would_have_been(project:
 
 
 def test_a_note_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
-    due = due_now(REF, "text\nof two lines", 5)
-    note_due(tmp_path, due)
-    assert read_due(tmp_path) == due
+    due = pending_commit(REF, "text\nof two lines", 5)
+    write_pending(tmp_path, due)
+    assert read_pending(tmp_path) == due
     for text in ("", "[]", "{}", '{"ref": 1}', "\xff"):
         (tmp_path / "due.json").write_text(text, "latin-1")
-        assert read_due(tmp_path) is None
-        assert read_due(tmp_path, due) == due, "the run has it on record"
-    assert read_due(tmp_path, replace(due, boot="another")) is None
-    forget_due(tmp_path)
-    forget_due(tmp_path)
+        assert read_pending(tmp_path) is None
+        assert read_pending(tmp_path, due) == due, "the run has it on record"
+    assert read_pending(tmp_path, replace(due, boot="another")) is None
+    forget_pending(tmp_path)
+    forget_pending(tmp_path)
     assert list(tmp_path.glob("due*")) == []
 
 

@@ -14,7 +14,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.errors import charged
-from bakeoff.workspace.due import Due
+from bakeoff.workspace.pending_commit import PendingCommit
 
 MOST_WORDS = 2000
 """Characters of an agent's last words that stand on the record; all of them are in its transcript."""
@@ -52,7 +52,7 @@ MODEL_KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CallCheckpoint:
     """What a call came to. All of it can be written down, so that a resumed run goes on from there.
 
     Attributes:
@@ -81,7 +81,7 @@ class Said:
     @classmethod
     def of(
         cls, result: AgentResult, asked: str, all_tokens: int | None, *, name: str = "", words: bool = False
-    ) -> Said:
+    ) -> CallCheckpoint:
         """What a call came to.
 
         Args:
@@ -123,7 +123,7 @@ class Said:
         """What it is charged with, as the outcome of the node will have it."""
         return charged(self.usage, None if self.error is None else self.failure())
 
-    def with_facts(self, **more: Any) -> Said:
+    def with_facts(self, **more: Any) -> CallCheckpoint:
         """The same with further facts."""
         return replace(self, facts={**self.facts, **more})
 
@@ -132,16 +132,16 @@ class Said:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Said:
+    def from_json(cls, kept: Mapping[str, Any]) -> CallCheckpoint:
         """What `to_json` gave."""
         usage = kept["usage"]
         return cls(**{**kept, "usage": None if usage is None else Usage(**usage)})
 
 
-def due_of(history: History) -> dict[str, Due]:
+def pending_commits(history: History) -> dict[str, PendingCommit]:
     """Results of calls that ended before a run was cut off, by the slot in which they may still stand."""
-    notes = (reply.facts for reply in history.replies.values())
-    return {note["slot"]: Due(**note["due"]) for note in notes if note.get("slot") and note.get("due")}
+    notes = (reply.facts for reply in history.checkpoints.values())
+    return {note["slot"]: PendingCommit(**note["due"]) for note in notes if note.get("slot") and note.get("due")}
 
 
 def digest(*parts: str) -> str:

@@ -29,7 +29,7 @@ LOCAL_TOKENS = 200
 
 
 @dataclass(slots=True)
-class Hired:
+class PaidSources:
     """Models and agents that were asked for.
 
     Attributes:
@@ -141,12 +141,14 @@ class Hired:
         return AgentSource(run, maker, write, options.agent_samples, reserve, replace(TURNED_AWAY, attempts=3), prefix)
 
 
-def hire(options: OptimizeOptions, settings: Settings, project: str, environ: Mapping[str, str] | None = None) -> Hired:
+def paid_sources(
+    options: OptimizeOptions, settings: Settings, project: str, environ: Mapping[str, str] | None = None
+) -> PaidSources:
     """Find what was asked for, and see that it can work under the budget. Nothing is opened or asked.
 
     Passes on BakeoffError: one is unknown or not there, or what it uses or costs cannot be known.
     """
-    found = Hired(options, settings)
+    found = PaidSources(options, settings)
     kinds = frozenset(options.ceilings)
     for name in options.models:
         from bakeoff.model.protocol import Message, Request

@@ -21,7 +21,7 @@ _BALLAST = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PendingCommit:
     """What is needed to make the result.
 
     Attributes:
@@ -49,9 +49,9 @@ class Due:
         return before
 
 
-def due_now(ref: str, message: str, limit: int) -> Due:
+def pending_commit(ref: str, message: str, limit: int) -> PendingCommit:
     """A result that is due of files as they are now."""
-    return Due(ref, message, limit, boot_id())
+    return PendingCommit(ref, message, limit, boot_id())
 
 
 def hold_room(home: Path) -> None:
@@ -59,7 +59,7 @@ def hold_room(home: Path) -> None:
     ballast.take(home / _ROOM, _BALLAST)
 
 
-def note_due(home: Path, due: Due) -> None:
+def write_pending(home: Path, due: PendingCommit) -> None:
     """Put down in the slot's folder that a result of it is due.
 
     Raises:
@@ -75,7 +75,7 @@ def note_due(home: Path, due: Due) -> None:
     os.replace(fresh, home / _FILE)
 
 
-def read_due(home: Path, known: Due | None = None) -> Due | None:
+def read_pending(home: Path, known: PendingCommit | None = None) -> PendingCommit | None:
     """What is due; None also where the machine has been started since.
 
     Args:
@@ -83,13 +83,13 @@ def read_due(home: Path, known: Due | None = None) -> Due | None:
         known: what its run has put on record of it; counts where there is no note in the folder.
     """
     try:
-        due: Due | None = Due(**json.loads((home / _FILE).read_text()))
+        due: PendingCommit | None = PendingCommit(**json.loads((home / _FILE).read_text()))
     except (OSError, ValueError, TypeError):
         due = known
     return due if due is not None and due.boot == boot_id() else None
 
 
-def forget_due(home: Path) -> None:
+def forget_pending(home: Path) -> None:
     """Nothing is due any more.
 
     Passes on OSError: it cannot be taken back.

@@ -27,7 +27,7 @@ TAIL = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class CheckRun:
     """What came of a command.
 
     Attributes:
@@ -70,7 +70,7 @@ class Ready:
 
 
 @dataclass(slots=True)
-class Ground:
+class CheckRunner:
     """What checks are run on.
 
     Attributes:
@@ -110,7 +110,7 @@ class Ground:
 
     async def run(
         self, slot: Slot, command: str, name: str, env: dict[str, str | None], timeout: float | None
-    ) -> Trial:
+    ) -> CheckRun:
         """Run a shell command at the top of a slot, in its sandbox, to the end of all that it started.
 
         Where it runs Python, it is looked before and after whether that takes the project's modules from the slot; a
@@ -130,7 +130,7 @@ class Ground:
                         done = await self.processes.run(ready.command)
             if done is not None and done.ended_by == "log" and any(said in (done.message or "") for said in NO_ROOM):
                 raise NoSpaceError(f"{done.message}; {no_room()}")
-            return Trial(done, self._receipt(ready, done), ready.invalid)
+            return CheckRun(done, self._receipt(ready, done), ready.invalid)
         finally:
             await slot.end_processes()
 

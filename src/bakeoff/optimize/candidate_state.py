@@ -18,7 +18,7 @@ ORIGINAL = 0
 
 
 @dataclass(slots=True)
-class Entrant:
+class CandidateState:
     """A candidate with all that is known of it.
 
     Attributes:

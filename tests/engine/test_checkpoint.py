@@ -67,10 +67,10 @@ class Caller:
                 self.clock.now += 30.0
                 facts = {"made": f"secret-{self.paid}"}
                 if not self.silent:
-                    await run.reply(path, key, USAGE, facts)
+                    await run.checkpoint(path, key, USAGE, facts)
                 return await rest(facts, attempt)
 
-            async def take_up(facts: Mapping[str, Any]) -> Work | None:
+            async def resume_from(facts: Mapping[str, Any]) -> Work | None:
                 if self.lost:
                     return None
 
@@ -86,7 +86,9 @@ class Caller:
                     await anyio.sleep_forever()
 
                 retry = Retry(attempts=2, delay=0.0, on=("limited",))
-                found.append(await run.leaf(path, "t", work, key=key, reserve=RESERVED, retry=retry, take_up=take_up))
+                found.append(
+                    await run.leaf(path, "t", work, key=key, reserve=RESERVED, retry=retry, resume_from=resume_from)
+                )
             return Ending(RunStatus.PAUSED)
 
         async def prepare(run: Run) -> None:
@@ -143,7 +145,7 @@ async def test_it_is_gone_on_from_and_counts_once(caller: Caller) -> None:
     assert (caller.paid, caller.attempts) == (1, [1, 1, 1])
     assert caller.counted == pytest.approx(ONCE)
     history = caller.folder.history()
-    assert history.replies == {}
+    assert history.checkpoints == {}
     assert history.open == {}
     again = await caller.session()
     assert again is not None
@@ -236,8 +238,8 @@ async def test_secrets_are_not_kept(caller: Caller) -> None:
 
 async def test_nothing_is_kept_of_runs_that_keep_nothing() -> None:
     run = Run(journal=NoJournal())
-    await run.reply("a", "", USAGE, {})
-    assert run.history.replies == {}
+    await run.checkpoint("a", "", USAGE, {})
+    assert run.history.checkpoints == {}
 
 
 async def test_what_nobody_reported_counts_as_assumed_and_is_not_shown(caller: Caller) -> None:
