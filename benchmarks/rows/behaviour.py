@@ -21,7 +21,7 @@ from bakeoff.optimize.behaviour.stage import Stage, sources_of
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import parse_target
 from bakeoff.settings import Settings
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import open_workspace
 from benchmarks.measure import Bench, Measure
 from benchmarks.rows.slots import timed

@@ -20,7 +20,7 @@ from bakeoff.plan.decompose.graph.graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.decompose.sources import imports_of, project_files
 from bakeoff.settings import PlanSettings
-from bakeoff.workspace.project import find_project
+from bakeoff.workspace.snapshot.project import find_project
 from benchmarks.measure import REPOSITORY, Bench, Measure, in_turns, ms
 from benchmarks.packages import wheel
 

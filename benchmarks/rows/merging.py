@@ -20,7 +20,7 @@ from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.workspace.applying import open_project
+from bakeoff.workspace.landing.applying import open_project
 from benchmarks.measure import BAKEOFF, Bench, Measure, in_turns, spend
 
 RESULTS = 50

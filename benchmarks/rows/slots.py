@@ -12,13 +12,13 @@ from pathlib import Path
 import anyio
 
 from bakeoff.settings import Settings, SlotSettings
-from bakeoff.workspace.applying import open_project
-from bakeoff.workspace.mounts import Mounts
-from bakeoff.workspace.overlay import OverlayPlace
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.repository import disk_bytes
-from bakeoff.workspace.slot import Slot
-from bakeoff.workspace.snapshot import take_snapshot
+from bakeoff.workspace.landing.applying import open_project
+from bakeoff.workspace.repository.repository import disk_bytes
+from bakeoff.workspace.slots.mounts import Mounts
+from bakeoff.workspace.slots.overlay import OverlayPlace
+from bakeoff.workspace.slots.slot import Slot
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.snapshot import take_snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 from benchmarks.measure import Bench, Measure, in_turns, ms
 

@@ -35,7 +35,7 @@ from bakeoff.sampling.similarity import exact, normalised, numeric
 from bakeoff.settings import BUILT_IN
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.guard import guarded
-from bakeoff.workspace.scan import entries_of
+from bakeoff.workspace.results.scan import entries_of
 
 
 @dataclass(frozen=True)

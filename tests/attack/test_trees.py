@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 from bakeoff.system.folders import remove_tree
-from bakeoff.workspace.changes import read_upper
-from bakeoff.workspace.repository import disk_bytes
-from bakeoff.workspace.salvage import _inside
-from bakeoff.workspace.scan import Written, scan
+from bakeoff.workspace.repository.repository import disk_bytes
+from bakeoff.workspace.results.changes import read_upper
+from bakeoff.workspace.results.salvage import _inside
+from bakeoff.workspace.results.scan import Written, scan
 
 NAMES = [
     b"a", b".git", b".GIT", b"git~1", b"\xff\xfe", b"\n", b" ", b"-", b"--", b"a:b", b"n" * 255, b"\xe2\x80\xae", b"\\",

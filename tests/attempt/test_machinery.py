@@ -16,7 +16,7 @@ from attempt.test_resume import until
 from bakeoff.process.proctable import process_table
 from bakeoff.process.sweep import token_of
 from bakeoff.workspace.errors import NoSpaceError, SlotError
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
 

@@ -22,20 +22,20 @@ SOAK = os.environ.get("BAKEOFF_SOAK") == "1"
 USD = 0.3
 TRIED = "echo '# tried' >> calc.py"
 
-MAKER, SLOT, SWEEP = "bakeoff.sampling.attempt.maker", "bakeoff.workspace.slot", "bakeoff.workspace.sweep"
+MAKER, SLOT, SWEEP = "bakeoff.sampling.attempt.maker", "bakeoff.workspace.slots.slot", "bakeoff.workspace.slots.sweep"
 
 WINDOWS = [
     ("bakeoff.engine.run:Run.checkpoint", "after"),
     (f"{SLOT}:end_leftovers", "before"),
     (f"{SLOT}:make_result", "before"),
-    ("bakeoff.workspace.results:_put", "before"),
-    ("bakeoff.workspace.results:_import", "after"),
+    ("bakeoff.workspace.results.results:_put", "before"),
+    ("bakeoff.workspace.results.results:_import", "after"),
     (f"{SLOT}:make_result", "after"),
     (f"{MAKER}:keep", "before"),
     (f"{MAKER}:keep", "after"),
     (f"{SLOT}:forget_pending", "before"),
     (f"{SLOT}:forget_pending", "after"),
-    ("bakeoff.workspace.overlay:OverlayPlace.reset", "after"),
+    ("bakeoff.workspace.slots.overlay:OverlayPlace.reset", "after"),
     ("bakeoff.engine.run:Run.commit", "before"),
 ]
 """Between the record of what an agent's call came to and the record of its attempt, in order."""

@@ -11,7 +11,7 @@ import pytest
 
 from attempt.conftest import FIX, FIXED, Lab
 from bakeoff.engine import slow
-from bakeoff.workspace import slow_filters
+from bakeoff.workspace.filters import slow_filters
 from ending import ended, wait_until_ended
 from workspace.conftest import until
 

@@ -31,7 +31,7 @@ from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.ranking.ranking import ranked, too_long
 from bakeoff.optimize.view import RunView, run_view
 from bakeoff.report.schemas import output_schema
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from optimize.conftest import Shop
 
 MATHS = '''\

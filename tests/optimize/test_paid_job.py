@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from bakeoff.optimize.sources.paid_sources import paid_sources
 
 from bakeoff.errors import BakeoffError
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.sources.paid_sources import paid_sources
 from bakeoff.settings import AgentSettings, Settings
 from crash.laboratory import Zygote
 from optimize.conftest import FAST, SLOW, WRONG, Shop

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace.applying import apply, branch, open_project
-from bakeoff.workspace.diff import diff, diff_text
 from bakeoff.workspace.errors import ApplyError, GitError
-from bakeoff.workspace.results import Result
+from bakeoff.workspace.landing.applying import apply, branch, open_project
+from bakeoff.workspace.landing.diff import diff, diff_text
+from bakeoff.workspace.results.results import Result
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import Checkout, settings, sh
 
@@ -160,7 +160,7 @@ async def test_a_crash_midway_loses_nothing(project: Checkout, monkeypatch) -> N
         written.append(path)
         original(root, path)
 
-    from bakeoff.workspace import applying
+    from bakeoff.workspace.landing import applying
 
     original = applying._put
     with monkeypatch.context() as patched, pytest.raises(OSError, match="power"):
@@ -179,7 +179,7 @@ async def test_what_cannot_all_be_written_is_not_begun(project: Checkout, monkey
     here, repository = open_project(project.root)
     before = project.digest()
 
-    from bakeoff.workspace import applying
+    from bakeoff.workspace.landing import applying
 
     def full(staged: Path, root: Path, path: bytes, *, sync: bool) -> None:
         original(staged, root, path, sync=sync)
@@ -198,7 +198,7 @@ async def test_what_a_kill_left_beside_is_taken_up_by_the_next_apply(project: Ch
     result = await made(project, "echo X >> a.txt; rm -r src; echo file > src")
     here, repository = open_project(project.root)
 
-    from bakeoff.workspace import applying
+    from bakeoff.workspace.landing import applying
 
     monkeypatch.setattr(applying, "MANY", many)
     left = project.root / os.fsdecode(applying._beside(b"a.txt"))

@@ -16,9 +16,10 @@ from bakeoff.cli import clean as cleaning
 from bakeoff.cli import doctor as doctoring
 from bakeoff.cli import slots as listing
 from bakeoff.report.schemas import output_schema
-from bakeoff.workspace import doctor, overview
 from bakeoff.workspace.errors import GitError, SlotError
-from bakeoff.workspace.mounts import Mounts, Overlay, try_overlay
+from bakeoff.workspace.slots import doctor
+from bakeoff.workspace.slots import inventory as overview
+from bakeoff.workspace.slots.mounts import Mounts, Overlay, try_overlay
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import Checkout, settings, sh
 
@@ -106,8 +107,8 @@ def test_refs_that_cannot_be_read_are_none(project: Checkout, monkeypatch) -> No
     def refuse(*args: object) -> None:
         raise GitError("no")
 
-    from bakeoff.workspace.applying import open_project
-    from bakeoff.workspace.cache import projects
+    from bakeoff.workspace.landing.applying import open_project
+    from bakeoff.workspace.repository.cache import projects
 
     open_project(project.root)
     (cache,) = projects()
@@ -162,14 +163,14 @@ def test_holders_say_what_the_kernel_refuses(tmp_path: Path, monkeypatch) -> Non
             mounts.start()
     finally:
         mounts.close()
-    monkeypatch.setattr("bakeoff.workspace.mounts.PROGRAM", tmp_path / "nothing.py")
+    monkeypatch.setattr("bakeoff.workspace.slots.mounts.PROGRAM", tmp_path / "nothing.py")
     with pytest.raises(SlotError, match="did not start"):
         Mounts().start()
 
 
 @pytest.mark.parametrize(("script", "said"), [("exit 1", "a mounted overlay does not work"), ("true", "does not work")])
 def test_an_overlay_that_does_not_work_is_found_out(tmp_path: Path, monkeypatch, script: str, said: str) -> None:
-    monkeypatch.setattr("bakeoff.workspace.mounts.entering", lambda pid, folder: ("sh", "-c", script))
+    monkeypatch.setattr("bakeoff.workspace.slots.mounts.entering", lambda pid, folder: ("sh", "-c", script))
     mounts = Mounts()
     try:
         assert said in str(try_overlay(mounts, tmp_path))

@@ -12,9 +12,9 @@ import pytest
 from bakeoff.engine.mask import Masker
 from bakeoff.process.spawner import Spawner
 from bakeoff.settings import SettingsError, load_settings
-from bakeoff.workspace.disk import DiskWatch
 from bakeoff.workspace.errors import DiskError, SlotError, WorkspaceError
-from bakeoff.workspace.ports import SIZE, lease_ports
+from bakeoff.workspace.slots.disk_ceiling import DiskWatch
+from bakeoff.workspace.slots.ports import SIZE, lease_ports
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import KINDS, Checkout, settings, sh
 
@@ -54,7 +54,7 @@ async def test_variables_are_the_slots_own(project: Checkout, kind: str, monkeyp
 
 
 def test_no_two_blocks_of_ports_meet_and_busy_ones_are_passed_over(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("bakeoff.workspace.ports.BLOCKS", 3)
+    monkeypatch.setattr("bakeoff.workspace.slots.ports.BLOCKS", 3)
     held = [lease_ports(tmp_path) for _ in range(3)]
     assert len({ports.first for ports in held}) == 3
     with pytest.raises(SlotError, match="all 3 blocks of ports"):
@@ -216,7 +216,7 @@ async def test_a_setup_that_fails_or_is_cancelled_leaves_nothing(project: Checko
 
 
 async def test_an_attempt_that_takes_too_much_disk_is_ended(project: Checkout, kind: str, monkeypatch) -> None:
-    monkeypatch.setattr("bakeoff.workspace.disk.PAUSE", 0.02)
+    monkeypatch.setattr("bakeoff.workspace.slots.disk_ceiling.PAUSE", 0.02)
     wanted = settings(kind=kind, max_disk_mb=4)
     async with open_workspace(project.root, wanted, "run", slots=2) as workspace:
         workspace.disk.pause = 0.02

@@ -15,17 +15,17 @@ import pytest
 
 from bakeoff.optimize.original import Original
 from bakeoff.optimize.sources.commits import changed_files
-from bakeoff.workspace.applying import apply, branch, open_project
-from bakeoff.workspace.attributes import _MOST_FAILURES
-from bakeoff.workspace.drivers import Driver, drivers_of, missing_program
 from bakeoff.workspace.errors import ApplyError, GitError, ProjectError
-from bakeoff.workspace.filters import stored_content
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.place import base_of, read_facts
-from bakeoff.workspace.refused_names import why_refused
-from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.results import Result
-from bakeoff.workspace.snapshot import take_snapshot
+from bakeoff.workspace.filters.attributes import _MOST_FAILURES
+from bakeoff.workspace.filters.drivers import Driver, drivers_of, missing_program
+from bakeoff.workspace.filters.filters import stored_content
+from bakeoff.workspace.landing.applying import apply, branch, open_project
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.repository.repository import Repository
+from bakeoff.workspace.results.results import Result
+from bakeoff.workspace.slots.place import base_of, read_facts
+from bakeoff.workspace.snapshot.invalid_names import why_refused
+from bakeoff.workspace.snapshot.snapshot import take_snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 from ending import wait_until_ended
 from workspace.conftest import Checkout, settings, sh, until

@@ -17,7 +17,7 @@ from bakeoff.workspace.guard.interpreter import ask, find_python
 from bakeoff.workspace.guard.names import import_names, names_in
 from bakeoff.workspace.sandbox.policy import SandboxPolicy, agent_policy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import open_workspace
 
 from .conftest import settings

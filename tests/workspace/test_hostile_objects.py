@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace import salvage
-from bakeoff.workspace.changes import Changes
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.narrowed import spare_narrowed
-from bakeoff.workspace.salvage import salvage_commits
+from bakeoff.workspace.results import salvage
+from bakeoff.workspace.results.changes import Changes
+from bakeoff.workspace.results.salvage import salvage_commits
+from bakeoff.workspace.results.sparse_checkout import spare_narrowed
 from bakeoff.workspace.workspace import Workspace, open_workspace
 from deep import make_deep
 from workspace.conftest import Checkout, settings, sh
@@ -181,7 +181,7 @@ def index(version: int, entries: list[tuple[int, bytes]]) -> bytes:
 async def test_an_index_that_makes_no_sense_says_nothing(
     project: Checkout, tmp_path: Path, content: bytes, monkeypatch
 ) -> None:
-    monkeypatch.setattr("bakeoff.workspace.narrowed._LIMIT", 100_000)
+    monkeypatch.setattr("bakeoff.workspace.results.sparse_checkout._LIMIT", 100_000)
     (tmp_path / "index").write_bytes(content)
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace:
         changes = Changes(tmp_path, tmp_path, gone={b"a.txt"})
@@ -216,7 +216,7 @@ async def test_a_file_that_is_nothing_but_a_size_is_left_out(project: Checkout) 
 
 @pytest.mark.parametrize("kind", ["overlay", "repository"])
 async def test_files_beyond_number_cost_that_slot_alone(project: Checkout, kind: str, monkeypatch) -> None:
-    monkeypatch.setattr("bakeoff.workspace.changes.MOST", 50)
+    monkeypatch.setattr("bakeoff.workspace.results.changes.MOST", 50)
     async with open_workspace(project.root, settings(kind=kind), "run", slots=1) as workspace:
         async with workspace.lease() as slot:
             slot.disposable = True

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace import applying, intent, moving
-from bakeoff.workspace.applying import apply, branch, open_project
 from bakeoff.workspace.errors import ApplyError
-from bakeoff.workspace.finishing import half_applied, move_on, open_to_land
-from bakeoff.workspace.intent import Intent, intending, interrupted, warning_of
-from bakeoff.workspace.moving import move_head
-from bakeoff.workspace.refs import lock_of, move_ref
+from bakeoff.workspace.landing import applying, intent
+from bakeoff.workspace.landing import fast_forward as moving
+from bakeoff.workspace.landing.applying import apply, branch, open_project
+from bakeoff.workspace.landing.fast_forward import move_head
+from bakeoff.workspace.landing.intent import Intent, intending, interrupted, warning_of
+from bakeoff.workspace.landing.recovery import half_applied, move_on, open_to_land
+from bakeoff.workspace.landing.refs import lock_of, move_ref
 from workspace.conftest import Checkout
 
 FILES = [f"d{number % 3}/f{number}.txt" for number in range(9)]

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from bakeoff.workspace.cache import cache_root
 from bakeoff.workspace.errors import NoSpaceError
 from bakeoff.workspace.full_disk import full_disk, saying_where_it_is_full
-from bakeoff.workspace.pending_commit import forget_pending, pending_commit, read_pending, write_pending
-from bakeoff.workspace.results import result_at
-from bakeoff.workspace.sweep import save_dead
+from bakeoff.workspace.repository.cache import cache_root
+from bakeoff.workspace.results.pending_commit import forget_pending, pending_commit, read_pending, write_pending
+from bakeoff.workspace.results.results import result_at
+from bakeoff.workspace.slots.sweep import save_dead
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import KINDS, Checkout, settings, sh
 

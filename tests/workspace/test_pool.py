@@ -11,7 +11,7 @@ import pytest
 
 from bakeoff.workspace.blocking import Stop, StoppedError, current_stop, in_thread
 from bakeoff.workspace.errors import SlotError
-from bakeoff.workspace.pool import SlotPool
+from bakeoff.workspace.slots.pool import SlotPool
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import Checkout, settings, sh
 
@@ -293,7 +293,7 @@ async def test_a_thread_is_told_to_stop_and_waited_for() -> None:
 
 
 async def test_a_running_git_is_killed_by_cancelling(tmp_path, monkeypatch) -> None:
-    from bakeoff.workspace.git import Git
+    from bakeoff.workspace.repository.git import Git
 
     (tmp_path / "git").write_text(f"#!/bin/sh\n: > {tmp_path}/begun\nexec sleep 600\n")
     (tmp_path / "git").chmod(0o755)

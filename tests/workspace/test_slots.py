@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace.diff import diff
 from bakeoff.workspace.errors import ProjectError, SlotError
-from bakeoff.workspace.results import Result
+from bakeoff.workspace.landing.diff import diff
+from bakeoff.workspace.results.results import Result
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import KINDS, Checkout, settings, sh
 

@@ -15,23 +15,24 @@ from pathlib import Path
 import pytest
 
 from bakeoff.system.named_files import kind_of, read_exactly
-from bakeoff.workspace import deleting, git, locks
-from bakeoff.workspace.applying import apply, open_project
-from bakeoff.workspace.cache import ProjectCache, cache_root, data_root, projects
-from bakeoff.workspace.changes import Changes, read_upper
-from bakeoff.workspace.deleting import delete_later
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
 from bakeoff.workspace.files import RefusedError, open_regular, read_link, read_small
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.layers import layer
-from bakeoff.workspace.merging import merge_trees
-from bakeoff.workspace.mounts import PROGRAM
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.repository import disk_bytes, ref_name, ref_part
-from bakeoff.workspace.results import _stream, quoted
-from bakeoff.workspace.scan import read_index, scan
-from bakeoff.workspace.slot import SlotMaker
-from bakeoff.workspace.snapshot import ignore_rules, take_snapshot
+from bakeoff.workspace.landing.applying import apply, open_project
+from bakeoff.workspace.landing.merging import merge_trees
+from bakeoff.workspace.repository import git, locks
+from bakeoff.workspace.repository.cache import ProjectCache, cache_root, data_root, projects
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.repository.repository import disk_bytes, ref_name, ref_part
+from bakeoff.workspace.results.changes import Changes, read_upper
+from bakeoff.workspace.results.results import _stream, quoted
+from bakeoff.workspace.results.scan import read_index, scan
+from bakeoff.workspace.slots import deleting
+from bakeoff.workspace.slots.deleting import delete_later
+from bakeoff.workspace.slots.layers import layer
+from bakeoff.workspace.slots.mounts import PROGRAM
+from bakeoff.workspace.slots.slot import SlotMaker
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.snapshot import ignore_rules, take_snapshot
 from bakeoff.workspace.workspace import open_workspace
 from deep import make_deep
 from workspace.conftest import Checkout, settings, sh, until
@@ -150,7 +151,7 @@ def test_folders_that_cannot_be_looked_into_are_named(tmp_path: Path, monkeypatc
     assert not changes.same(Changes(tmp_path, tmp_path))
     assert changes.same(changes)
 
-    from bakeoff.workspace.scan import Written
+    from bakeoff.workspace.results.scan import Written
 
     noted = Written({b"shut/inner": (0, 0, 0, 0, 0, 0o100644, 0)}, frozenset({b"shut"}))
     with monkeypatch.context() as patched:
@@ -162,7 +163,7 @@ def test_folders_that_cannot_be_looked_into_are_named(tmp_path: Path, monkeypatc
 
 @pytest.mark.anyio
 async def test_a_checkout_that_cannot_be_looked_into_is_replaced(project: Checkout, monkeypatch) -> None:
-    from bakeoff.workspace import checkout as module
+    from bakeoff.workspace.slots import checkout as module
 
     async with open_workspace(project.root, settings(kind="repository"), "run", slots=1) as workspace:
         with monkeypatch.context() as patched:
@@ -279,7 +280,7 @@ def test_a_layer_that_cannot_be_filled_leaves_nothing(project: Checkout) -> None
 
 
 def test_a_checkout_that_cannot_be_made_leaves_nothing(project: Checkout, monkeypatch) -> None:
-    from bakeoff.workspace.trees import Base, materialise
+    from bakeoff.workspace.slots.base import Base, materialise
 
     here, repository = open_project(project.root)
     cache = ProjectCache.of(here.common_dir)
@@ -295,7 +296,7 @@ def test_a_checkout_that_cannot_be_made_leaves_nothing(project: Checkout, monkey
 
 
 def test_linking_tries_again_while_the_users_gc_is_at_work(project: Checkout, monkeypatch) -> None:
-    from bakeoff.workspace import repository as module
+    from bakeoff.workspace.repository import repository as module
 
     here, found = open_project(project.root)
     link, calls = os.link, []
@@ -331,7 +332,7 @@ def test_merging_takes_the_side_that_changed(project: Checkout) -> None:
 
 
 def test_a_slot_that_cannot_be_locked(project: Checkout, monkeypatch) -> None:
-    monkeypatch.setattr("bakeoff.workspace.slot.try_lock", lambda path: None)
+    monkeypatch.setattr("bakeoff.workspace.slots.slot.try_lock", lambda path: None)
     maker = SlotMaker.__new__(SlotMaker)
     maker.made = type("Made", (), {"cache": ProjectCache.of(find_project(project.root).common_dir)})()
     with pytest.raises(SlotError, match="no slot can be locked"):
@@ -340,7 +341,7 @@ def test_a_slot_that_cannot_be_locked(project: Checkout, monkeypatch) -> None:
 
 @pytest.mark.anyio
 async def test_a_slot_half_made_leaves_nothing(project: Checkout, monkeypatch) -> None:
-    from bakeoff.workspace.overlay import OverlayPlace
+    from bakeoff.workspace.slots.overlay import OverlayPlace
 
     def fail(self: OverlayPlace) -> None:
         raise SlotError("the kernel says no")

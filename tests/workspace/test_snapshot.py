@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace.applying import open_project
 from bakeoff.workspace.errors import GitError, ProjectError
-from bakeoff.workspace.git import check_git
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.snapshot import Snapshot, read_entries, take_snapshot
+from bakeoff.workspace.landing.applying import open_project
+from bakeoff.workspace.repository.git import check_git
+from bakeoff.workspace.repository.repository import Repository
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.snapshot import Snapshot, read_entries, take_snapshot
 from workspace.conftest import Checkout, digest
 
 

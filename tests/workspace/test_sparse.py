@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from bakeoff.settings import Settings, SlotSettings
-from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import SlotError
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.sweep import sweep
+from bakeoff.workspace.repository.cache import ProjectCache
+from bakeoff.workspace.slots.sweep import sweep
+from bakeoff.workspace.snapshot.cone import Cone
+from bakeoff.workspace.snapshot.project import find_project
 from bakeoff.workspace.workspace import Workspace, open_workspace
 from workspace.conftest import Checkout, sh
 
@@ -203,7 +203,7 @@ OWNER = """
 import anyio, subprocess, sys
 from pathlib import Path
 from bakeoff.settings import Settings, SlotSettings
-from bakeoff.workspace.cone import Cone
+from bakeoff.workspace.snapshot.cone import Cone
 from bakeoff.workspace.workspace import open_workspace
 
 async def main():

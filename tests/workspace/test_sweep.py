@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.workspace import sweep as sweeping
-from bakeoff.workspace.applying import open_project
 from bakeoff.workspace.blocking import StoppedError
-from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import GitError, SlotError
-from bakeoff.workspace.locks import is_held, try_lock
-from bakeoff.workspace.overview import clean, discard, slots
-from bakeoff.workspace.pending_commit import PendingCommit
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.snapshot import read_entries
-from bakeoff.workspace.sweep import sweep
+from bakeoff.workspace.landing.applying import open_project
+from bakeoff.workspace.repository.cache import ProjectCache
+from bakeoff.workspace.repository.locks import is_held, try_lock
+from bakeoff.workspace.results.pending_commit import PendingCommit
+from bakeoff.workspace.slots import sweep as sweeping
+from bakeoff.workspace.slots.inventory import clean, discard, slots
+from bakeoff.workspace.slots.sweep import sweep
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.snapshot import read_entries
 from bakeoff.workspace.workspace import open_workspace
 from deep import SHELL
 from workspace.conftest import KINDS, Checkout, settings, sh, until
@@ -181,7 +181,7 @@ async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeyp
         raise GitError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr("bakeoff.workspace.sweep.salvage_files", full)
+        patched.setattr("bakeoff.workspace.slots.sweep.salvage_files", full)
         swept = sweep(cache)
         assert (swept.slots, swept.kept) == ([], {dead: "no space left"})
         assert clean().kept == {dead: "no space left"}
@@ -194,7 +194,7 @@ async def test_work_that_cannot_be_saved_stays(project: Checkout, owner, monkeyp
 
     async with open_workspace(project.root, settings(), "run", slots=1) as workspace:
         with monkeypatch.context() as patched:
-            patched.setattr("bakeoff.workspace.slot.salvage_files", full)
+            patched.setattr("bakeoff.workspace.slots.slot.salvage_files", full)
             async with workspace.lease() as slot:
                 sh(slot, "echo again > work.txt")
         assert [text.partition(":")[0] for text in workspace.warnings] == [
@@ -236,7 +236,7 @@ def test_discarding_never_looks_inside(project: Checkout, owner, monkeypatch) ->
     half.parent.mkdir(exist_ok=True)
     half.touch()
     with monkeypatch.context() as patched:
-        patched.setattr("bakeoff.workspace.sweep.save_dead", None)
+        patched.setattr("bakeoff.workspace.slots.sweep.save_dead", None)
         assert discard([dead]).lost == {dead: "it was discarded"}
     assert half.exists()
     trial = cache_of(project).root / ".try.x"

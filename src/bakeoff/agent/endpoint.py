@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import TypeAlias
 
 from bakeoff.settings import EndpointSettings
-from bakeoff.workspace.cache import data_root
+from bakeoff.workspace.repository.cache import data_root
 
 KEY = "AGENT_ENDPOINT_KEY"
 """The variable that holds an endpoint's key for CLIs which can be told its name."""

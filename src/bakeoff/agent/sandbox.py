@@ -11,7 +11,7 @@ from bakeoff.agent.entry import Entry
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_places, agent_policy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, granted, sandbox
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 
 async def sandboxed(entry: Entry, slot: Slot, level: str, sockets: Sequence[str]) -> tuple[Entry, Sandbox[Slot]]:

@@ -176,11 +176,11 @@ def attempt_store(branch: str | None = None) -> RunStore:
     Passes on ApplyError: `branch`, which is to be made in the end, cannot be; that is known before anything is paid.
     """
     from bakeoff.engine.store import RunStore
-    from bakeoff.workspace.project import find_project
+    from bakeoff.workspace.snapshot.project import find_project
 
     project = find_project(Path.cwd())
     if branch is not None:
-        from bakeoff.workspace.applying import check_new_branch
+        from bakeoff.workspace.landing.applying import check_new_branch
 
         check_new_branch(project, branch)
     return RunStore(project.root)

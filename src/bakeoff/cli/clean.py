@@ -19,7 +19,7 @@ from bakeoff.cli.completing import RUN
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder, RunStore
     from bakeoff.report.overview import Overview
-    from bakeoff.workspace.overview import Cleaning
+    from bakeoff.workspace.slots.inventory import Cleaning
 
 STATUSES = ("paused", "completed", "failed", "aborted", "cancelled", "budget_spent", "unreadable")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -92,7 +92,7 @@ def command(
     if discard:
         if runs or older_than is not None or statuses or everything or dry_run:
             misused("--discard is for slots alone")
-        from bakeoff.workspace.overview import discard as removing
+        from bakeoff.workspace.slots.inventory import discard as removing
 
         _report([], Choice(), removing(discard), dry_run, as_json)
         return
@@ -116,7 +116,7 @@ def command(
 
 
 def _clean_slots(dry_run: bool) -> Cleaning:
-    from bakeoff.workspace.overview import clean
+    from bakeoff.workspace.slots.inventory import clean
 
     return clean(dry_run=dry_run)
 
@@ -204,7 +204,7 @@ def _sort(chosen: Choice, run: Overview) -> None:
 
 @cache
 def _half_applied(project: Path) -> str | None:
-    from bakeoff.workspace.finishing import half_applied
+    from bakeoff.workspace.landing.recovery import half_applied
 
     return half_applied(project)
 

@@ -139,8 +139,8 @@ def _machine(here: Path) -> list[Check]:
 
 def _workspaces() -> list[Check]:
     """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
-    from bakeoff.workspace.cache import cache_root
-    from bakeoff.workspace.doctor import look
+    from bakeoff.workspace.repository.cache import cache_root
+    from bakeoff.workspace.slots.doctor import look
 
     found = look(cache_root())
     slower = "attempts get checkouts of their own instead: slower to make and to reset, and without that protection"
@@ -163,8 +163,8 @@ def _workspaces() -> list[Check]:
 
 def _results() -> Check:
     """Where they are kept; it and the place of slots are made, as a run makes them, and tried."""
-    from bakeoff.workspace.cache import check_roots, data_root
     from bakeoff.workspace.errors import WorkspaceError
+    from bakeoff.workspace.repository.cache import check_roots, data_root
 
     try:
         check_roots()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bakeoff.plan.decompose.links import Imports
     from bakeoff.plan.decompose.sources import ProjectFiles
     from bakeoff.settings import PlanSettings
-    from bakeoff.workspace.project import Project
+    from bakeoff.workspace.snapshot.project import Project
 
 
 @click.command("decompose")
@@ -63,7 +63,7 @@ def command(
     from bakeoff.report.escape import visible
     from bakeoff.settings import load_settings
     from bakeoff.system.named_files import write_whole
-    from bakeoff.workspace.project import find_project
+    from bakeoff.workspace.snapshot.project import find_project
 
     if previous is not None and by == "owners":
         misused("--previous goes with --by directories")

@@ -149,7 +149,7 @@ def _plan(
     from bakeoff.plan.run.plan import Plan, SubplanConfig
     from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.settings import load_settings
-    from bakeoff.workspace.project import find_project
+    from bakeoff.workspace.snapshot.project import find_project
 
     names = {field.name for field in fields(SubplanConfig)}
     attempt = AttemptOptions(task=goal, **{name: value for name, value in options.items() if name not in names})

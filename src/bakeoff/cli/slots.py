@@ -14,8 +14,8 @@ def command(as_json: bool) -> None:
     from bakeoff.cli.say import print_json, say, table, tell
     from bakeoff.report.escape import one_line
     from bakeoff.report.words import duration, size
-    from bakeoff.workspace.cache import cache_root
-    from bakeoff.workspace.overview import slots
+    from bakeoff.workspace.repository.cache import cache_root
+    from bakeoff.workspace.slots.inventory import slots
 
     found = slots()
     if as_json:

@@ -19,7 +19,7 @@ from bakeoff.workspace.guard.interpreter import Interpreter
 from bakeoff.workspace.guard.names import import_names
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.sandbox import NOT_BUILT, Sandbox, sandbox
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
 TAIL = 3000

@@ -23,7 +23,7 @@ from bakeoff.process.command import Finished, SpawnError
 from bakeoff.reader.reading import UnreadError, read
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import RefusedError, open_regular
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 LANE = "tests"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from bakeoff.workspace.snapshot import Entries
-from bakeoff.workspace.trees import Base
+from bakeoff.workspace.slots.base import Base
+from bakeoff.workspace.snapshot.snapshot import Entries
 
 LONGEST = 500
 """Characters of a line beyond which it is not looked at."""

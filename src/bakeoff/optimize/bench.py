@@ -26,7 +26,7 @@ from bakeoff.optimize.judging import SlotJudge
 from bakeoff.optimize.observed import Observed
 from bakeoff.optimize.options import CHECKS, NOTHING, TESTS
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.workspace.results import Result
+from bakeoff.workspace.results.results import Result
 
 MOST_RACED = 8
 """Candidates in one race; a command takes long."""

@@ -28,9 +28,9 @@ from bakeoff.optimize.sources.paid_sources import PaidSources
 from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.merging import commit_tree
-from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.landing.merging import commit_tree
+from bakeoff.workspace.repository.repository import ref_name
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace
 
 Opening = Callable[[Snapshot | None], AbstractAsyncContextManager[Workspace]]

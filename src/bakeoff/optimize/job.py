@@ -37,10 +37,10 @@ from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import check_base, check_refs
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance
-from bakeoff.workspace.cache import check_roots
-from bakeoff.workspace.pending_commit import PendingCommit
-from bakeoff.workspace.project import find_project
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.repository.cache import check_roots
+from bakeoff.workspace.results.pending_commit import PendingCommit
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 

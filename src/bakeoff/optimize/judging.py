@@ -26,7 +26,7 @@ from bakeoff.optimize.profiling import profile
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.process.command import Command, Processes
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 
 LEAST_MEMORY = 512 << 20

@@ -39,7 +39,7 @@ from bakeoff.optimize.target import Target, locate, parse_bench_target, parse_ta
 from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.results import Result
+from bakeoff.workspace.results.results import Result
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.workspace import Workspace
 

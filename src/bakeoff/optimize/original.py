@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from bakeoff.workspace.filters import checkout_contents
+from bakeoff.workspace.filters.filters import checkout_contents
 from bakeoff.workspace.workspace import Workspace
 
 

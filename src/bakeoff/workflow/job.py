@@ -340,7 +340,7 @@ class _Job:
         run_context.processes, run_context.asker = spawner, self.run_options.asker
         run_context.places, run_context.models = places, models
         if WORKSPACES in run.history.decisions:  # a resumed run may need none any more
-            from bakeoff.workspace.shared import sweep_dead
+            from bakeoff.workspace.shared_workspaces import sweep_dead
 
             await sweep_dead(self.project)
         run_context.allow_unquoted = self.run_options.allow_unquoted or bool(run.history.meta.get("allow_unquoted"))

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bakeoff.workspace.cache import cache_root, data_root
 from bakeoff.workspace.errors import NoSpaceError
+from bakeoff.workspace.repository.cache import cache_root, data_root
 
 SHORT = 1 << 20
 """Bytes left on a file system below which it is full: a write asks for more at once."""

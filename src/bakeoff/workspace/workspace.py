@@ -19,30 +19,30 @@ from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
 from bakeoff.settings import Settings, SlotSettings
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.built import unbuilt_in_slots
-from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.cone import Cone
-from bakeoff.workspace.deleting import delete_later
-from bakeoff.workspace.disk import DiskWatch
-from bakeoff.workspace.environment import source_roots
 from bakeoff.workspace.errors import GitError, ProjectError, SlotError, WorkspaceError
-from bakeoff.workspace.filters import check_filters
+from bakeoff.workspace.filters.filters import check_filters
 from bakeoff.workspace.full_disk import saying_where_it_is_full
-from bakeoff.workspace.intent import warning_of
-from bakeoff.workspace.layers import check_inside, copy_layer, files_to_copy
-from bakeoff.workspace.locks import FileLock
-from bakeoff.workspace.mounts import Mounts, try_overlay
-from bakeoff.workspace.pending_commit import PendingCommit
-from bakeoff.workspace.place import Made
-from bakeoff.workspace.pool import SlotPool
-from bakeoff.workspace.project import Project, find_project
-from bakeoff.workspace.repository import Repository, open_repository
-from bakeoff.workspace.setup_step import setup_digest, setup_layer
-from bakeoff.workspace.slot import Slot, SlotMaker
-from bakeoff.workspace.snapshot import Dirty, Snapshot, ignore_rules, take_snapshot
-from bakeoff.workspace.submodules import checked_out
-from bakeoff.workspace.sweep import Swept, sweep
-from bakeoff.workspace.trees import Base, materialise, own_objects
+from bakeoff.workspace.landing.intent import warning_of
+from bakeoff.workspace.repository.cache import ProjectCache
+from bakeoff.workspace.repository.locks import FileLock
+from bakeoff.workspace.repository.repository import Repository, open_repository
+from bakeoff.workspace.results.pending_commit import PendingCommit
+from bakeoff.workspace.slots.base import Base, materialise, own_objects
+from bakeoff.workspace.slots.deleting import delete_later
+from bakeoff.workspace.slots.disk_ceiling import DiskWatch
+from bakeoff.workspace.slots.environment import source_roots
+from bakeoff.workspace.slots.layers import check_inside, copy_layer, files_to_copy
+from bakeoff.workspace.slots.mounts import Mounts, try_overlay
+from bakeoff.workspace.slots.place import Made
+from bakeoff.workspace.slots.pool import SlotPool
+from bakeoff.workspace.slots.setup_command import setup_digest, setup_layer
+from bakeoff.workspace.slots.slot import Slot, SlotMaker
+from bakeoff.workspace.slots.sweep import Swept, sweep
+from bakeoff.workspace.snapshot.cone import Cone
+from bakeoff.workspace.snapshot.extension_modules import unbuilt_in_slots
+from bakeoff.workspace.snapshot.project import Project, find_project
+from bakeoff.workspace.snapshot.snapshot import Dirty, Snapshot, ignore_rules, take_snapshot
+from bakeoff.workspace.snapshot.submodules import checked_out
 
 LINKED = (".venv", "node_modules")
 """Folders that slots see where the project has them and git does not know them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks import packages
 
-from bakeoff.workspace.project import Project, find_project
+from bakeoff.workspace.snapshot.project import Project, find_project
 from workspace import conftest as workspace
 
 

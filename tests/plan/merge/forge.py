@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.repository.git import Git
 
 Content = str | bytes | tuple[str, str | bytes] | None
 """Text; text with a mode; None for a path that is not there."""

@@ -11,9 +11,9 @@ from bakeoff.plan.merge import landing
 from bakeoff.plan.merge.bringing import bring
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.landing import move_branch, move_checkout
-from bakeoff.workspace import moving
-from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.errors import ApplyError
+from bakeoff.workspace.landing import fast_forward as moving
+from bakeoff.workspace.landing.applying import as_user, open_project
 
 TEXT = "".join(f"line {number}\n" for number in range(10))
 

@@ -23,8 +23,8 @@ from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue, _Batch
 from bakeoff.plan.queue.reopening import reopenings
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.snapshot import Entries
+from bakeoff.workspace.repository.repository import Repository
+from bakeoff.workspace.snapshot.snapshot import Entries
 from plan.merge.forge import Forge
 
 LINES = "".join(f"line {number}\n" for number in range(12))

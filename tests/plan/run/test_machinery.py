@@ -13,8 +13,8 @@ from attempt.test_machinery import kill_supervisor
 from attempt.test_resume import until
 from bakeoff.process.proctable import process_table
 from bakeoff.workspace.errors import NoSpaceError, SlotError
-from bakeoff.workspace.shared import Workspaces
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.shared_workspaces import Workspaces
+from bakeoff.workspace.slots.slot import Slot
 from bakeoff.workspace.workspace import Workspace
 from plan.run.conftest import states
 

@@ -6,7 +6,7 @@ from bakeoff.plan.run.interfaces import MOST_CHARACTERS, interface_of, interface
 from bakeoff.plan.run.plan import Plan, Subplan
 from bakeoff.plan.run.prompts import MOST_FILES, prompt_of, version_of
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.workspace.project import find_project
+from bakeoff.workspace.snapshot.project import find_project
 from plan.run.conftest import lab  # noqa: F401  (the fixture)
 
 PYTHON = '''

@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 
-from bakeoff.workspace.cache import cache_root
-from bakeoff.workspace.locks import FileLock, is_held, try_lock
+from bakeoff.workspace.repository.cache import cache_root
+from bakeoff.workspace.repository.locks import FileLock, is_held, try_lock
 
 LANE = "bench"
 """The lane of whoever measures, in a run."""

@@ -17,8 +17,8 @@ from bakeoff.judge.timing.race import Options, Raced, Told
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import INVALID
 from bakeoff.system.folders import remove_tree
-from bakeoff.workspace.leftovers import end_leftovers
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.leftover_processes import end_leftovers
+from bakeoff.workspace.slots.slot import Slot
 
 
 @dataclass(frozen=True, slots=True)

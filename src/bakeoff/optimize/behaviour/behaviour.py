@@ -14,7 +14,7 @@ from bakeoff.optimize.behaviour.stage import Stage
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import Target
 from bakeoff.process.command import Command
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 
 class Behaviour:

@@ -20,7 +20,7 @@ from bakeoff.optimize.behaviour.runs import TestRun
 from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
 from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 SEEDS = (0, 1)
 """Of the hashes of the two interpreters that the original is asked in."""

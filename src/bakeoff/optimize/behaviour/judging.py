@@ -36,7 +36,7 @@ from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.signature import check_signature
 from bakeoff.optimize.target import locate
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 ENDING = frozenset({reasons.TIMEOUT, reasons.CRASH})
 UNTOLD = frozenset({reasons.INCOMPARABLE, reasons.OUTPUT_LIMIT})

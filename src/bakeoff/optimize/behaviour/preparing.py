@@ -18,7 +18,7 @@ from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
 from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
 from bakeoff.optimize.target import Target, locate
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 ROUNDS = 4
 """How often the original is asked again after calls were dropped, or tests lost."""

@@ -20,11 +20,11 @@ from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm import WarmServer
 from bakeoff.process.command import Command
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.environment import search_path
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.environment import search_path
+from bakeoff.workspace.slots.slot import Slot
 
 TESTS_MEMORY, DATA = 8 << 30, 16 << 30
 """Bytes that the tests' process may have resident; that any process may reserve."""

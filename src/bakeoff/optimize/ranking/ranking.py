@@ -20,7 +20,7 @@ from bakeoff.optimize.ranking import inside
 from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.target import definitions
 from bakeoff.process.command import Command, Processes
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 INSIDE, OPTIONS = os.path.abspath(inside.__file__), os.path.abspath(addopts.__file__)
 MEMORY = 8 << 30

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from bakeoff.workspace.filters import checkout_contents
-from bakeoff.workspace.results import changed_between
+from bakeoff.workspace.filters.filters import checkout_contents
+from bakeoff.workspace.results.results import changed_between
 from bakeoff.workspace.workspace import Workspace
 
 

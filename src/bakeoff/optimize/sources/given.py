@@ -14,7 +14,7 @@ from bakeoff.sampling.attempt.given import take
 from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError
-from bakeoff.workspace.repository import ref_name
+from bakeoff.workspace.repository.repository import ref_name
 from bakeoff.workspace.workspace import Workspace
 
 

@@ -19,8 +19,8 @@ from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph.cache import ScanCache
 from bakeoff.plan.decompose.graph.graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
-from bakeoff.workspace.cache import ProjectCache
-from bakeoff.workspace.project import Project
+from bakeoff.workspace.repository.cache import ProjectCache
+from bakeoff.workspace.snapshot.project import Project
 
 Result = TypeVar("Result")
 

@@ -10,9 +10,9 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 from bakeoff.plan.merge.chain import Change
 from bakeoff.workspace.errors import GitError
-from bakeoff.workspace.project import Project
-from bakeoff.workspace.repository import Repository, object_directories, ref_name
-from bakeoff.workspace.snapshot import Snapshot, take_snapshot
+from bakeoff.workspace.repository.repository import Repository, object_directories, ref_name
+from bakeoff.workspace.snapshot.project import Project
+from bakeoff.workspace.snapshot.snapshot import Snapshot, take_snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from bakeoff.plan.merge.hunks import favoured, texts_of
 from bakeoff.plan.merge.rules import Rules
 from bakeoff.plan.merge.trees import UNKNOWN, UNRELATED, Clash, Side, merge_many
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.submodules import MODE, Submodules
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.snapshot.submodules import MODE, Submodules
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bakeoff.plan.merge.trees import Clash
 from bakeoff.system.temporary import temporary_folder
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.repository.git import Git
 
 Favour = Literal["ours", "union"]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.trees import UNRELATED
-from bakeoff.workspace.applying import as_user
 from bakeoff.workspace.errors import ApplyError
-from bakeoff.workspace.finishing import move_on, open_to_land
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.intent import intending
-from bakeoff.workspace.moving import send
-from bakeoff.workspace.project import Project
-from bakeoff.workspace.refs import check_at, lock_of, move_ref, real_name, stands_at
-from bakeoff.workspace.repository import Repository, object_directories
-from bakeoff.workspace.submodules import Submodules
+from bakeoff.workspace.landing.applying import as_user
+from bakeoff.workspace.landing.fast_forward import send
+from bakeoff.workspace.landing.intent import intending
+from bakeoff.workspace.landing.recovery import move_on, open_to_land
+from bakeoff.workspace.landing.refs import check_at, lock_of, move_ref, real_name, stands_at
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.repository.repository import Repository, object_directories
+from bakeoff.workspace.snapshot.project import Project
+from bakeoff.workspace.snapshot.submodules import Submodules
 
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 """What git has in its folder while the user is in the middle of something."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.plan.merge.trees import Clash, Merged, merge_many
-from bakeoff.workspace.cone import folders_above
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.submodules import MODE
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.snapshot.cone import folders_above
+from bakeoff.workspace.snapshot.submodules import MODE
 
 
 @dataclass(frozen=True, slots=True)

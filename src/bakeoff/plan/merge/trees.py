@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bakeoff.workspace.attributes import merging_by
 from bakeoff.workspace.errors import GitError
-from bakeoff.workspace.git import Git, check_git
-from bakeoff.workspace.submodules import MODE
+from bakeoff.workspace.filters.attributes import merging_by
+from bakeoff.workspace.repository.git import Git, check_git
+from bakeoff.workspace.snapshot.submodules import MODE
 
 BATCHES = (2, 39)
 """The first version with `merge-tree --stdin`; older ones are started once for each merge."""

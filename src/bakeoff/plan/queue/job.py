@@ -30,14 +30,14 @@ from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance
-from bakeoff.workspace.applying import as_user, open_project
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.cache import check_roots
-from bakeoff.workspace.project import find_project
+from bakeoff.workspace.landing.applying import as_user, open_project
+from bakeoff.workspace.repository.cache import check_roots
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.sandbox.sandbox import granted
-from bakeoff.workspace.submodules import Submodules
+from bakeoff.workspace.snapshot.project import find_project
+from bakeoff.workspace.snapshot.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 

@@ -24,8 +24,8 @@ from bakeoff.plan.queue.verification import Verification, Verified
 from bakeoff.system.folders import LONGEST
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.files import read_small
-from bakeoff.workspace.filters import stored_content
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.filters.filters import stored_content
+from bakeoff.workspace.repository.git import Git
 
 LOCKFILE_LIMIT = 64 << 20
 """Bytes of a lockfile that are read."""

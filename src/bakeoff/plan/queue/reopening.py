@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bakeoff.plan.merge.chain import Change
 from bakeoff.plan.queue.findings import Findings
-from bakeoff.workspace.diff import diff
-from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.landing.diff import diff
+from bakeoff.workspace.repository.repository import Repository
 
 MOST_BYTES = 20_000
 """Of a diff that is repeated."""

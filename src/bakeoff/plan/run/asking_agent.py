@@ -25,7 +25,7 @@ from bakeoff.sampling.repair import RepairTemplateStrategy
 from bakeoff.sampling.result import SamplingError
 from bakeoff.sampling.sample import sample
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.running import InSandbox
+from bakeoff.workspace.slots.commands import InSandbox
 from bakeoff.workspace.workspace import Workspace
 
 

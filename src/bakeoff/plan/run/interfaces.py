@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bakeoff.reader.reading import UnreadError, read_here
-from bakeoff.workspace.git import Git
+from bakeoff.workspace.repository.git import Git
 
 MOST_LINES = 40
 """Of one file."""

@@ -32,8 +32,8 @@ from bakeoff.sampling.attempt.session import check_protection, note_inputs, sett
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.cache import check_roots
-from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.repository.cache import check_roots
+from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from bakeoff.sampling.attempt.preflight import Tried
 from bakeoff.sampling.errors import STOPPING, machinery
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.results import changed_between
-from bakeoff.workspace.shared import Workspaces
-from bakeoff.workspace.snapshot import Entries, Snapshot
+from bakeoff.workspace.repository.repository import Repository
+from bakeoff.workspace.results.results import changed_between
+from bakeoff.workspace.shared_workspaces import Workspaces
+from bakeoff.workspace.snapshot.cone import Cone
+from bakeoff.workspace.snapshot.snapshot import Entries, Snapshot
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.work import PlanWork

@@ -15,7 +15,7 @@ from bakeoff.plan.decompose.sources import imports_of, project_files
 from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
-from bakeoff.workspace.project import find_project
+from bakeoff.workspace.snapshot.project import find_project
 
 MOST_USED = 20
 """Files outside of a subplan that it is told the interface of."""

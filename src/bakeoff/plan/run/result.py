@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bakeoff.plan.merge.bringing import keep
 from bakeoff.plan.run.findings import PlanFindings
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.repository.repository import Repository
 
 
 def keep_result(git: Git, repository: Repository, run: str, found: PlanFindings, goal: str, label: str) -> str | None:

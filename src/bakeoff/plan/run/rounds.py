@@ -33,7 +33,7 @@ from bakeoff.plan.schedule.graph import Graph, Task, graph_of
 from bakeoff.plan.schedule.scheduler import Scheduler
 from bakeoff.plan.schedule.writes import matches
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.repository.repository import Repository
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.work import PlanWork

@@ -30,11 +30,11 @@ from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried, say_protected
 from bakeoff.settings import Settings
-from bakeoff.workspace.applying import as_user
 from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.landing.applying import as_user
 from bakeoff.workspace.sandbox.policy import check_policy
-from bakeoff.workspace.shared import Workspaces
-from bakeoff.workspace.submodules import Submodules
+from bakeoff.workspace.shared_workspaces import Workspaces
+from bakeoff.workspace.snapshot.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace
 
 

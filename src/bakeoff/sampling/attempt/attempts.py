@@ -30,8 +30,8 @@ from bakeoff.sampling.attempt.view import JOB
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings
-from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.sandbox.policy import check_policy
+from bakeoff.workspace.snapshot.cone import Cone
 from bakeoff.workspace.workspace import Workspace
 
 AGENTS = "agents"

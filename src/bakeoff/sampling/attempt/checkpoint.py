@@ -14,7 +14,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.model.protocol import ModelError, Usage
 from bakeoff.sampling.errors import charged
-from bakeoff.workspace.pending_commit import PendingCommit
+from bakeoff.workspace.results.pending_commit import PendingCommit
 
 MOST_WORDS = 2000
 """Characters of an agent's last words that stand on the record; all of them are in its transcript."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bakeoff.workspace.applying import open_project
-from bakeoff.workspace.cache import ProjectCache
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.sweep import sweep
+from bakeoff.workspace.landing.applying import open_project
+from bakeoff.workspace.repository.cache import ProjectCache
+from bakeoff.workspace.repository.repository import ref_name
+from bakeoff.workspace.slots.sweep import sweep
 
 
 def forget(project: Path, run: str) -> list[str]:

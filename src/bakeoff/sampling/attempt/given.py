@@ -15,11 +15,11 @@ from bakeoff.sampling.attempt.kept import keep
 from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError
-from bakeoff.workspace.merging import commit_tree, merge_trees
-from bakeoff.workspace.project import Project, find_project
-from bakeoff.workspace.repository import Repository, ref_name
-from bakeoff.workspace.snapshot import take_snapshot
-from bakeoff.workspace.submodules import Submodules
+from bakeoff.workspace.landing.merging import commit_tree, merge_trees
+from bakeoff.workspace.repository.repository import Repository, ref_name
+from bakeoff.workspace.snapshot.project import Project, find_project
+from bakeoff.workspace.snapshot.snapshot import take_snapshot
+from bakeoff.workspace.snapshot.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace
 
 

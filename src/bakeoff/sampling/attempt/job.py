@@ -31,7 +31,7 @@ from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.cache import check_roots
+from bakeoff.workspace.repository.cache import check_roots
 from bakeoff.workspace.workspace import Workspace, open_workspace
 
 AT_ONCE = 4

@@ -9,10 +9,10 @@ from typing import Any
 from bakeoff.judge.protected import Protection
 from bakeoff.report.escape import path_text
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.restoring import restored
-from bakeoff.workspace.results import Changed, changed_between
-from bakeoff.workspace.trees import Base
+from bakeoff.workspace.repository.repository import ref_name
+from bakeoff.workspace.results.restored_paths import restored
+from bakeoff.workspace.results.results import Changed, changed_between
+from bakeoff.workspace.slots.base import Base
 
 
 @dataclass(frozen=True, slots=True)

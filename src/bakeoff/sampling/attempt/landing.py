@@ -12,12 +12,12 @@ from bakeoff.report.escape import path_text
 from bakeoff.report.words import has_no_winner
 from bakeoff.sampling.attempt.kept import kept_commit
 from bakeoff.sampling.attempt.view import AttemptView, RunView
-from bakeoff.workspace.applying import apply, branch, branched, open_project
-from bakeoff.workspace.diff import diff, diff_text
 from bakeoff.workspace.errors import GitError
-from bakeoff.workspace.finishing import open_to_land
-from bakeoff.workspace.repository import Repository
-from bakeoff.workspace.results import Changed, changed_between
+from bakeoff.workspace.landing.applying import apply, branch, branched, open_project
+from bakeoff.workspace.landing.diff import diff, diff_text
+from bakeoff.workspace.landing.recovery import open_to_land
+from bakeoff.workspace.repository.repository import Repository
+from bakeoff.workspace.results.results import Changed, changed_between
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,15 @@ from bakeoff.sampling.attempt.checkpoint import AttemptFailure, CallCheckpoint, 
 from bakeoff.sampling.attempt.kept import keep
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.cone import Cone
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
 from bakeoff.workspace.full_disk import full_disk, is_short
-from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.results import Result, result_at
-from bakeoff.workspace.running import InSandbox
-from bakeoff.workspace.salvage import salvage_name
+from bakeoff.workspace.repository.repository import ref_name
+from bakeoff.workspace.results.results import Result, result_at
+from bakeoff.workspace.results.salvage import salvage_name
 from bakeoff.workspace.sandbox.sandbox import Sandbox
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.commands import InSandbox
+from bakeoff.workspace.slots.slot import Slot
+from bakeoff.workspace.snapshot.cone import Cone
 from bakeoff.workspace.workspace import Workspace
 
 REPAIR = """Your work so far does not meet these requirements:

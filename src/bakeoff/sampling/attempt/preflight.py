@@ -29,7 +29,7 @@ from bakeoff.sampling.result import SamplingResult
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.policy import check_policy
-from bakeoff.workspace.trees import Base
+from bakeoff.workspace.slots.base import Base
 from bakeoff.workspace.workspace import Workspace
 
 PATIENCE = 15.0

@@ -14,7 +14,7 @@ from bakeoff.settings import Settings
 from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
 from bakeoff.workspace.sandbox.sandbox import granted
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace
 
 CEILINGS = ("max_cost", "max_tokens", "max_calls")

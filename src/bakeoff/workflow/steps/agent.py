@@ -19,7 +19,7 @@ from bakeoff.workflow.context import NodeContext, RunContext
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import environment_given, log_prefix, step_environment, working_directory
 from bakeoff.workflow.values import as_text, plain
-from bakeoff.workspace.running import InSandbox, InSlot
+from bakeoff.workspace.slots.commands import InSandbox, InSlot
 
 LANE = "agents"
 """The lane that every agent call holds."""

@@ -41,7 +41,7 @@ from bakeoff.workflow.steps.landing import land_winner
 from bakeoff.workflow.steps.shell import step_environment
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace
 
 Commands = Annotated[str | list[str], ShellText()]

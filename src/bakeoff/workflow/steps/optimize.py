@@ -25,7 +25,7 @@ from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
 from bakeoff.workflow.steps.landing import land_result
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 
 Commands = Annotated[str | list[str], ShellText()]
 STATED = ("rules", "inputs", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")

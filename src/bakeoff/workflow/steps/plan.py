@@ -25,8 +25,8 @@ from bakeoff.workflow.steps.landing import land_result
 from bakeoff.workflow.steps.plan_making import plan_of
 from bakeoff.workflow.steps.shell import step_environment
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.repository import ref_name
-from bakeoff.workspace.snapshot import Snapshot
+from bakeoff.workspace.repository.repository import ref_name
+from bakeoff.workspace.snapshot.snapshot import Snapshot
 
 Names = Annotated[str | list[str], Interpolated()]
 

@@ -28,7 +28,7 @@ from bakeoff.workflow.steps.in_slot import SLOTS
 from bakeoff.workflow.steps.shell import log_prefix, step_environment
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.blocking import in_thread
-from bakeoff.workspace.shared import Workspaces
+from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.workspace import Workspace
 
 _NUMBERS = ("max_parallel", "max_retries", "max_reopened")

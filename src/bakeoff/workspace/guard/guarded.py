@@ -24,7 +24,7 @@ from bakeoff.workspace.guard.names import import_names
 from bakeoff.workspace.sandbox.places import below
 from bakeoff.workspace.sandbox.sandbox import Sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 CANARY = Path(__file__).with_name("programs").joinpath("canary.py")
 TIMEOUT = 60.0

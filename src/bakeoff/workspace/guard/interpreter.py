@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bakeoff.process.command import Processes
 from bakeoff.workspace.sandbox.sandbox import Sandbox
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 FACTS = Path(__file__).with_name("programs").joinpath("facts.py")
 PYTHON = re.compile(r"python(\d(\.\d+)?)?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from bakeoff.workspace.slot import Slot
+from bakeoff.workspace.slots.slot import Slot
 
 NOT_IMPORTED = frozenset({"tests", "test", "docs", "doc", "examples", "conftest", "setup", "noxfile", "tasks", "build"})
 

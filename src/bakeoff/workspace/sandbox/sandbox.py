@@ -12,8 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from bakeoff.confine import landlock
 from bakeoff.confine.filter import INET, INET6, UNIX
 from bakeoff.process.command import Command
-from bakeoff.workspace.cache import cache_root, data_root
-from bakeoff.workspace.mounts import starting_in
+from bakeoff.workspace.repository.cache import cache_root, data_root
 from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
@@ -23,6 +22,7 @@ from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
 from bakeoff.workspace.sandbox.sockets import hidden_sockets
 from bakeoff.workspace.sandbox.variables import scrubbed
+from bakeoff.workspace.slots.mounts import starting_in
 
 NOT_BUILT = FAILED
 """Exit status of a command that was not run because its sandbox could not be built; its standard error says why."""
