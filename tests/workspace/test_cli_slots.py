@@ -17,8 +17,8 @@ from bakeoff.cli import doctor as doctoring
 from bakeoff.cli import slots as listing
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.errors import GitError, SlotError
-from bakeoff.workspace.slots import doctor
 from bakeoff.workspace.slots import inventory as overview
+from bakeoff.workspace.slots import mounts
 from bakeoff.workspace.slots.mounts import Mounts, Overlay, try_overlay
 from bakeoff.workspace.workspace import open_workspace
 from workspace.conftest import Checkout, settings, sh
@@ -133,7 +133,7 @@ def test_doctor_says_whether_slots_can_be_overlays(project: Checkout, tmp_path: 
     assert "needs namespaces" in str(rows["overlay"].advice)
     assert try_overlay(Mounts(), tmp_path) == "overlay mounts are not allowed here: unshare: Operation not permitted"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert doctor.look(tmp_path).overlay == "overlay mounts are for Linux"
+    assert mounts.look(tmp_path).overlay == "overlay mounts are for Linux"
     assert try_overlay(Mounts(), tmp_path) == "overlay mounts are for Linux"
 
 

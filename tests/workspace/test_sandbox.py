@@ -12,13 +12,12 @@ import pytest
 from bakeoff.confine import filter
 from bakeoff.settings import SettingsError, load_settings
 from bakeoff.workspace.sandbox import darwin, machine, places
-from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.inside import watch
 from bakeoff.workspace.sandbox.machine import Machine, look
 from bakeoff.workspace.sandbox.plan import Plan
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy, agent_places, agent_policy
 from bakeoff.workspace.sandbox.protection import unprotected
-from bakeoff.workspace.sandbox.sandbox import protection_of, sandbox
+from bakeoff.workspace.sandbox.sandbox import SandboxError, protection_of, sandbox
 from bakeoff.workspace.sandbox.variables import scrubbed
 from bakeoff.workspace.workspace import open_workspace
 

@@ -140,7 +140,7 @@ def _machine(here: Path) -> list[Check]:
 def _workspaces() -> list[Check]:
     """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
     from bakeoff.workspace.repository.cache import cache_root
-    from bakeoff.workspace.slots.doctor import look
+    from bakeoff.workspace.slots.mounts import look
 
     found = look(cache_root())
     slower = "attempts get checkouts of their own instead: slower to make and to reset, and without that protection"

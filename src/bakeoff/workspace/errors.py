@@ -1,4 +1,4 @@
-"""What can go wrong with a place to work; each is one clear message for a person."""
+"""Errors of places to work; each is one clear message for a person."""
 
 from __future__ import annotations
 

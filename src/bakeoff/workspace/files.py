@@ -83,7 +83,7 @@ def read_small(root: Path, path: bytes, limit: int = 1 << 20) -> bytes | None:
 
 
 def read_link(root: Path, path: bytes) -> bytes:
-    """Where the symbolic link `path` leads; it is not followed.
+    """Target of the symbolic link `path`, which is not followed.
 
     Raises:
         RefusedError: it is no link any more.

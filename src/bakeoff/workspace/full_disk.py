@@ -29,7 +29,7 @@ def is_full(failure: BaseException) -> bool:
 
 
 def full_disk(failure: OSError) -> str:
-    """What to say of a system call for which there was no room: the system does not always name the file."""
+    """The message on a system call for which there was no room: the system does not always name the file."""
     return no_room(f"for {failure.filename}" if failure.filename else "")
 
 
@@ -56,7 +56,7 @@ def is_short(place: Path) -> bool:
 
 @contextmanager
 def saying_where_it_is_full() -> Iterator[None]:
-    """What has no room inside is said for people.
+    """Failures inside for want of room are said for people.
 
     Raises:
         NoSpaceError: there was no room.

@@ -15,12 +15,13 @@ from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.full_disk import saying_where_it_is_full
+from bakeoff.workspace.preparation import snapshot_now
 from bakeoff.workspace.repository.cache import ProjectCache
 from bakeoff.workspace.results.pending_commit import PendingCommit
 from bakeoff.workspace.slots.sweep import sweep
 from bakeoff.workspace.snapshot.project import find_project
 from bakeoff.workspace.snapshot.snapshot import Snapshot
-from bakeoff.workspace.workspace import Workspace, open_workspace, snapshot_now
+from bakeoff.workspace.workspace import Workspace, open_workspace
 
 
 async def sweep_dead(project: Path) -> None:

@@ -17,9 +17,8 @@ from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.stage import find_interpreter
 from bakeoff.optimize.behaviour.warm import Channel, WarmServer
 from bakeoff.optimize.errors import TargetError
-from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.machine import look
-from bakeoff.workspace.sandbox.sandbox import sandbox
+from bakeoff.workspace.sandbox.sandbox import SandboxError, sandbox
 
 from .attacks import BAD, GOOD, ORIGINAL, TESTS
 from .conftest import judging

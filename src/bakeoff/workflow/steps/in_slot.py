@@ -21,11 +21,12 @@ from bakeoff.workflow.steps.shell import working_directory
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.preparation import snapshot_now
 from bakeoff.workspace.results.results import Result
 from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.slots.commands import InSlot
 from bakeoff.workspace.slots.slot import Slot
-from bakeoff.workspace.workspace import Workspace, snapshot_now
+from bakeoff.workspace.workspace import Workspace
 
 SLOTS = "slots"
 """The lane of everything that works in a slot."""

@@ -75,7 +75,7 @@ class Rules:
                     self.found.add(name)
 
     def place(self, path: bytes) -> Path:
-        """Where a file at that path is to be put."""
+        """Destination of the file at that path."""
         place = self.folder / os.fsdecode(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
@@ -222,7 +222,7 @@ def check_out(git: Git, *options: str, data: bytes | None = None) -> None:
 
 
 class Stored:
-    """What became of files that were to be stored: object ids, and the reasons of those that could not be."""
+    """Outcome of storing files: object ids, and the reasons of those that could not be stored."""
 
     def __init__(self) -> None:
         self.ids: dict[bytes, bytes] = {}
@@ -289,7 +289,7 @@ def _each(git: Git, paths: Sequence[bytes]) -> tuple[dict[bytes, bytes], dict[by
 
 
 def _reason(git: Git, said: bytes) -> str:
-    """What git said last.
+    """The last line that git printed.
 
     Raises:
         NoSpaceError: the disk is full.

@@ -110,7 +110,7 @@ def _place(word: str, root: Path) -> str | None:
 
 @functools.cache
 def _git_programs() -> str:
-    """Where git has its own programs, which it puts first on the PATH of what it runs."""
+    """Folder of git's own programs, which it puts first on the PATH of what it runs."""
     done = subprocess.run(("git", "--exec-path"), capture_output=True, check=False)
     return os.fsdecode(done.stdout).strip()
 

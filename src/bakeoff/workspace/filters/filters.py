@@ -1,4 +1,4 @@
-"""What comes of the content filters of a snapshot: files as a checkout has them, commits as `git add` makes them."""
+"""Effects of content filters on a snapshot: files as a checkout has them, commits as `git add` makes them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _some(paths: list[str]) -> str:
 
 
 def checkout_contents(base: Base, commit: str, paths: Iterable[bytes]) -> dict[bytes, bytes]:
-    """What a checkout of a commit has at those of the paths that go through a content filter. Blocks.
+    """Contents, as in a checkout of a commit, of those paths that go through a content filter. Blocks.
 
     Passes on GitError: a filter that is required failed.
     """
@@ -125,7 +125,7 @@ def cleaned_commit(base: Base, lent: Git, commit: str) -> str:
 
 
 def _stored_again(base: Base, lent: Git, commit: str, paths: set[bytes], filters: Filters) -> dict[bytes, Entry]:
-    """What is to stand at those paths of a commit that are not as in the snapshot: what cannot be stored, as it was."""
+    """Blobs for those paths of a commit that are not as in the snapshot: what cannot be stored, as it was."""
     nothing = (b"0", b"0" * len(commit))
     found: dict[bytes, Entry] = {}
     contents: dict[bytes, bytes] = {}

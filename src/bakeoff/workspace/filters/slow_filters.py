@@ -1,4 +1,4 @@
-"""What is said where the work of a slot takes long to be stored: what is waited for, and what a person can do."""
+"""Notices on slow filters, where storing the work of a slot takes long: what is waited for, what a person can do."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Problem:
 
 @dataclass(slots=True)
 class GuardReport:
-    """What was seen; for the receipt.
+    """Findings of the guard, for the receipt.
 
     Attributes:
         kind: `mounted` (the slot stands at the project's own path), `facade` (an environment of the slot's own), or
@@ -272,7 +272,7 @@ def _put(path: str, text: str) -> None:
 
 
 def _read_scans(guard: Guard) -> None:
-    """What the processes of the facade noted when they ended; written by code that nobody has read."""
+    """Notes of the facade's processes when they ended; written by code that nobody has read."""
     report = guard.report
     for content in _scans(guard.facade.report) if guard.facade is not None else ():
         report.scanned += 1

@@ -44,7 +44,7 @@ class Interpreter:
     sites: tuple[str, ...]
 
     def folders(self, slot: str, main: str) -> list[str]:
-        """Where its programs are, by all their names: those of an environment in the project know the checkout's."""
+        """Folders of its programs, by all their names: those of an environment in the project know the checkout's."""
         found = {self.scripts, os.path.dirname(self.executable)}
         found |= {main + folder[len(slot) :] for folder in found if folder.startswith(slot + "/")}
         return sorted(found)
@@ -71,7 +71,7 @@ def find_python(slot: Slot, argv: Sequence[str], variables: Mapping[str, str]) -
 
 
 def outside(slot: Slot, path: str) -> str:
-    """Where this process finds what the slot sees at `path`."""
+    """Path, for this process, of what the slot sees at `path`."""
     if path == slot.path or path.startswith(slot.path + "/"):
         return str(slot.outside) + path[len(slot.path) :]
     return path
@@ -111,7 +111,7 @@ def _of_script(slot: Slot, script: str, variables: Mapping[str, str]) -> str | N
 
 
 async def ask(python: str, box: Sandbox[Slot], processes: Processes) -> Interpreter | str:
-    """How the interpreter is set up, or why it does not tell."""
+    """Facts of the interpreter's setup, or why it does not tell them."""
     command = box.command([python, "-c", FACTS.read_text()], env={"PYTHONPATH": None}, timeout=TIMEOUT)
     done = await processes.run(command)
     said = done.stdout.value if isinstance(done.stdout.value, str) else ""

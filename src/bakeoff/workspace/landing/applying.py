@@ -34,7 +34,7 @@ from bakeoff.workspace.snapshot.submodules import Submodules, moved_submodules
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an apply did.
+    """Outcome of an apply.
 
     Attributes:
         changed: the files that were written or deleted.
@@ -247,7 +247,7 @@ def _delete(root: Path, path: bytes) -> None:
 
 
 def _beside(name: bytes) -> bytes:
-    """What a file is called until it is whole: always the same, so that what a crash left is taken up again."""
+    """Temporary name of a file until it is whole: always the same, so that what a crash left is taken up again."""
     return f".{hashlib.sha256(name).hexdigest()[:12]}.bakeoff".encode()
 
 

@@ -10,7 +10,7 @@ _MOST_SHOWN = 1 << 20
 
 
 def diff(repository: Repository, before: str, after: str) -> bytes:
-    """What leads from one commit or tree to another, as `git apply` takes it. To be called in a thread."""
+    """The patch from one commit or tree to another, as `git apply` takes it. To be called in a thread."""
     return repository.git().run(*_DIFF, "--binary", "--full-index", before, after)
 
 

@@ -34,7 +34,7 @@ _WITHOUT_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What one apply is about to do.
+    """The write-ahead intent of one apply.
 
     Attributes:
         place: the file.
@@ -94,7 +94,7 @@ class Intent:
 
 
 def interrupted(project: Project) -> Intent | None:
-    """What an apply that was killed had begun in this repository; None where none was, or it is at work still."""
+    """The intent of an apply that was killed in this repository; None where none was, or it is at work still."""
     place = project.common_dir / NAME
     try:
         lock = try_lock(place, create=False)
@@ -243,7 +243,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def said_of(intent: Intent) -> str:
-    """What was interrupted, for a person."""
+    """Description of an interrupted apply, for a person."""
     what = {"files": "applying a result", "checkout": "applying a merge"}.get(intent.kind, "making a branch")
     facts: dict[str, Any] = dict(intent.facts)
     of = f" of run {facts['run']}" if facts.get("run") else ""
@@ -251,7 +251,7 @@ def said_of(intent: Intent) -> str:
 
 
 def warning_of(project: Project) -> str | None:
-    """What a person is to know whose half applied files are looked at; None where nothing was interrupted."""
+    """Warning for a person whose half applied files are looked at; None where nothing was interrupted."""
     found = interrupted(project)
     if found is None or found.kind == "ref":
         return None

@@ -1,4 +1,4 @@
-"""Where slots and results are kept: a folder a project in the user's cache directory, and one among the user's data."""
+"""Cache and data folders of bakeoff: one a project in the user's cache directory, and one among the user's data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cache_root() -> Path:
 
 
 def data_root() -> Path:
-    """Where results are kept, which nobody may take for a cache: below XDG_DATA_HOME, or ~/.local/share."""
+    """Data folder, for results, which nobody may take for a cache: below XDG_DATA_HOME, or ~/.local/share."""
     return _below("XDG_DATA_HOME", ".local/share")
 
 
@@ -129,7 +129,7 @@ class ProjectCache:
 
     @property
     def layers(self) -> Path:
-        """What was copied or built once for many slots."""
+        """Folder of layers, copied or built once for many slots."""
         return self.root / "layers"
 
     @property
@@ -156,7 +156,7 @@ class ProjectCache:
         return grave
 
     def dead(self) -> list[Path]:
-        """What waits to be deleted."""
+        """Folder of what waits to be deleted."""
         return sorted(self.root.glob(f"{DEAD}*"))
 
 

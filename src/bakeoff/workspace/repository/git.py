@@ -110,7 +110,7 @@ class Git:
         return found | dict(self.env)
 
     def run(self, *args: str | bytes, data: bytes = b"", statuses: Sequence[int] = (0,)) -> bytes:
-        """What the command prints.
+        """Standard output of the command.
 
         Passes on GitError: it ended with a status that is none of `statuses`; the message has what it said.
         """

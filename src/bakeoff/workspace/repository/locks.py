@@ -94,7 +94,7 @@ def wait_for_lock(path: Path, *, shared: bool = False) -> FileLock:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """What the holder of the lock on `path` said of itself; empty where nothing can be read."""
+    """Facts that the holder of the lock on `path` noted of itself; empty where nothing can be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:

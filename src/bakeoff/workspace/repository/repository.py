@@ -25,7 +25,7 @@ _HEX = [f"{number:02x}" for number in range(256)]
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where snapshots, results and salvaged work are kept.
+    """bakeoff's bare repository of a project: snapshots, results and salvaged work.
 
     Attributes:
         path: the git directory.

@@ -1,4 +1,4 @@
-"""What goes into a result, and how git stores it: line ends, encodings and content filters, as `git add` has them."""
+"""Blobs of a result: contents as git stores them, line ends, encodings and content filters, as `git add` has them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOST_CONVERTED = 512 << 20
 
 
 @dataclass(slots=True)
-class Plan:
-    """What goes into the commit.
+class CommitPlan:
+    """Plan of a commit: paths, blobs and refusals.
 
     Attributes:
         deletes: paths of files and folders to take out first.
@@ -60,7 +60,7 @@ class Plan:
             self.refuse(path, "it went away while it was read")
 
 
-def convert(base: Base, changes: Changes, rules: Shadow, plan: Plan, limit: int) -> None:
+def convert(base: Base, changes: Changes, rules: Shadow, plan: CommitPlan, limit: int) -> None:
     """Have git store all files whose content it stores otherwise than it stands in the slot, at once."""
     regular = [path for path in plan.puts if not stat.S_ISLNK(changes.files[path].st_mode)]
     _keep_filters(base, rules, plan, regular)
@@ -86,7 +86,7 @@ def convert(base: Base, changes: Changes, rules: Shadow, plan: Plan, limit: int)
         plan.refuse(path, reason)
 
 
-def _keep_filters(base: Base, rules: Shadow, plan: Plan, regular: list[bytes]) -> None:
+def _keep_filters(base: Base, rules: Shadow, plan: CommitPlan, regular: list[bytes]) -> None:
     """Leave out attributes by which other content filters of the user's would run than by theirs, or none would."""
     moved = rules.moved(regular)
     if not moved:

@@ -1,4 +1,4 @@
-"""What changed in a slot, as found on disk: nothing of it is believed, and nothing of it is read yet."""
+"""Changes in a slot, as found on disk: nothing of it is believed, and nothing of it is read yet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Changes:
-    """What is in a slot otherwise than in its snapshot.
+    """Differences between a slot and its snapshot.
 
     Attributes:
         root: the folder that the new files are read from.
@@ -82,7 +82,7 @@ def note(changes: Changes, path: bytes, found: os.stat_result) -> None:
 
 
 def read_upper(upper: Path, lower: Path) -> Changes:
-    """What an overlay's upper layer says; a top-level `.git` is the agent's own and passed over.
+    """Changes in an overlay's upper layer; a top-level `.git` is the agent's own and passed over.
 
     Passes on OSError: it cannot be looked into. WorkspaceError: there is too much in it.
     """

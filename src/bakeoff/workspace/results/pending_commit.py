@@ -22,7 +22,7 @@ _BALLAST = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """What is needed to make the result.
+    """Facts from which the result can be made.
 
     Attributes:
         ref: where it is to stand.
@@ -76,7 +76,7 @@ def write_pending(home: Path, due: PendingCommit) -> None:
 
 
 def read_pending(home: Path, known: PendingCommit | None = None) -> PendingCommit | None:
-    """What is due; None also where the machine has been started since.
+    """The pending commit of a slot; None also where the machine has been started since.
 
     Args:
         home: the slot's folder.

@@ -1,4 +1,4 @@
-"""What an attempt made: the tree of its slot as `git add -A` would make it, as a commit in bakeoff's repository."""
+"""Results of attempts: the tree of a slot as `git add -A` would make it, as a commit in bakeoff's repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bakeoff.workspace.files import RefusedError, is_hollow, open_regular, read_
 from bakeoff.workspace.filters.attributes import quoted
 from bakeoff.workspace.repository.git import Git
 from bakeoff.workspace.repository.repository import Repository
-from bakeoff.workspace.results.blobs import Plan, convert
+from bakeoff.workspace.results.blobs import CommitPlan, convert
 from bakeoff.workspace.results.changes import Changes, Refused
 from bakeoff.workspace.results.shadow import Shadow, shadow
 from bakeoff.workspace.slots.base import Base
@@ -47,7 +47,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What stood in a slot at one moment.
+    """The content of a slot at one moment, as a commit.
 
     Attributes:
         ref: the ref that keeps it, in bakeoff's repository.
@@ -69,7 +69,7 @@ class Result:
 
     @property
     def stat(self) -> str:
-        """How much changed, in words."""
+        """Diffstat: the size of a change, in words."""
         added = sum(path.added or 0 for path in self.changed)
         deleted = sum(path.deleted or 0 for path in self.changed)
         files = len(self.changed)
@@ -146,9 +146,9 @@ def not_in_results(base: Base, changes: Changes) -> list[str]:
         return [os.fsdecode(path) for path in sorted(_plan(base, changes, rules).ignored)]
 
 
-def _plan(base: Base, changes: Changes, rules: Shadow, *, usable: bool = False) -> Plan:
+def _plan(base: Base, changes: Changes, rules: Shadow, *, usable: bool = False) -> CommitPlan:
     entries = base.entries
-    plan = Plan(refused=list(changes.refused))
+    plan = CommitPlan(refused=list(changes.refused))
     gitlinks = {path for path, (mode, _) in entries.files.items() if mode == GITLINK}
     for path in changes.gone:
         if path in gitlinks and path in changes.folders:
@@ -191,7 +191,7 @@ def _forbidden(path: bytes, gitlinks: set[bytes], *, link: bool) -> str | None:
     return None
 
 
-def _not_ignored(base: Base, paths: list[bytes], rules: Shadow, plan: Plan) -> list[bytes]:
+def _not_ignored(base: Base, paths: list[bytes], rules: Shadow, plan: CommitPlan) -> list[bytes]:
     """The paths that no rule ignores. Whole new folders are asked about first: what is in an ignored one is not."""
     tops: dict[bytes, list[bytes]] = {}
     single: list[bytes] = []
@@ -221,7 +221,7 @@ def _top_folder(base: Base, path: bytes) -> bytes | None:
     return None
 
 
-def _import(base: Base, changes: Changes, plan: Plan, ref: str, message: str, limit: int) -> tuple[str, str]:
+def _import(base: Base, changes: Changes, plan: CommitPlan, ref: str, message: str, limit: int) -> tuple[str, str]:
     """One `git fast-import`; returns commit and tree."""
     text = message.encode("utf-8", "replace")
 
@@ -253,7 +253,7 @@ def _import(base: Base, changes: Changes, plan: Plan, ref: str, message: str, li
     return commit, tree
 
 
-def _put(pipe: IO[bytes], base: Base, changes: Changes, plan: Plan, path: bytes, limit: int) -> None:
+def _put(pipe: IO[bytes], base: Base, changes: Changes, plan: CommitPlan, path: bytes, limit: int) -> None:
     found = changes.files[path]
     if stat.S_ISLNK(found.st_mode):
         _inline(pipe, b"120000", path, read_link(changes.root, path))
@@ -301,7 +301,7 @@ def _mode(base: Base, path: bytes, found: os.stat_result) -> bytes:
 
 
 def changed_between(repository: Repository, before: str, after: str) -> tuple[Changed, ...]:
-    """What differs between two commits or trees, without guessing at renames."""
+    """Changed paths between two commits or trees, without guessing at renames."""
     return compared(repository.git(), before, after)
 
 
@@ -314,7 +314,7 @@ _COMPARE = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no
 
 
 def parse_changed(out: bytes) -> tuple[Changed, ...]:
-    """What `diff-tree -z --raw --numstat` printed."""
+    """Changed paths out of the output of `diff-tree -z --raw --numstat`."""
     statuses: dict[bytes, str] = {}
     lines: dict[bytes, tuple[int | None, int | None]] = {}
     parts = iter(out.split(b"\0"))

@@ -115,7 +115,7 @@ def _frugal(git: Git) -> Git:
 
 
 def _asked(commits: Iterable[str], base: Base) -> bytes:
-    """What git is told to take: all that is new in the commits."""
+    """Arguments of git that select all that is new in the commits."""
     return "".join(f"{oid}\n" for oid in [*commits, f"^{base.snapshot.commit}"]).encode()
 
 

@@ -1,4 +1,4 @@
-"""What changed in a checkout, found by comparing every file's status with what git's index noted when it wrote it."""
+"""Scan of a checkout for changes: every file's status is compared with what git's index noted when it wrote it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def scan(tree: Path, written: Written, skip: frozenset[bytes]) -> Changes:
-    """What is otherwise in `tree` than it was written; paths in `skip` were put there by bakeoff.
+    """Changes in `tree` since it was written; paths in `skip` were put there by bakeoff.
 
     Passes on OSError: it cannot be looked into. WorkspaceError: there is too much in it.
     """

@@ -1,4 +1,4 @@
-"""What git was told to leave out of a slot, as by `git sparse-checkout set`: it took that away, nobody deleted it."""
+"""Sparse checkouts in slots, as by `git sparse-checkout set`: git took that away, nobody deleted it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def spare_narrowed(changes: Changes, base: Base, folder: Path) -> None:
 
 
 def index_folder(git: Path, kind: str) -> Path:
-    """What holds the index of a slot of this kind, whose git directory is `git`."""
+    """Folder that holds the index of a slot of this kind, whose git directory is `git`."""
     return git / "worktrees/tree" if kind == "worktree" else git
 
 

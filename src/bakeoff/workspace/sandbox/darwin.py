@@ -19,7 +19,7 @@ def missing() -> str | None:
 
 
 def started(argv: Sequence[str], reads: Sequence[str] | None, writes: Sequence[str], network: bool) -> list[str]:
-    """What to start instead of `argv`."""
+    """The argv that starts `argv` under sandbox-exec."""
     return [PROGRAM, "-p", profile(reads, writes, network), *argv]
 
 
@@ -50,7 +50,7 @@ def _quoted(path: str) -> str:
 
 
 def protection(policy: SandboxPolicy) -> Protection:
-    """What it protects."""
+    """The protection that sandbox-exec gives under `policy`."""
     by = ("sandbox-exec",)
     files = Shield("weak", by, "that a file exists, its size and mode can be seen outside, too")
     network = (

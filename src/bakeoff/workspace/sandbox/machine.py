@@ -1,4 +1,4 @@
-"""What this machine and login allow of a sandbox, found out by building small ones, never by a version."""
+"""Sandbox support of this machine and login, found out by building small ones, never by a version."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Machine:
 
 
 async def this_machine() -> Machine:
-    """What can be had here; tried once in a process."""
+    """The support that is had here; tried once in a process."""
     return await in_thread(look)
 
 

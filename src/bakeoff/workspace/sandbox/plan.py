@@ -1,4 +1,4 @@
-"""What the program inside is told, and the command line that starts it."""
+"""Sandbox plan: the JSON that the program inside is told, and the command line that starts it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PYTHON = os.path.realpath(sys.executable)
 
 
 def with_own_network(command: Sequence[str]) -> list[str]:
-    """What to start instead of `command`, so that it has a loopback device of its own and no other network."""
+    """The argv that runs `command` with a loopback device of its own and no other network."""
     return [PYTHON, "-I", "-S", "-c", OWN_NETWORK, ROOT, *command]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a sandbox is built.
+    """The way a sandbox is built, as its program is told.
 
     Attributes:
         namespaces: of user, mounts, processes, IPC and, without `network`, network.
@@ -84,5 +84,5 @@ class Plan:
         }
 
     def argv(self, command: Sequence[str]) -> list[str]:
-        """What to start instead of `command`."""
+        """The argv that runs `command` in the sandbox."""
         return [PYTHON, "-I", "-S", "-c", START, ROOT, marshal.dumps(self.told()).hex(), *command]

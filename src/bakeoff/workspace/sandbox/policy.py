@@ -1,4 +1,4 @@
-"""What is asked of a sandbox."""
+"""Sandbox policy: the protection that is asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS = ("none", "weak", "full")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a command may use up; None for no limit.
+    """Resource limits of a command; None for no limit.
 
     Attributes:
         memory: bytes that all its processes may have resident together, and each may have of its own data.
@@ -37,7 +37,7 @@ NO_LIMITS = Limits(memory=None, processes=None, cpu=None, file=None, seconds=Non
 
 @dataclass(frozen=True, slots=True)
 class SandboxPolicy:
-    """What a command in a slot may do.
+    """Permissions of a command in a slot.
 
     Attributes:
         level: one of `LEVELS`.
@@ -106,7 +106,7 @@ XDG = {
 
 
 def user_paths(text: str, home: str, environ: Mapping[str, str]) -> list[str]:
-    """Where a path below `~` may be, likeliest first: programs move their folders by XDG_..., or do not."""
+    """Candidate locations of a path below `~`, likeliest first: programs move their folders by XDG_..., or do not."""
     if not text.startswith("~"):
         return [text]
     found = [home + text[1:]]
@@ -119,7 +119,7 @@ def user_paths(text: str, home: str, environ: Mapping[str, str]) -> list[str]:
 def agent_places(
     login_files: Sequence[str], own: Sequence[str], home_variable: str | None, environ: Mapping[str, str]
 ) -> list[str]:
-    """Where an agent keeps its login and state: folders of its login files, its own, and what its own variable names.
+    """Folders of an agent's login and state: those of its login files, its own, and what its own variable names.
 
     A login file right in the home folder is taken alone: the home folder is not the agent's.
     """

@@ -1,4 +1,4 @@
-"""What protected the machine from a command, for the receipt."""
+"""Protection of the machine from a command, for the receipt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Shield:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What was active while a command ran.
+    """Shields that were active while a command ran.
 
     Attributes:
         level: what was asked for.

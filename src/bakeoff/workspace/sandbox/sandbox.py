@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from bakeoff.confine import landlock
 from bakeoff.confine.filter import INET, INET6, UNIX
 from bakeoff.process.command import Command
+from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository.cache import cache_root, data_root
-from bakeoff.workspace.sandbox.errors import SandboxError
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
 from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, is_open, outermost, readable
@@ -33,8 +33,12 @@ MARKS = ("BAKEOFF_RUN", "BAKEOFF_RUN_ID", "BAKEOFF_LEAF")
 """Variables by which the engine knows its processes, and a command its run; the spawner adds them."""
 
 
+class SandboxError(WorkspaceError):
+    """This machine cannot give the protection that was asked for."""
+
+
 class Site(Protocol):
-    """Where commands work: a `Slot`, or a `Folder` that is none. See there."""
+    """A work site of commands: a `Slot`, or a `Folder` that is none. See there."""
 
     @property
     def path(self) -> str: ...  # noqa: D102
@@ -67,7 +71,7 @@ Where = TypeVar("Where", bound=Site)
 
 @dataclass(frozen=True, slots=True)
 class Sandbox(Generic[Where]):
-    """How the commands of one slot are run.
+    """A sandbox around the commands of one slot.
 
     Attributes:
         slot: where they work.
@@ -123,7 +127,7 @@ class Sandbox(Generic[Where]):
         return Command(plan.argv(argv), "/", changes, fork=FORK, **more)
 
     def plan(self, *, reads: Sequence[str] = (), at: str | None = None, size: int = 256 << 20) -> Plan:
-        """How a process is confined that is forked instead of started; see `inside/forked.py`.
+        """The confinement of a process that is forked instead of started; see `inside/forked.py`.
 
         Args:
             reads: places that it may see besides.
@@ -233,7 +237,7 @@ NOTHING = Machine("not asked for", None, None, False, None)
 
 
 def granted(policy: SandboxPolicy, found: Machine) -> Protection:
-    """What a sandbox under `policy` protects on a machine, where that is enough.
+    """The protection of a sandbox under `policy` on a machine, where that is enough.
 
     Raises:
         SandboxError: the policy asks for `full`, and this machine gives less.
@@ -252,7 +256,7 @@ def granted(policy: SandboxPolicy, found: Machine) -> Protection:
 
 
 def protection_of(policy: SandboxPolicy, machine: Machine) -> Protection:
-    """What a sandbox under `policy` protects on this machine."""
+    """The protection of a sandbox under `policy` on this machine."""
     if machine.seatbelt is None:
         from bakeoff.workspace.sandbox.darwin import protection
 
@@ -287,7 +291,7 @@ def _limits(policy: SandboxPolicy) -> tuple[str, ...]:
 
 
 def _watches(policy: SandboxPolicy) -> tuple[str, ...]:
-    """What limits all processes together."""
+    """Limits on all processes together."""
     found = ["a watch on the memory of all"] if policy.limits.memory is not None else []
     if policy.limits.processes is not None:
         watch = "a watch on the number of processes (the kernel limits none of root's)"

@@ -38,7 +38,7 @@ def hidden_sockets(environ: Mapping[str, str], given: Sequence[str], open_to: Se
 
 
 def _bound() -> Iterator[str]:
-    """What is bound to a path, and not to an abstract name."""
+    """Socket bound to a path, and not to an abstract name."""
     try:
         with open(BOUND, encoding="utf-8", errors="surrogateescape") as lines:
             for line in lines:

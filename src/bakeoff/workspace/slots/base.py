@@ -1,4 +1,4 @@
-"""What is made once for all slots of a snapshot: its objects, and a checkout that is never written again.
+"""Base of a snapshot's slots, made once: its objects, and a checkout that is never written again.
 
 Overlay slots stand on the checkout, which has its own `.git` inside. The objects are the snapshot's with its history,
 and none of an attempt: what repositories in slots borrow from.
@@ -30,7 +30,7 @@ from bakeoff.workspace.snapshot.snapshot import GITLINK, Entries, Snapshot, read
 
 @dataclass
 class Base:
-    """What every slot of a snapshot starts from.
+    """The base that every slot of a snapshot starts from.
 
     Attributes:
         project: the user's work tree.
@@ -132,7 +132,7 @@ class Base:
                 os.replace(os.path.join(os.fsencode(out), path), os.path.join(os.fsencode(tree), path))
 
     def given_below(self, path: bytes) -> str | None:
-        """What slots are given below a path, where so no file can stand; None for nothing."""
+        """A path that slots are given below this one, where so no file can stand; None for none."""
         return self._given_below.get(path)
 
     @cached_property

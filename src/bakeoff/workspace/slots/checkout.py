@@ -46,7 +46,7 @@ class CheckoutPlace:
         self._put_ready()
 
     def _put_ready(self) -> None:
-        """What stands in the tree or beside it without being of the snapshot: git directory, links and copies."""
+        """Paths in the tree or beside it that are not of the snapshot: git directory, links and copies."""
         self._written = read_index(self.home / "index", self._made.base.project.object_size)
         base = self._made.base
         linked = self.kind == "worktree"
@@ -75,7 +75,7 @@ class CheckoutPlace:
             _copy(layer, self.outside)
 
     def changes(self) -> Changes:
-        """What a look at every file finds."""
+        """Changes found by a look at every file."""
         found = scan(self.outside, self._noted(), self._skip())
         spare_narrowed(found, self._made.base, index_folder(self.home / "git", self.kind))
         return found
@@ -119,7 +119,7 @@ class CheckoutPlace:
 
 
 def _tops(changes: Changes) -> list[bytes]:
-    """What is new or in the way, the uppermost paths only."""
+    """New paths and paths in the way, the uppermost only."""
     found: list[bytes] = []
     new = {*changes.files, *changes.folders, *(os.fsencode(refused.path) for refused in changes.refused)}
     for path in sorted(new, key=lambda path: path.split(b"/")):

@@ -16,7 +16,7 @@ _GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "G
 def slot_environment(
     path: str, slot: str, temp: Path, ports: Ports, roots: Sequence[str], project: Path
 ) -> dict[str, str | None]:
-    """What to set, and with None what to take away, for commands in the slot mounted or checked out at `path`.
+    """Variables to set, and with None to take away, for commands in the slot mounted or checked out at `path`.
 
     Not `BAKEOFF_RUN`: that is the spawner's mark, by which processes are found that outlived their run.
 
@@ -47,7 +47,7 @@ def slot_environment(
 
 
 def search_path(project: Path) -> tuple[list[str], list[str]]:
-    """What the user's PYTHONPATH names: folders in the project, relative to its top, and all others, absolute.
+    """The user's PYTHONPATH: folders in the project, relative to its top, and all others, absolute.
 
     A relative one is meant from where bakeoff was started.
     """
@@ -63,7 +63,7 @@ def search_path(project: Path) -> tuple[list[str], list[str]]:
 
 
 def source_roots(entries: Entries, configured: Sequence[str]) -> tuple[str, ...]:
-    """Where Python finds the project's packages: as configured, or `src` where there is Python in it, and the top."""
+    """Source roots of the project's packages: as configured, or `src` where there is Python in it, and the top."""
     if configured:
         return tuple(configured)
     inside = any(path.startswith(b"src/") and path.endswith(b".py") for path in entries.files)

@@ -1,4 +1,4 @@
-"""What there is in the user's cache directory, for people, and cleaning away what nobody uses."""
+"""Inventory of the user's cache directory, for people, and cleaning away what nobody uses."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _text(value: Any) -> str | None:
 
 @dataclass(slots=True)
 class Cleaning:
-    """What cleaning took away, or would take.
+    """Outcome of cleaning, done or only tried.
 
     Attributes:
         slots: slots of dead owners.

@@ -1,4 +1,4 @@
-"""What slots have besides their snapshot: copies of the user's files, and what a setup command built, each once."""
+"""Layers of slots above their snapshot: copies of the user's files, and what a setup command built, each once."""
 
 from __future__ import annotations
 

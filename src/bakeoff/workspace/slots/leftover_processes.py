@@ -42,7 +42,7 @@ def end_leftovers(slot: str, outside: Path | None) -> int:
 
 
 def _mounts(pid: int) -> str | None:
-    """What names the mount namespace of a process; None where it cannot be seen, or is a zombie's."""
+    """Identity of a process's mount namespace; None where it cannot be seen, or is a zombie's."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt")
     except OSError:

@@ -1,4 +1,4 @@
-"""The coordinator's side of the holders: namespaces, overlays mounted in them, and trying whether that works."""
+"""Mount namespaces of slots, the coordinator's side: overlays mounted in them, and trying whether that works here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What one mount is made of.
+    """Parts of one overlay mount.
 
     Attributes:
         lowers: read-only layers, the uppermost first.
@@ -123,12 +123,12 @@ def _start() -> subprocess.Popen[str]:
 
 
 def entering(pid: int, folder: str) -> tuple[str, ...]:
-    """What is put before a command to run it in the namespaces of process `pid`, in `folder` as seen there."""
+    """Command prefix that enters the namespaces of process `pid`, in `folder` as seen there."""
     return ("nsenter", "-t", str(pid), "-U", "-m", "--preserve-credentials", "--", *starting_in(folder))
 
 
 def starting_in(folder: str) -> tuple[str, ...]:
-    """What is put before a command to start it in `folder`."""
+    """Command prefix that starts a command in `folder`."""
     # env would take a program with an = in its path for a variable; nice takes it as it is, and changes nothing.
     return ("env", "-C", folder, "nice", "-n", "0")
 
@@ -197,3 +197,33 @@ def is_opaque(folder: Path | int) -> bool:
         return os.getxattr(folder, "user.overlay.opaque") == b"y"
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Why something cannot be had; None where it can.
+
+    Attributes:
+        namespaces: user and mount namespaces.
+        overlay: overlay slots.
+    """
+
+    namespaces: str | None
+    overlay: str | None
+
+
+def look(cache: Path) -> Allowed:
+    """Try namespaces, and an overlay with its changes in `cache`, which is made when it is not there."""
+    if not sys.platform.startswith("linux"):
+        return Allowed("namespaces are for Linux", "overlay mounts are for Linux")
+    mounts = Mounts()
+    try:
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        mounts.stop(mounts.start())
+        return Allowed(None, try_overlay(mounts, cache))
+    except NoSpaceError as failure:
+        return Allowed(None, str(failure))
+    except (OSError, SlotError) as failure:
+        return Allowed(f"namespaces are not allowed here: {failure}", f"it needs namespaces: {failure}")
+    finally:
+        mounts.close()

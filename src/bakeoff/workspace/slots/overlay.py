@@ -55,7 +55,7 @@ class OverlayPlace:
         self._mounted = tuple({self.path, self.bare})
 
     def changes(self) -> Changes:
-        """What the upper layer holds."""
+        """Changes that the upper layer holds."""
         found = read_upper(self._upper, self._made.lower or self.home)
         spare_narrowed(found, self._made.base, self._upper / ".git")
         return found

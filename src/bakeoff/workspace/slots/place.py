@@ -47,7 +47,7 @@ class Place(Protocol):
         """Put it there."""
 
     def changes(self) -> Changes:
-        """What differs from the snapshot."""
+        """Differences from the snapshot."""
 
     def git_folders(self) -> list[Path]:
         """See above."""
@@ -61,7 +61,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What overlay and checkout slots of a pool share.
+    """Settings of a pool's slots that overlay and checkout slots share.
 
     Attributes:
         cache: the project's folder.
@@ -103,7 +103,7 @@ def write_facts(home: Path, kind: str, run: str, made: Made) -> None:
 
 
 def read_facts(home: Path) -> dict[str, Any]:
-    """What `write_facts` wrote; empty where it did not come to that."""
+    """Facts that `write_facts` wrote; empty where it did not come to that."""
     try:
         found = json.loads((home / "slot.json").read_text())
     except (OSError, ValueError):

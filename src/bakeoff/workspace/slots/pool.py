@@ -69,7 +69,7 @@ class SlotPool(Generic[Item]):
 
     @property
     def idle(self) -> int:
-        """How many are made and not leased."""
+        """Number of slots that are made and not leased."""
         return len(self._idle)
 
     @asynccontextmanager

@@ -21,7 +21,7 @@ from bakeoff.workspace.snapshot.snapshot import Entries
 
 
 def setup_digest(command: str, inputs: tuple[str, ...], entries: Entries, tree: str, place: str) -> str:
-    """What the command's products depend on: the command, its inputs in the snapshot (or all of it), where it runs."""
+    """Digest of the products: of the command, its inputs in the snapshot (or all of it), and where it runs."""
     found = hashlib.sha256(f"{command}\0{place}\0".encode())
     if not inputs:
         found.update(tree.encode())

@@ -115,7 +115,7 @@ class Slot:
 
     @property
     def owned(self) -> list[str]:
-        """What is its own, for whoever works in it to write: the tree, the temp folder, a git directory beside them."""
+        """Paths that whoever works in the slot may write: the tree, the temp folder, a git directory beside them."""
         git = self.home / "git"
         return [self.path, str(self.temp), *([str(git)] if self.kind != "overlay" else [])]
 

@@ -24,7 +24,7 @@ from bakeoff.workspace.slots.place import base_of, read_facts
 
 @dataclass(slots=True)
 class Swept:
-    """What a sweep did.
+    """Outcome of a sweep.
 
     Attributes:
         slots: ids of the slots that are gone.

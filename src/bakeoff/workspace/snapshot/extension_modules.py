@@ -14,7 +14,7 @@ NAMED = 3
 
 
 def unbuilt_in_slots(root: Path, entries: Entries, given: Collection[str]) -> str | None:
-    """What to say of extension modules of the checkout that slots do not have; None where there are none. Blocks.
+    """The message on extension modules of the checkout that slots do not have; None where there are none. Blocks.
 
     Args:
         root: the user's checkout.

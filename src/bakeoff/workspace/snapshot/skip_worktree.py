@@ -1,4 +1,4 @@
-"""What users keep to themselves by `update-index --assume-unchanged` or `--skip-worktree`: on no branch, never lost."""
+"""Files marked `--assume-unchanged` or `--skip-worktree`, which users keep to themselves: on no branch, never lost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def kept_back(git: Git, marked: Marked, among: Iterable[bytes] | None = None) ->
 
 
 def _ids(git: Git, paths: list[bytes]) -> dict[bytes, bytes]:
-    """What git would store the files as; as far as it can."""
+    """Blob ids of files as git would store them; of those that can be stored."""
     data = b"".join(quoted(path) + b"\n" for path in paths)
     _, out, _ = git.both("hash-object", "--stdin-paths", data=data, statuses=range(256)) if paths else (0, b"", b"")
     return dict(zip(paths, out.split(), strict=False))

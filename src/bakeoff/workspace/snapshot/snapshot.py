@@ -263,7 +263,7 @@ def _restore_unchanged(project: Project, repository: Repository, git: Git, head:
 
 
 def _missed(git: Git, dirty: Dirty) -> tuple[LeftOut, ...]:
-    """What `add` could not take; it names that in words only, so git is asked what is still not as in the index."""
+    """Files that `add` could not take; it names them in words only, so git tells what is still not as in the index."""
     tracked = git.run("diff-files", "--name-only", "-z").split(b"\0")[:-1]
     why = "it cannot be read; the last known content is taken"
     found = [LeftOut(os.fsdecode(path), why, differs=True) for path in tracked]
@@ -311,7 +311,7 @@ def _commit(repository: Repository, tree: str, parent: str | None) -> str:
 
 @dataclass(slots=True)
 class Entries:
-    """What a snapshot's tree holds: mode and object id of each path, and all its folders."""
+    """Entries of a snapshot's tree: mode and object id of each path, and all its folders."""
 
     files: dict[bytes, tuple[bytes, bytes]] = field(default_factory=dict)
     folders: set[bytes] = field(default_factory=set)
@@ -323,7 +323,7 @@ class Entries:
 
 
 def read_entries(repository: Repository, tree: str) -> Entries:
-    """What the tree holds."""
+    """Entries of the tree."""
     entries = Entries()
     for entry in repository.git().run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
         facts, _, path = entry.partition(b"\t")

@@ -32,7 +32,7 @@ NULL, OUT, ERR, FREE = 0, 1, 2, 3
 
 
 class Bounds:
-    """What the work may use up.
+    """Resource bounds of the forked work.
 
     Attributes:
         memory: bytes that all processes may have resident together.
@@ -231,7 +231,7 @@ class _Inside:
                 return reason, KILL
 
     def _used_up(self, worker: int) -> str:
-        """What there is too little of; empty for nothing."""
+        """The resource that there is too little of; empty for none."""
         bounds = self.bounds
         if any(os.fstat(stream).st_size > bounds.output for stream in self.streams):
             return "output"

@@ -1,4 +1,4 @@
-"""What the command sees of the file system: a root with the places that are allowed only, or all, read-only."""
+"""File system view of a sandboxed command: a root with the places that are allowed only, or all, read-only."""
 
 from __future__ import annotations
 
@@ -48,12 +48,7 @@ def build(
 
     Passes on OSError: a place leads through a link in what can be written, or the kernel refuses.
     """
-    kernel.mount("none", "/", None, REC | PRIVATE)
-    kernel.mount("sandbox", BASE, "tmpfs", NOSUID | NODEV, "mode=0755,size=4m")
-    for folder in (OLD, NEW):
-        os.mkdir(BASE + folder)
-    kernel.pivot_root(BASE, BASE + OLD)
-    os.chdir("/")
+    _leave_root()
     if reads is None:
         kernel.mount(OLD, NEW, None, BIND | REC)
         kernel.set_mount(NEW, RDONLY | NOSUID)
@@ -80,11 +75,26 @@ def build(
         kernel.mount("proc", NEW + "/proc", "proc", NOSUID | NODEV | NOEXEC | RDONLY)
     if reads is not None:
         kernel.set_mount(NEW, RDONLY, recursive=False)
+    _enter_root()
+    return held
+
+
+def _leave_root() -> None:
+    """Have the root that this process has at `OLD`, and an empty folder for the new one at `NEW`."""
+    kernel.mount("none", "/", None, REC | PRIVATE)
+    kernel.mount("sandbox", BASE, "tmpfs", NOSUID | NODEV, "mode=0755,size=4m")
+    for folder in (OLD, NEW):
+        os.mkdir(BASE + folder)
+    kernel.pivot_root(BASE, BASE + OLD)
+    os.chdir("/")
+
+
+def _enter_root() -> None:
+    """Have `NEW` as the root, and nothing else."""
     os.chdir(NEW)
     kernel.pivot_root(".", ".")
     kernel.unmount(".")
     os.chdir("/")
-    return held
 
 
 def _hide(sockets: Sequence[str]) -> None:
