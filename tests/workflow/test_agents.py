@@ -8,7 +8,7 @@ import pytest
 from project import Project
 
 from bakeoff.engine.events import Warned
-from bakeoff.workflow.agents import Agents
+from bakeoff.workflow.availability import Agents
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.document import load_document, parse_document
 from bakeoff.workflow.validate import validate

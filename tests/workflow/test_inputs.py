@@ -7,8 +7,8 @@ import pytest
 
 from bakeoff.engine.mask import Masker
 from bakeoff.errors import BakeoffError
+from bakeoff.workflow.file_model import InputDeclaration
 from bakeoff.workflow.inputs import resolve_inputs, undeclared
-from bakeoff.workflow.models import InputDeclaration
 
 
 def resolve(declaration: dict[str, Any], **given: Any) -> Any:

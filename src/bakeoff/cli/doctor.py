@@ -178,7 +178,7 @@ def _results() -> Check:
 def _step_types(settings: Settings) -> list[Check]:
     """Whether the step types that the settings name can be loaded; nothing where they name none."""
     from bakeoff.errors import BakeoffError
-    from bakeoff.workflow.own_types import step_types
+    from bakeoff.workflow.step_type import step_types
 
     if settings.step_types is None:
         return []

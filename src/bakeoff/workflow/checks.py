@@ -8,8 +8,9 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from bakeoff.engine.lanes import LEAVES
+from bakeoff.workflow.file_model import InputDeclaration
 from bakeoff.workflow.inputs import coerce
-from bakeoff.workflow.models import FAILURE_KINDS, InputDeclaration
+from bakeoff.workflow.models import FAILURE_KINDS
 from bakeoff.workflow.problems import Path, shown, suggestion
 from bakeoff.workflow.step_models import BUILT_IN, HOLDING
 from bakeoff.workflow.tree import Entry, Tree

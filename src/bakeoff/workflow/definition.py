@@ -8,7 +8,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from bakeoff.workflow.document import Document
-from bakeoff.workflow.models import Budget, InputDeclaration, StepModel, WorkflowFile
+from bakeoff.workflow.file_model import Budget, InputDeclaration, WorkflowFile
+from bakeoff.workflow.models import StepModel
 from bakeoff.workflow.problems import Problem
 
 

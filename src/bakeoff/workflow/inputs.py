@@ -11,7 +11,7 @@ from typing import Any
 from bakeoff.engine.mask import Masker
 from bakeoff.errors import BakeoffError
 from bakeoff.system.named_files import read_named
-from bakeoff.workflow.models import InputDeclaration
+from bakeoff.workflow.file_model import InputDeclaration
 from bakeoff.workflow.problems import quoting, shown, suggestion
 
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})

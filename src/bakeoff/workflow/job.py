@@ -24,8 +24,7 @@ from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.version import __version__
-from bakeoff.workflow.agents import agents_of, check_logins, unknown_by_inputs
-from bakeoff.workflow.asked_models import missing_models
+from bakeoff.workflow.availability import agents_of, check_logins, missing_models, unknown_by_inputs
 from bakeoff.workflow.calls import finder
 from bakeoff.workflow.context import WORKSPACES, Asker, Halt, NodeContext, RunContext
 from bakeoff.workflow.cost import announcement
@@ -33,9 +32,9 @@ from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
 from bakeoff.workflow.inputs import mistyped, resolve_inputs, undeclared
 from bakeoff.workflow.interpreter import run_step
-from bakeoff.workflow.own_types import step_types as step_types
 from bakeoff.workflow.scope import Naming, Scope, digest
 from bakeoff.workflow.secrets import called_texts, present, secrets_of
+from bakeoff.workflow.step_type import step_types as step_types
 from bakeoff.workflow.steps.call import copies, find_copy
 from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import plain

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from bakeoff.workflow.models import STEP_MARK, WorkflowFile
+from bakeoff.workflow.file_model import WorkflowFile
+from bakeoff.workflow.models import STEP_MARK
 from bakeoff.workflow.step_type import StepTypes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

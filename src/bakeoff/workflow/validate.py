@@ -6,16 +6,17 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from bakeoff.workflow.agents import AgentCheck, Agents
+from bakeoff.workflow.availability import AgentCheck, Agents
 from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_budget, check_inputs, finder, literal_name
 from bakeoff.workflow.checks import BUILT_IN_LANES, check_steps, check_top_level
 from bakeoff.workflow.definition import Workflow, make_workflow
 from bakeoff.workflow.document import Document, load_document, parse_document
-from bakeoff.workflow.models import WorkflowFile
+from bakeoff.workflow.file_model import WorkflowFile
+from bakeoff.workflow.injection import check_shell, mark_unread_words
 from bakeoff.workflow.names import Use, check_names, uses
 from bakeoff.workflow.problems import InvalidWorkflowError, Problem
 from bakeoff.workflow.step_type import StepTypes
-from bakeoff.workflow.taint import Taint, check_shell, mark_unread_words
+from bakeoff.workflow.taint import Taint
 from bakeoff.workflow.tree import Entry, Tree, checked
 
 Chain = tuple[FilePath, ...]

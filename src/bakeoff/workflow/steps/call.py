@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.errors import BakeoffError
-from bakeoff.workflow.agents import agents_of
+from bakeoff.workflow.availability import agents_of
 from bakeoff.workflow.calls import MAX_CALLS, finder, has_budget
 from bakeoff.workflow.context import Halt, NodeContext
 from bakeoff.workflow.cost import FindCopy

@@ -1,4 +1,4 @@
-"""Whether the agents that steps name are there to be asked, said before anything was paid for."""
+"""Availability of the agents and models that steps name, looked at before anything was paid for."""
 
 from __future__ import annotations
 
@@ -173,3 +173,20 @@ def named_by_inputs(step: Any, key: str, inputs: Mapping[str, Any]) -> str | Non
     except ExpressionError:
         return None  # the step says so when it is its turn
     return value if isinstance(value, str) and value else None
+
+
+def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Settings, masker: Masker) -> Iterator[str]:
+    """What to warn of: models that are not known, or whose key is not set, as far as the inputs tell their names."""
+    from bakeoff.model.registry import missing
+
+    for step in all_steps(workflow.steps):
+        for key in step.model_keys:
+            name = named_by_inputs(step, key, inputs)
+            if key == step.model_keys[0] and getattr(step, key) is None and getattr(step, "action", "") is None:
+                name = workflow.model or settings.asked_model
+                if not name:
+                    advice = "give the step or the workflow a `model`, or set it in the settings"
+                    yield where(step, step.id, f"no model is named for this step: {advice}")
+            problem = missing(name, settings) if name else None
+            if problem is not None:
+                yield where(step, step.id, masker.text(problem))
