@@ -13,11 +13,11 @@ from pathlib import Path
 import anyio
 
 from bakeoff.optimize.behaviour.baseline import Baseline, job_of_tests
+from bakeoff.optimize.behaviour.baseline_recording import BaselineRecording
 from bakeoff.optimize.behaviour.evaluation import run_tests
 from bakeoff.optimize.behaviour.judging import Judging
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.preparing import Preparing
-from bakeoff.optimize.behaviour.stage import Stage, sources_of
+from bakeoff.optimize.behaviour.server_pool import ServerPool, sources_of
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import parse_target
 from bakeoff.settings import Settings
@@ -76,12 +76,12 @@ def _usual(root: Path) -> None:
 
 async def _rates(root: Path, cache: Path, at_once: int, times: int) -> tuple[float, float, str]:
     """Seconds for a run of the tests, and for a verdict; how they were held."""
-    stage = Stage(BehaviourOptions(python=sys.executable))
+    servers = ServerPool(BehaviourOptions(python=sys.executable))
     async with open_workspace(root, Settings(), "bench", cache=cache, slots=at_once) as workspace:
         try:
             async with workspace.lease() as slot:
                 slot.disposable = True
-                baseline = await Preparing(stage, [slot], TARGET).run()
+                baseline = await BaselineRecording(servers, [slot], TARGET).run()
                 held = str(baseline.protection["level"])
 
             async def side_by_side(work: Callable[[Slot, int], Awaitable[None]]) -> float:
@@ -99,25 +99,25 @@ async def _rates(root: Path, cache: Path, at_once: int, times: int) -> tuple[flo
                         group.start_soon(lane)
                 return (time.perf_counter() - since) / times
 
-            await side_by_side(partial(_judged, stage, baseline))  # whatever is started once has been
-            runs = await side_by_side(partial(_tested, stage, baseline))
-            return runs, await side_by_side(partial(_judged, stage, baseline)), held
+            await side_by_side(partial(_judged, servers, baseline))  # whatever is started once has been
+            runs = await side_by_side(partial(_tested, servers, baseline))
+            return runs, await side_by_side(partial(_judged, servers, baseline)), held
         finally:
-            await stage.close()
+            await servers.close()
 
 
-async def _tested(stage: Stage, baseline: Baseline, slot: Slot, _: int) -> None:
-    place = await stage.place(slot)
+async def _tested(servers: ServerPool, baseline: Baseline, slot: Slot, _: int) -> None:
+    place = await servers.process_config(slot)
     sources = sources_of(place)
     job = job_of_tests(
-        TARGET, place.root, sources, stage.options, "record", wanted=baseline.tests, module=baseline.module
+        TARGET, place.root, sources, servers.options, "record", wanted=baseline.tests, module=baseline.module
     )
-    async with stage.server(0) as server:
+    async with servers.server(0) as server:
         run = await run_tests(server, place, job)
     assert [test.outcome for test in run.tests.values()] == ["passed"] * 3
 
 
-async def _judged(stage: Stage, baseline: Baseline, slot: Slot, number: int) -> None:
+async def _judged(servers: ServerPool, baseline: Baseline, slot: Slot, number: int) -> None:
     candidate = Candidate(f"version {number}", {"mod.py": BETTER.format(zero=f"{number} - {number}").encode()})
-    judgement = await Judging(stage, slot, baseline, candidate).run()
+    judgement = await Judging(servers, slot, baseline, candidate).run()
     assert judgement.same, judgement

@@ -24,10 +24,10 @@ from bakeoff.judge.timing.sample import Sample
 from bakeoff.judge.timing.sample import read as read_sample
 from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult
-from bakeoff.optimize.behaviour import telling
+from bakeoff.optimize.behaviour import explanation
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.runs import Call, TestRun
-from bakeoff.optimize.profiling import profile
+from bakeoff.optimize.context.profiling import profile
 from bakeoff.plan.merge.rules import structured
 from bakeoff.plan.run import asking, interfaces
 from bakeoff.report import escape
@@ -140,11 +140,11 @@ def samples(data: bytes) -> None:
 def results(data: bytes) -> None:
     for sizes in ([len(data), 0, len(SMALL), 0], [0, len(data), 0, len(SMALL)]):
         try:
-            telling.results(data + SMALL, sizes)
+            explanation.results(data + SMALL, sizes)
         except Malformed:
             continue
     try:
-        telling.arguments(data, [len(data)])
+        explanation.arguments(data, [len(data)])
     except (Malformed, ValueError, AttributeError):
         return
 

@@ -19,11 +19,11 @@ from bakeoff.judge.codec import encode, parse
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded
 from bakeoff.optimize.behaviour.runs import Call
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.observed import MOST_TESTS, Observed, observed, type_of
+from bakeoff.optimize.context.observed import MOST_TESTS, Observed, observed, type_of
+from bakeoff.optimize.context.surroundings import surroundings
 from bakeoff.optimize.sources import prompts
 from bakeoff.optimize.sources.source import Context
 from bakeoff.optimize.sources.together import as_they_come
-from bakeoff.optimize.surroundings import surroundings
 from bakeoff.optimize.target import Target, parse_target
 
 SHARED = [1]

@@ -139,8 +139,8 @@ async def test_in_a_sandbox_and_with_files_that_candidates_may_not_change(works:
 async def test_what_never_ends_is_ended_by_what_the_original_takes(
     works: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bakeoff.optimize.bench.LEAST", 2.0)
-    monkeypatch.setattr("bakeoff.optimize.bench.TIMES", 1)
+    monkeypatch.setattr("bakeoff.optimize.judges.command_judge.LEAST", 2.0)
+    monkeypatch.setattr("bakeoff.optimize.judges.command_judge.TIMES", 1)
     # The first never passes its check, the second only hangs when it is timed.
     names = (
         works.beside("hangs.sh", "sleep 600\n"),

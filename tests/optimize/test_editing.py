@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
-from bakeoff.optimize.imports import imported_by
+from bakeoff.optimize.source_code.editing import apply_definition
+from bakeoff.optimize.source_code.imports import imported_by
 
 FILE = '''"""Doc."""
 from __future__ import annotations

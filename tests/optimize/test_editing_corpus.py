@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.optimize.corpus import modules
 
-from bakeoff.optimize.editing import apply_definition
-from bakeoff.optimize.indenting import dedented, lines_in_strings, reindented
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.target import Definition, definitions, locate
+from bakeoff.optimize.source_code.definitions import Definition, definitions, locate
+from bakeoff.optimize.source_code.editing import apply_definition
+from bakeoff.optimize.source_code.indentation import dedented, lines_in_strings, reindented
+from bakeoff.optimize.source_code.python_file import PythonFile
 
 SOAK = bool(os.environ.get("BAKEOFF_SOAK"))
 MARK = "\n\nimport zz_module as zz_alias\nZZ_CONSTANT = '''\n  kept\n'''\n"

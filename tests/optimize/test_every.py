@@ -17,7 +17,11 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.jobs.session import RunOptions
-from bakeoff.optimize import every, job
+from bakeoff.optimize import job
+from bakeoff.optimize.all_functions import all_functions
+from bakeoff.optimize.all_functions import ranking as profiler
+from bakeoff.optimize.all_functions.ranked import ProfiledTests, Ranked
+from bakeoff.optimize.all_functions.ranking import ranked, too_long
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.markdown import markdown
@@ -25,10 +29,6 @@ from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
 from bakeoff.optimize.page import optimisation
-from bakeoff.optimize.ranking import ranking as profiler
-from bakeoff.optimize.ranking.events import ProfiledTests
-from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.ranking.ranking import ranked, too_long
 from bakeoff.optimize.view import RunView, run_view
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.slots.slot import Slot
@@ -154,7 +154,7 @@ def test_waits():
         return await profiler.rank(checker, processes, slot, *more)
 
     run_options.events.subscribe(heard)
-    monkeypatch.setattr(every, "rank", rank)
+    monkeypatch.setattr(all_functions, "rank", rank)
     options = OptimizeOptions(".", every=True, level="none", tests=("test_waits.py",))
     (found,) = await job.dry_run(RunStore(shop.root), options, run_options)
     assert (found.target, found.calls) == ("numbers_.py:common", 1)
@@ -228,7 +228,7 @@ class Faked:
         async def ranking(*args: Any) -> list[Ranked]:
             return functions
 
-        monkeypatch.setattr(every, "ranking", ranking)
+        monkeypatch.setattr(all_functions, "ranking", ranking)
         monkeypatch.setattr(job, "ranking", ranking)
         monkeypatch.setattr(Optimisation, "carry_out", lambda work, *given: self.carry_out(work, *given))
 

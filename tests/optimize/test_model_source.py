@@ -26,11 +26,11 @@ from bakeoff.model.protocol import ModelError, Reply, Request, Usage
 from bakeoff.optimize.behaviour.differences import Difference
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.observed import Observed
+from bakeoff.optimize.context.observed import Observed
+from bakeoff.optimize.context.surroundings import Surroundings
 from bakeoff.optimize.pipeline import Pipeline
 from bakeoff.optimize.sources.models import ModelSource
 from bakeoff.optimize.sources.source import ProfileLine
-from bakeoff.optimize.surroundings import Surroundings
 from bakeoff.optimize.view import run_view
 from optimize.test_pipeline import CONTEXT, original
 
@@ -136,7 +136,7 @@ def find(model: FakeModel, judge: ByValue, ceilings: Mapping[str, float] | None 
 
 
 def reasons(found: Pipeline) -> list[str | None]:
-    return [entrant.reason for entrant in found.entrants.values()]
+    return [state.reason for state in found.candidates.values()]
 
 
 def test_the_model_is_told_all_there_is_and_its_versions_are_judged() -> None:
@@ -168,9 +168,9 @@ def test_samples_are_asked_for_at_once_as_the_lane_allows() -> None:
 def test_a_reply_that_cannot_be_applied_is_an_invalid_candidate(reply: str, said: str) -> None:
     found = find(FakeModel(lambda _: reply), ByValue({}))
     assert reasons(found) == ["invalid"]
-    (entrant,) = found.entrants.values()
-    assert (entrant.verdict, said in entrant.detail) == ("REJECT", True), entrant.detail
-    assert Candidate.from_json(entrant.candidate.to_json()) == entrant.candidate
+    (state,) = found.candidates.values()
+    assert (state.verdict, said in state.detail) == ("REJECT", True), state.detail
+    assert Candidate.from_json(state.candidate.to_json()) == state.candidate
 
 
 def test_all_failures_go_back_in_one_request_with_what_differs() -> None:
@@ -185,8 +185,8 @@ def test_all_failures_go_back_in_one_request_with_what_differs() -> None:
     found = find(model, judge, samples=3, refinements=0)
     assert len(model.prompts) == 4
     assert all(f"{value} instead of 1" in model.prompts[3] for value in "345")
-    mended = [entrant for entrant in found.entrants.values() if "repair" in entrant.candidate.origin]
-    ids = [found.entrants[number].candidate.id for number in (1, 2, 3)]
+    mended = [state for state in found.candidates.values() if "repair" in state.candidate.origin]
+    ids = [found.candidates[number].candidate.id for number in (1, 2, 3)]
     assert [one.candidate.parent for one in mended] == [ids[1], ids[2], ids[2]]
     assert found.champion is mended[0]
 
@@ -212,7 +212,7 @@ def test_winners_are_refined_together_and_a_line_goes_on_as_one() -> None:
     assert "4.00 times as fast" in again
     assert found.champion is not None
     assert judge.value(found.champion.candidate) == "'d'"
-    by_value = {judge.value(one.candidate): one.candidate for one in found.entrants.values() if one.twin is None}
+    by_value = {judge.value(one.candidate): one.candidate for one in found.candidates.values() if one.twin is None}
     assert by_value["'c'"].parent == by_value["'b'"].id
     assert by_value["'d'"].parent == by_value["'c'"].id
 
@@ -226,7 +226,7 @@ def test_what_may_pass_is_tried_again_and_what_may_not_ends_the_source_alone() -
     for failure in (ModelError("no key", "auth"), ModelError("tomorrow", "rate_limit", retry_after=9e4)):
         model = FakeModel(lambda _, failure=failure: failure)
         found = find(model, ByValue({}), samples=2)
-        assert (len(model.prompts), found.entrants, found.spent) == (2, {}, None)
+        assert (len(model.prompts), found.candidates, found.spent) == (2, {}, None)
         assert found.run.history.records["source:model/m/propose"].error == str(failure)
 
 

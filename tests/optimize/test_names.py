@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from bakeoff.optimize.indenting import dedented
-from bakeoff.optimize.names import bound_by, module_names, table_of
+from bakeoff.optimize.source_code.indentation import dedented
+from bakeoff.optimize.source_code.names import bound_by, module_names, table_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.optimize.corpus import modules
 
-from bakeoff.optimize.names import table_of, tables
-from bakeoff.optimize.normalise import fingerprint
+from bakeoff.optimize.source_code.fingerprint import fingerprint
+from bakeoff.optimize.source_code.names import table_of, tables
 
 SOAK = bool(os.environ.get("BAKEOFF_SOAK"))
 

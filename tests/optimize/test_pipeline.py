@@ -23,7 +23,7 @@ from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.optimize.behaviour.differences import Difference
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.observed import Observed
+from bakeoff.optimize.context.observed import Observed
 from bakeoff.optimize.pipeline import PATIENCE, Pipeline
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 from bakeoff.optimize.target import Target
@@ -148,16 +148,16 @@ def test_who_was_measured_again_wins_over_a_higher_figure_of_the_selection() -> 
             return {number: replace(speed, remeasured=number == 1) for number, speed in found.items()}
 
     found = find(Selects({"a": 2.0, "b": 2.1}), Fake([(0, candidate(name)) for name in "ab"]))
-    assert found.champion is found.entrants[1]
+    assert found.champion is found.candidates[1]
 
 
 def test_the_fastest_that_behaves_wins_and_each_has_a_reason() -> None:
     judge = Scripted({"a": 1.2, "b": 3.0, "c": None, "d": 1.0})
     found = find(judge, Fake([(0, candidate(name)) for name in "abcd"]))
-    assert found.champion is found.entrants[2]
-    reasons = [entrant.reason for entrant in found.entrants.values()]
+    assert found.champion is found.candidates[2]
+    reasons = [state.reason for state in found.candidates.values()]
     assert reasons == ["faster", "faster", "behaviour/return", "not-faster"]
-    assert [entrant.verdict for entrant in found.entrants.values()] == ["ACCEPT", "ACCEPT", "REJECT", "REJECT"]
+    assert [state.verdict for state in found.candidates.values()] == ["ACCEPT", "ACCEPT", "REJECT", "REJECT"]
     assert judge.log[-1] == "race a b d at 2"
 
 
@@ -166,9 +166,9 @@ def test_the_same_in_other_words_is_judged_once_and_the_original_never() -> None
     again = candidate("b", "[z for z in x]")
     judge = Scripted({"a": 2.0})
     found = find(judge, Fake([(0, first), (0, again), (0, candidate("c", "(x)"))]))
-    assert [entrant.reason for entrant in found.entrants.values()] == ["faster", "duplicate", "duplicate"]
-    assert found.entrants[2].detail == "candidate 1 in other words"
-    assert found.entrants[3].detail == "the original in other words"
+    assert [state.reason for state in found.candidates.values()] == ["faster", "duplicate", "duplicate"]
+    assert found.candidates[2].detail == "candidate 1 in other words"
+    assert found.candidates[3].detail == "the original in other words"
     assert [line.partition(" at")[0] for line in judge.log] == ["judged a", "race a"]
 
 
@@ -177,8 +177,8 @@ def test_one_that_is_too_large_is_invalid_and_no_twin_of_a_good_one(monkeypatch:
     good = candidate("good")
     large = Candidate("fake/large", {"mod.py": (good.files["mod.py"] or b"") + b"#" * (3 << 20)})
     found = find(Scripted({"good": 2.0}), Fake([(0, large), (0, good)]))
-    assert [entrant.reason for entrant in found.entrants.values()] == ["invalid", "faster"]
-    assert found.entrants[1].detail == "its files have 3 MiB, and 2 are the most"
+    assert [state.reason for state in found.candidates.values()] == ["invalid", "faster"]
+    assert found.candidates[1].detail == "its files have 3 MiB, and 2 are the most"
 
 
 @pytest.mark.parametrize("tests", [1, 2, 5])
@@ -192,8 +192,8 @@ def test_more_survivors_than_slots_all_get_a_verdict() -> None:
     names = [f"c{number}" for number in range(20)]
     judge = Scripted({name: 1.0 + index / 10 for index, name in enumerate(names)})
     found = find(judge, Fake([(0, candidate(name)) for name in names]), tests=1)
-    assert all(entrant.verdict for entrant in found.entrants.values())
-    assert found.champion is found.entrants[20]
+    assert all(state.verdict for state in found.candidates.values())
+    assert found.champion is found.candidates[20]
 
 
 def test_a_slow_source_is_not_waited_for_and_its_candidate_meets_the_champion() -> None:
@@ -201,7 +201,7 @@ def test_a_slow_source_is_not_waited_for_and_its_candidate_meets_the_champion() 
     slow = Fake([(60, candidate("late"))], "slow")
     found = find(judge, Fake([(0, candidate("a"))]), slow)
     assert judge.log == ["judged a at 1", "race a at 1", "judged late at 61", "race a late at 61"]
-    assert found.champion is found.entrants[2]
+    assert found.champion is found.candidates[2]
 
 
 def test_behaviour_is_judged_while_others_are_measured() -> None:
@@ -306,7 +306,7 @@ async def test_a_resumed_run_judges_only_what_was_not_judged(tmp_path: Path, die
         judged += [line.partition(" at")[0] for line in judge.log]
         assert ending.status is (RunStatus.FAILED if death else RunStatus.COMPLETED)
     found = run_view(folder.history(), ending.status)
-    assert [entrant.reason for entrant in found.entrants.values()] == ["faster", "faster", "behaviour/return"]
+    assert [state.reason for state in found.candidates.values()] == ["faster", "faster", "behaviour/return"]
     assert found.winner == 2
     behaviours = [line for line in judged if line.startswith("judged")]
     assert sorted(behaviours) == ["judged a", "judged b", "judged c"]

@@ -8,7 +8,8 @@ import pytest
 
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import TargetError
-from bakeoff.optimize.target import Target, locate, parse_target
+from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.target import Target, parse_target
 
 
 def test_parse_target() -> None:

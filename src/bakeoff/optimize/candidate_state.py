@@ -8,8 +8,7 @@ from typing import Any
 from bakeoff.engine.record import Record
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.differences import Difference
-from bakeoff.optimize.behaviour.judgement import Judgement
+from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.sources.source import ProfileLine
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a target or with the text of a candidate."""
+"""Errors of optimisations: of the target, of a candidate's text, and of what candidates are compared with."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ class TargetError(BakeoffError):
 
 class InvalidCandidateError(BakeoffError):
     """A candidate's text cannot be applied; the candidate gets the reason `invalid`."""
+
+
+class BehaviourError(BakeoffError):
+    """The behaviour of the original cannot be found out, so no candidate can be compared with it."""
 
 
 class BenchError(BakeoffError):

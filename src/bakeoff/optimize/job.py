@@ -20,15 +20,15 @@ from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions, in_session, new_run
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
-from bakeoff.optimize.bench import MOST_RACED
-from bakeoff.optimize.every import Every, ranking
+from bakeoff.optimize.all_functions.all_functions import AllFunctions, ranking
+from bakeoff.optimize.all_functions.ranked import Ranked
+from bakeoff.optimize.all_functions.ranking import DRY_TIMEOUT
+from bakeoff.optimize.judges.command_judge import MOST_RACED
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
-from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.ranking.ranking import DRY_TIMEOUT
+from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.paid_sources import paid_sources
-from bakeoff.optimize.target import locate
 from bakeoff.optimize.view import JOB, run_view
 from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
@@ -197,11 +197,11 @@ class _Job:
         opening = partial(self.opening, folder.id, spawner, due=pending_commits(run.history))
         if self.options.every:
             anew = partial(paid_sources, self.options, self.settings, str(self.project))
-            every = Every(self.options, self.settings, self._warn, opening, anew)
+            every = AllFunctions(self.options, self.settings, self._warn, opening, anew)
             facts, spent = await every.carry_out(run, spawner, taken, keep)
         else:
             async with opening(taken) as workspace:
-                work = Optimisation(self.options, self.settings, self._warn, hired=self.hired)
+                work = Optimisation(self.options, self.settings, self._warn, paid=self.hired)
                 await keep(workspace)
                 try:
                     facts, spent = await work.carry_out(run, workspace, spawner)

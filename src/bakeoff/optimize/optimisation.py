@@ -21,21 +21,22 @@ from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.race import Options
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour, open_behaviour
-from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.bench import BenchJudge
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import CandidateState
-from bakeoff.optimize.errors import BenchError
-from bakeoff.optimize.judging import SlotJudge, write_files
+from bakeoff.optimize.context.surroundings import Surroundings, surroundings
+from bakeoff.optimize.errors import BehaviourError, BenchError
+from bakeoff.optimize.judges.command_judge import CommandJudge
+from bakeoff.optimize.judges.function_judge import FunctionJudge, write_files
+from bakeoff.optimize.judges.judge import Judge
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
-from bakeoff.optimize.pipeline import Judge, Pipeline
+from bakeoff.optimize.pipeline import Pipeline
+from bakeoff.optimize.source_code.definitions import Definition, locate
 from bakeoff.optimize.sources.given import Given
 from bakeoff.optimize.sources.paid_sources import PaidSources
 from bakeoff.optimize.sources.source import Context, Source
-from bakeoff.optimize.surroundings import Surroundings, surroundings
-from bakeoff.optimize.target import Target, locate, parse_bench_target, parse_target
+from bakeoff.optimize.target import Target, parse_bench_target, parse_target
 from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
@@ -51,7 +52,7 @@ def target_of(options: OptimizeOptions) -> Target:
 
 @dataclass(slots=True)
 class Optimisation:
-    """What a run of its own and a step of a workflow do alike.
+    """Work on one target, of a run of its own or a step of a workflow.
 
     Attributes:
         options: what was asked for.
@@ -60,7 +61,7 @@ class Optimisation:
         prefix: what the paths of its nodes begin with.
         label: what the name of its result begins with.
         lanes: that all leaves in slots hold besides their own.
-        hired: models and agents that propose.
+        paid: models and agents that propose.
     """
 
     options: OptimizeOptions
@@ -69,7 +70,7 @@ class Optimisation:
     prefix: str = ""
     label: str = ""
     lanes: tuple[str, ...] = ()
-    hired: PaidSources | None = None
+    paid: PaidSources | None = None
 
     @property
     def target(self) -> Target:
@@ -102,52 +103,19 @@ class Optimisation:
     async def _winner(
         self, run: Run, workspace: Workspace, processes: Processes
     ) -> tuple[CandidateState | None, str | None]:
-        """The winner, and what was said if the budget was spent.
-
-        Raises:
-            BakeoffError: there is no such file, or candidates may not change it.
-        """
+        """The winner, and what was said if the budget was spent."""
         options, target, lock = self.options, self.target, BenchLock()
         original = Original(workspace)
-        source = b"" if target.is_project else await in_thread(original.content, str(target.path))
-        if source is None:
-            raise BakeoffError(f"{target.path}: the project has no such file")
-        if options.protect:
-            for said in await in_thread(lambda: unmatched(options.protect, workspace.base.entries.files)):
-                self.warn(said)
-        hired = self.hired is not None and bool(self.hired.models or self.hired.agents)
-        if hired and not target.is_project and self._protection(workspace).covers(str(target.path)):
-            raise BakeoffError(f"{target.path} is a test, or configures tests: candidates are judged by it as it is")
+        source = await self._source(workspace, original)
         definition = locate(source, target.qualname) if target.qualname else None
         text = "" if definition is None else source[definition.start : definition.end].decode("utf-8", "replace")
         context = Context(target, source, text, bench=options.bench or "")
-        asked = BehaviourOptions(
-            level=options.level or self.settings.sandbox,
-            trust=options.trust,
-            cold=options.cold,
-            inputs=options.inputs,
-            tests=options.tests,
-        )
-        async with open_behaviour(asked) as checker, AsyncExitStack() as stack:
-
-            async def prepare() -> Baseline:
-                return await self._baseline(run, workspace, checker, lock)
-
-            by_tests = None
-            if definition is not None and not options.checks:
-                by_tests = SlotJudge(
-                    workspace, checker, prepare, lock, options, processes, original.files, definition.is_async
-                )
-            judge: Judge
-            if options.bench is not None:
-                judge = self._bench_judge(run, workspace, processes, lock, by_tests)
-            else:
-                assert by_tests is not None, "checks go with a bench"
-                judge = by_tests
+        async with open_behaviour(self._behaviour_options()) as checker, AsyncExitStack() as stack:
+            judge = self._judge(run, workspace, processes, checker, lock, original, definition)
             paid: list[Source] = []
-            if self.hired is not None:
+            if self.paid is not None:
                 write = partial(self._commit, run, workspace)
-                paid = await self.hired.sources(stack, run, workspace, processes, write, lock, self.warn, self.prefix)
+                paid = await self.paid.sources(stack, run, workspace, processes, write, lock, self.warn, self.prefix)
             pipeline = Pipeline(
                 run,
                 judge,
@@ -160,17 +128,67 @@ class Optimisation:
                 warn=self.warn,
                 prefix=self.prefix,
                 lanes=self.lanes,
-                most=judge.most if isinstance(judge, BenchJudge) else None,
+                most=judge.most if isinstance(judge, CommandJudge) else None,
                 seconds=options.seconds,
             )
             if any(run.find(f"{self.prefix}source:{source.name}/propose") is None for source in paid):
                 await judge.begin()
             return await pipeline.find(), pipeline.spent
 
-    def _bench_judge(
-        self, run: Run, workspace: Workspace, processes: Processes, lock: BenchLock, by_tests: SlotJudge | None
-    ) -> BenchJudge:
-        """Who judges by commands.
+    async def _source(self, workspace: Workspace, original: Original) -> bytes:
+        """The target's file; empty where the target is the project.
+
+        Raises:
+            BakeoffError: there is no such file, or candidates may not change it.
+        """
+        target = self.target
+        source = b"" if target.is_project else await in_thread(original.content, str(target.path))
+        if source is None:
+            raise BakeoffError(f"{target.path}: the project has no such file")
+        if self.options.protect:
+            for said in await in_thread(lambda: unmatched(self.options.protect, workspace.base.entries.files)):
+                self.warn(said)
+        is_paid = self.paid is not None and bool(self.paid.models or self.paid.agents)
+        if is_paid and not target.is_project and self._protection(workspace).covers(str(target.path)):
+            raise BakeoffError(f"{target.path} is a test, or configures tests: candidates are judged by it as it is")
+        return source
+
+    def _behaviour_options(self) -> BehaviourOptions:
+        options = self.options
+        return BehaviourOptions(
+            level=options.level or self.settings.sandbox,
+            trust=options.trust,
+            cold=options.cold,
+            inputs=options.inputs,
+            tests=options.tests,
+        )
+
+    def _judge(
+        self,
+        run: Run,
+        workspace: Workspace,
+        processes: Processes,
+        checker: Behaviour,
+        lock: BenchLock,
+        original: Original,
+        definition: Definition | None,
+    ) -> Judge:
+        """The judge that is asked for: of the function by its tests, or by commands."""
+        options, by_tests = self.options, None
+        if definition is not None and not options.checks:
+            prepare = partial(self._baseline, run, workspace, checker, lock)
+            by_tests = FunctionJudge(
+                workspace, checker, prepare, lock, options, processes, original.files, definition.is_async
+            )
+        if options.bench is not None:
+            return self._command_judge(run, workspace, processes, lock, by_tests)
+        assert by_tests is not None, "checks go with a bench"
+        return by_tests
+
+    def _command_judge(
+        self, run: Run, workspace: Workspace, processes: Processes, lock: BenchLock, by_tests: FunctionJudge | None
+    ) -> CommandJudge:
+        """The judge by commands.
 
         Raises:
             BakeoffError: there are too few slots to race in.
@@ -180,9 +198,9 @@ class Optimisation:
         logs = run.root / "logs"
         logs.mkdir(exist_ok=True)
         policy = check_policy(options.level or settings.sandbox, settings)
-        ground = CheckRunner(workspace, processes, logs, settings.grace, policy, self.label, busy=lock.working)
+        runner = CheckRunner(workspace, processes, logs, settings.grace, policy, self.label, busy=lock.working)
         timing = SlotRace(
-            ground,
+            runner,
             options.bench,
             options.bench_output == "same",
             Options(options.min_speedup, options.seconds, options.seed, COMMANDS.fork_seconds),
@@ -190,10 +208,10 @@ class Optimisation:
         )
         if timing.most < 1:
             raise BakeoffError("timing a command takes two slots at once: allow --max-parallel 2 at least")
-        checks = [CommandRequirement(command, ground, timeout=options.check_timeout) for command in options.checks]
+        checks = [CommandRequirement(command, runner, timeout=options.check_timeout) for command in options.checks]
         base = workspace.snapshot.commit, workspace.snapshot.tree
         write = partial(self._base_of, run, workspace)
-        return BenchJudge(run, timing, checks, write, base, by_tests, self._protection(workspace), self.prefix)
+        return CommandJudge(run, timing, checks, write, base, by_tests, self._protection(workspace), self.prefix)
 
     def _protection(self, workspace: Workspace) -> Protection:
         """What candidates may not change."""

@@ -1,4 +1,4 @@
-"""From candidates to a winner: behaviour is judged in slots side by side, speed alone, and no stage waits for another.
+"""Pipeline from candidates to a winner: behaviour is judged in slots side by side, speed alone; no stage waits.
 
 Nodes of the run: `baseline:N` for each session, `observed` for what the tests show, `profile:N`, `source:NAME/WHAT`
 when a source has given all, `candidate:N` with what it changes, `candidate:N/behaviour`, and `race:N`. A resumed run
@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import anyio
 
@@ -24,13 +24,13 @@ from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import UNDECIDED, Speed
-from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import ORIGINAL, CandidateState, judgement_of, kept_judgement, profile_of
-from bakeoff.optimize.normalise import fingerprint
-from bakeoff.optimize.observed import Observed
+from bakeoff.optimize.context.observed import Observed
+from bakeoff.optimize.context.surroundings import Surroundings
+from bakeoff.optimize.judges.judge import Judge
+from bakeoff.optimize.source_code.fingerprint import fingerprint
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine, Source
-from bakeoff.optimize.surroundings import Surroundings
 from bakeoff.sampling.errors import machinery
 
 PATIENCE = 10.0
@@ -39,30 +39,6 @@ PATIENCE = 10.0
 
 Asked: TypeAlias = Callable[[Context], AsyncIterator[Candidate]]
 """What a source is asked, but for the context."""
-
-
-class Judge(Protocol):
-    """Judges behaviour and speed of candidates."""
-
-    async def begin(self) -> None:
-        """See that candidates can be judged, before any is paid for."""
-        ...
-
-    async def behaviour(self, candidate: Candidate) -> Judgement:
-        """Whether it behaves as the original."""
-        ...
-
-    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
-        """How fast they are, by number, after so many races in which this could not be decided."""
-        ...
-
-    async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
-        """Where the time of a candidate goes, or of the original."""
-        ...
-
-    async def observed(self) -> Observed:
-        """What the tests show of the original."""
-        ...
 
 
 @dataclass(slots=True)
@@ -98,7 +74,7 @@ class Pipeline:
     lanes: tuple[str, ...] = ()
     most: int | None = None
     seconds: float = 0.0
-    entrants: dict[int, CandidateState] = field(default_factory=dict)
+    candidates: dict[int, CandidateState] = field(default_factory=dict)
     champion: CandidateState | None = None
     spent: str | None = None
     _prints: dict[str, int] = field(default_factory=dict)
@@ -134,7 +110,7 @@ class Pipeline:
 
     async def _profile(self, number: int) -> Sequence[ProfileLine]:
         """Where the time of a candidate goes, or of the original."""
-        candidate = None if number == ORIGINAL else self.entrants[number].candidate
+        candidate = None if number == ORIGINAL else self.candidates[number].candidate
 
         async def work(_: int) -> Outcome:
             lines = await self.judge.profile(candidate)
@@ -222,20 +198,20 @@ class Pipeline:
             self._tell()
 
     async def _enter(self, group: WorkGroup, source: str, candidate: Candidate) -> None:
-        number = len(self.entrants) + 1
-        entrant = self.entrants[number] = CandidateState(number, source, candidate)
+        number = len(self.candidates) + 1
+        state = self.candidates[number] = CandidateState(number, source, candidate)
         self._known[candidate.origin, candidate.id] = number
         if not candidate.invalid:
             before = fingerprint(self.original(candidate.files))
             print_ = fingerprint(candidate.files)
-            entrant.twin = ORIGINAL if print_ == before else self._prints.setdefault(print_, number)
-            if entrant.twin == number:
-                entrant.twin = None
+            state.twin = ORIGINAL if print_ == before else self._prints.setdefault(print_, number)
+            if state.twin == number:
+                state.twin = None
                 self._judging += 1
-        kept = {"source": source, "candidate": candidate.to_json(), "twin": entrant.twin}
+        kept = {"source": source, "candidate": candidate.to_json(), "twin": state.twin}
         await self._note(f"{self.prefix}candidate:{number}", "candidate", kept)
-        if entrant.reason is None:
-            group.start(self._judge, entrant)
+        if state.reason is None:
+            group.start(self._judge, state)
 
     async def _note(self, path: str, type_: str, output: Mapping[str, Any], failed: str | None = None) -> Record:
         async def work(_: int) -> Outcome:
@@ -245,20 +221,20 @@ class Pipeline:
 
     # Behaviour.
 
-    async def _judge(self, entrant: CandidateState) -> None:
+    async def _judge(self, state: CandidateState) -> None:
         async def work(_: int) -> Outcome:
-            return Outcome(output=kept_judgement(await self.judge.behaviour(entrant.candidate)))
+            return Outcome(output=kept_judgement(await self.judge.behaviour(state.candidate)))
 
         try:
-            path = f"{self.prefix}candidate:{entrant.number}/behaviour"
+            path = f"{self.prefix}candidate:{state.number}/behaviour"
             record = await self.run.leaf(path, "behaviour", work, lanes=(TESTS, *self.lanes))
             _check(record)
-            entrant.judgement = judgement_of(record)
-            if entrant.judgement.same and entrant.speed is None:
-                self._survivors.append(entrant)
+            state.judgement = judgement_of(record)
+            if state.judgement.same and state.speed is None:
+                self._survivors.append(state)
                 self._since = min(self._since, anyio.current_time())
-            elif entrant.judgement.differences:
-                self._failures.append(entrant)
+            elif state.judgement.differences:
+                self._failures.append(state)
         finally:
             self._judging -= 1
             self._tell()
@@ -297,9 +273,9 @@ class Pipeline:
         failures, self._failures = self._failures, []
         name = f"repair:{self._rounds['repair']}"
         # A resumed run sends the same ones back, so that what was answered is found again.
-        decided = await self.run.decide(f"{self.prefix}{name}", lambda: sorted(entrant.number for entrant in failures))
-        self._failures = [entrant for entrant in failures if entrant.number not in decided]
-        failed = [self.entrants[number] for number in decided]
+        decided = await self.run.decide(f"{self.prefix}{name}", lambda: sorted(state.number for state in failures))
+        self._failures = [state for state in failures if state.number not in decided]
+        failed = [self.candidates[number] for number in decided]
         for source in self.sources:
             own = [Failure(one.candidate, one.judgement.differences) for one in failed
                    if one.source == source.name and one.judgement is not None]  # fmt: skip
@@ -309,21 +285,21 @@ class Pipeline:
     # Speed.
 
     async def _race(self, group: WorkGroup) -> None:
-        waiting = sorted(self._survivors, key=lambda entrant: entrant.number)
+        waiting = sorted(self._survivors, key=lambda state: state.number)
         self._survivors, self._since = [], math.inf
         champions = [] if self.champion is None else [self.champion]
         room = len(waiting) if self.most is None else self.most - len(champions)
         field_ = [*waiting[:room], *champions]
         name = f"{self.prefix}race:{self._next('race')}"
-        decided = await self.run.decide(name, lambda: sorted(entrant.number for entrant in field_))
+        decided = await self.run.decide(name, lambda: sorted(state.number for state in field_))
         # A resumed run races the same field; who was not in it comes next.
-        self._survivors += [entrant for entrant in waiting if entrant.number not in decided]
+        self._survivors += [state for state in waiting if state.number not in decided]
         if self._survivors:
             self._since = anyio.current_time()
-        racing = {number: self.entrants[number] for number in decided}
+        racing = {number: self.candidates[number] for number in decided}
 
         async def work(_: int) -> Outcome:
-            candidates = {number: entrant.candidate for number, entrant in racing.items()}
+            candidates = {number: state.candidate for number, state in racing.items()}
             found = await self.judge.race(candidates, max(self._tries.get(number, 0) for number in racing))
             speeds = {str(number): speed.to_json() for number, speed in found.items()}
             return Outcome(output={"speeds": speeds, "seconds": self.seconds})
@@ -331,16 +307,16 @@ class Pipeline:
         record = await self.run.leaf(name, "race", work, lanes=(BENCH, *self.lanes))
         _check(record)
         for number, kept in record.output["speeds"].items():
-            entrant = self.entrants[int(number)]
-            entrant.speed = Speed.from_json(kept)
-            self._undecided.pop(entrant.number, None)
-            if entrant.speed.verdict == UNDECIDED:
-                self._tries[entrant.number] = self._tries.get(entrant.number, 0) + 1
+            state = self.candidates[int(number)]
+            state.speed = Speed.from_json(kept)
+            self._undecided.pop(state.number, None)
+            if state.speed.verdict == UNDECIDED:
+                self._tries[state.number] = self._tries.get(state.number, 0) + 1
                 if record.output.get("seconds", self.seconds) < self.seconds:
-                    self._undecided[entrant.number] = entrant
-        winners = [entrant for entrant in racing.values() if entrant.verdict == "ACCEPT"]
+                    self._undecided[state.number] = state
+        winners = [state for state in racing.values() if state.verdict == "ACCEPT"]
         before = self.champion
-        measured_again = [entrant for entrant in winners if entrant.speed is not None and entrant.speed.remeasured]
+        measured_again = [state for state in winners if state.speed is not None and state.speed.remeasured]
         self.champion = max(measured_again, key=_rank, default=None)
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
             profile = await self._profile(self.champion.number)
@@ -352,7 +328,9 @@ class Pipeline:
 
     def _refine(self, group: WorkGroup, winners: Sequence[CandidateState], profile: Sequence[ProfileLine]) -> None:
         """Winners go back to all sources; a line that was refined already goes on as a line."""
-        speeds = {each.candidate.id: _in_words(each.speed) for each in self.entrants.values() if each.speed is not None}
+        speeds = {
+            each.candidate.id: _in_words(each.speed) for each in self.candidates.values() if each.speed is not None
+        }
         self.context = replace(self.context, speeds=speeds)
         round_ = self._rounds["refine"]
         lineage = self._lineage(winners[0])
@@ -360,12 +338,12 @@ class Pipeline:
             if len(lineage) > 1 and source.name == winners[0].source:
                 self._ask(group, source, f"adapt:{round_}", partial(_adapts, source, lineage))
                 continue
-            candidates = [entrant.candidate for entrant in winners]
+            candidates = [state.candidate for state in winners]
             self._ask(group, source, f"refine:{round_}", partial(_refines, source, candidates, profile))
 
-    def _lineage(self, entrant: CandidateState) -> list[Candidate]:
-        by_id = {other.candidate.id: other.candidate for other in self.entrants.values()}
-        line = [entrant.candidate]
+    def _lineage(self, state: CandidateState) -> list[Candidate]:
+        by_id = {other.candidate.id: other.candidate for other in self.candidates.values()}
+        line = [state.candidate]
         while (parent := by_id.get(line[0].parent or "")) is not None and parent not in line:
             line.insert(0, parent)
         return line
@@ -391,9 +369,9 @@ def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> A
     return source.adapt(context, lineage)
 
 
-def _rank(entrant: CandidateState) -> tuple[bool, float]:
+def _rank(state: CandidateState) -> tuple[bool, float]:
     """Who was measured again comes before all others, whose figures were selected for being high."""
-    speed = entrant.speed
+    speed = state.speed
     return (False, 0.0) if speed is None or speed.speedup is None else (speed.remeasured, speed.speedup.low)
 
 

@@ -24,9 +24,9 @@ class Side:
     share: float
 
 
-def speedup_of(entrant: CandidateState) -> str:
+def speedup_of(candidate: CandidateState) -> str:
     """Its speed-up with the interval; a dash where none was measured."""
-    speed = None if entrant.speed is None else entrant.speed.speedup
+    speed = None if candidate.speed is None else candidate.speed.speedup
     return "-" if speed is None else str(speed)
 
 
@@ -72,16 +72,16 @@ def cautions(found: RunView, winner: CandidateState) -> list[str]:
 def fallen(found: RunView) -> list[tuple[CandidateState, list[str]]]:
     """All that did not win, each with why, and what shows it."""
     told = []
-    for entrant in found.entrants.values():
-        if entrant.number == found.winner:
+    for candidate in found.entrants.values():
+        if candidate.number == found.winner:
             continue
-        judgement = entrant.judgement
+        judgement = candidate.judgement
         shown = [] if judgement is None else [str(one) for one in judgement.differences[:MOST_DIFFERENCES]]
-        if entrant.verdict == "ACCEPT":
-            why = f"faster, too: {speedup_of(entrant)}"
+        if candidate.verdict == "ACCEPT":
+            why = f"faster, too: {speedup_of(candidate)}"
         else:
-            why = f"{entrant.reason or 'not judged'}{f': {entrant.detail}' if entrant.detail else ''}"
-        told.append((entrant, [why, *(one for one in shown if one != entrant.detail)]))
+            why = f"{candidate.reason or 'not judged'}{f': {candidate.detail}' if candidate.detail else ''}"
+        told.append((candidate, [why, *(one for one in shown if one != candidate.detail)]))
     return told
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.judge.timing.speed import UNDECIDED, Speed
+from bakeoff.optimize.all_functions.ranked import Ranked
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import CandidateState, judgement_of, profile_of
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.ranking.ranked import Ranked
 from bakeoff.optimize.sources.source import ProfileLine
 
 JOB = "optimize"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.optimize.behaviour import deriving
-from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour import derived_inputs
+from bakeoff.optimize.errors import BehaviourError
 
 from .conftest import judges, judging
 
@@ -162,13 +162,13 @@ async def test_what_the_original_does_is_no_fault(tmp_path: Path) -> None:
 
 
 async def test_inputs_that_cannot_be_derived_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await deriving.derive([], 3) == []
-    monkeypatch.setattr(deriving.sys, "executable", "/bin/false")
+    assert await derived_inputs.derive([], 3) == []
+    monkeypatch.setattr(derived_inputs.sys, "executable", "/bin/false")
     for call in (b"x", b"x" * 1_000_000):
         with pytest.raises(BehaviourError, match="derived inputs cannot be made"):
-            await deriving.derive([call], 3)
-    monkeypatch.setattr(deriving, "SECONDS", 0.0)
-    assert await deriving.derive([b"x"], 3) == []
+            await derived_inputs.derive([call], 3)
+    monkeypatch.setattr(derived_inputs, "SECONDS", 0.0)
+    assert await derived_inputs.derive([b"x"], 3) == []
 
 
 SIGNED = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.errors import BehaviourError
 
 from .conftest import judges, judging
 from .kinds import KINDS

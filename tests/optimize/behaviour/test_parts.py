@@ -15,18 +15,18 @@ from bakeoff.judge.codec import Malformed, decode, encode
 from bakeoff.judge.codec.tree import Writer
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour import evaluation, runs
-from bakeoff.optimize.behaviour.changed import changed_besides, is_public
-from bakeoff.optimize.behaviour.deriving import derived
+from bakeoff.optimize.behaviour.derived_inputs import derived
 from bakeoff.optimize.behaviour.differences import Difference, arguments_of, of_call, of_process, of_test, same
 from bakeoff.optimize.behaviour.evaluation import _Confined, _listen
+from bakeoff.optimize.behaviour.explanation import WIDE
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.inside.addopts import kept_options
 from bakeoff.optimize.behaviour.inside.importing import ProjectFinder, decorated, target_in
 from bakeoff.optimize.behaviour.inside.writeback import Restored, nodes
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call, Watched
-from bakeoff.optimize.behaviour.telling import WIDE
-from bakeoff.optimize.behaviour.warm import Channel
+from bakeoff.optimize.behaviour.warm_server import Channel
+from bakeoff.optimize.source_code.changes import changed_besides, is_public
 
 OPTIONS = BehaviourOptions()
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bakeoff.optimize.behaviour import stage
-from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour import server_pool
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.stage import find_interpreter
-from bakeoff.optimize.behaviour.warm import Channel, WarmServer
-from bakeoff.optimize.errors import TargetError
+from bakeoff.optimize.behaviour.server_pool import find_interpreter
+from bakeoff.optimize.behaviour.warm_server import Channel, WarmServer
+from bakeoff.optimize.errors import BehaviourError, TargetError
 from bakeoff.workspace.sandbox.machine import look
 from bakeoff.workspace.sandbox.sandbox import SandboxError, sandbox
 
@@ -38,7 +37,7 @@ async def test_with_less_protection_the_verdicts_are_the_same(
         machine = replace(look(), namespaces="a test took them away", proc="a test took them away")
         return await sandbox(slot, policy, machine=machine if policy.level != "none" else None)
 
-    monkeypatch.setattr(stage, "sandbox", without)
+    monkeypatch.setattr(server_pool, "sandbox", without)
     options = {"kind": "repository", "level": level, "python": sys.executable, "derived": 10, "slots": 1}
     async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
         found = {name: (await judge(BAD[name][0])).reason for name in CHOSEN}
@@ -55,7 +54,7 @@ async def test_where_no_layer_can_be_mounted_the_tree_is_copied(
     async def without(slot, policy):
         return await sandbox(slot, policy, machine=replace(look(), layer="a test took it away"))
 
-    monkeypatch.setattr(stage, "sandbox", without)
+    monkeypatch.setattr(server_pool, "sandbox", without)
     writes = RIGHT.replace("    return", "    open('written', 'w').close()\n    return", 1)
     assert writes != RIGHT
     options = {"python": sys.executable, "derived": 10, "slots": 1}
@@ -89,7 +88,7 @@ async def test_full_protection_that_cannot_be_had_is_refused(tmp_path: Path, mon
     async def without(slot, policy):
         return await sandbox(slot, policy, machine=replace(look(), namespaces="a test took them away"))
 
-    monkeypatch.setattr(stage, "sandbox", without)
+    monkeypatch.setattr(server_pool, "sandbox", without)
     with pytest.raises(SandboxError, match="BAKEOFF_SANDBOX=weak"):
         async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable):
             pass
@@ -120,7 +119,7 @@ async def test_a_server_that_died_is_started_again(tmp_path: Path, leftovers: Ca
         for pid in leftovers():
             os.kill(int(pid), signal.SIGKILL)
         with anyio.fail_after(60):
-            while any(server.alive for server in judge.behaviour._stage._servers.values()):
+            while any(server.alive for server in judge.behaviour._servers._servers.values()):
                 await anyio.sleep(0.01)
         assert (await judge(RIGHT)).same
 
@@ -157,7 +156,7 @@ async def test_frames_of_any_size_pass_beside_the_event_loop(monkeypatch: pytest
     one.close()
     assert await other.receive() is None
     other.close()
-    monkeypatch.setattr("bakeoff.optimize.behaviour.warm.START_TIME", 0.0)
+    monkeypatch.setattr("bakeoff.optimize.behaviour.warm_server.START_TIME", 0.0)
     with pytest.raises(BehaviourError, match="not ready within"):
         await WarmServer.start(sys.executable, seed=0, variables={})
 
@@ -176,7 +175,7 @@ async def test_what_the_machine_does_not_have_is_said(tmp_path: Path, monkeypatc
             pass
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(BehaviourError, match="on Linux only"):
-        await stage.Stage(BehaviourOptions()).ready(None)  # type: ignore[arg-type]
+        await server_pool.ServerPool(BehaviourOptions()).ready(None)  # type: ignore[arg-type]
 
 
 async def test_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:

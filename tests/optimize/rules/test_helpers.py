@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bakeoff.optimize.behaviour.changed import changed_besides
+from bakeoff.optimize.context.surroundings import surroundings
+from bakeoff.optimize.source_code.changes import changed_besides
 from bakeoff.optimize.sources.rules import RulesSource
 from bakeoff.optimize.sources.rules.source import Version
 from bakeoff.optimize.sources.source import Context
-from bakeoff.optimize.surroundings import surroundings
 from bakeoff.optimize.target import Target
 
 

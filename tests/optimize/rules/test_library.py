@@ -9,10 +9,10 @@ import warnings
 import pytest
 from tests.optimize.corpus import modules
 
-from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.source_code.definitions import definitions
+from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, apply_rule, fixed_point
-from bakeoff.optimize.target import definitions
 
 SOAK = bool(os.environ.get("BAKEOFF_SOAK"))
 

@@ -1,4 +1,4 @@
-"""The way in: prepares baselines, judges candidates."""
+"""Judge of behaviour: records a baseline of the original, judges candidates against it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bakeoff.optimize.behaviour.baseline import Baseline
+from bakeoff.optimize.behaviour.baseline_recording import BaselineRecording
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.judging import Judging
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.preparing import Preparing
-from bakeoff.optimize.behaviour.stage import Stage
+from bakeoff.optimize.behaviour.server_pool import ServerPool
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import Target
 from bakeoff.process.command import Command
@@ -28,7 +28,7 @@ class Behaviour:
 
     def __init__(self, options: BehaviourOptions) -> None:
         self.options = options
-        self._stage = Stage(options)
+        self._servers = ServerPool(options)
 
     async def prepare(self, slots: Sequence[Slot], target: Target) -> Baseline:
         """Find the tests that reach `target`, and what the original does in them.
@@ -44,7 +44,7 @@ class Behaviour:
         run, or what it does is not the same from run to run. Passes on SandboxError: the machine cannot give the
         protection that was asked for.
         """
-        return await Preparing(self._stage, slots, target).run()
+        return await BaselineRecording(self._servers, slots, target).run()
 
     async def judge(self, slot: Slot, baseline: Baseline, candidate: Candidate) -> Judgement:
         """Whether `candidate` behaves as the original.
@@ -58,7 +58,7 @@ class Behaviour:
 
         Passes on BehaviourError: no server can be started.
         """
-        return await Judging(self._stage, slot, baseline, candidate).run()
+        return await Judging(self._servers, slot, baseline, candidate).run()
 
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """The project's interpreter in the slot's sandbox, as a command that arguments are still to be added to.
@@ -71,11 +71,11 @@ class Behaviour:
 
         Passes on BehaviourError: there is none. Passes on SandboxError.
         """
-        return await self._stage.interpreter(slot, memory, reads, env)
+        return await self._servers.interpreter(slot, memory, reads, env)
 
     async def close(self) -> None:
         """End all processes."""
-        await self._stage.close()
+        await self._servers.close()
 
 
 @asynccontextmanager

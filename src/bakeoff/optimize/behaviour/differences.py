@@ -1,6 +1,6 @@
-"""What differs between a candidate and the original: in calls, tests, processes; compared by bytes, said in words.
+"""Differences between a candidate and the original: in calls, tests, processes; compared by bytes, said in words.
 
-To be called in threads: for the words a reader process is asked.
+Its functions block, since a reader process finds the words: call them in threads.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour import telling
+from bakeoff.optimize.behaviour import explanation
+from bakeoff.optimize.behaviour.judgement import Difference
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun, Watched
 from bakeoff.reader.reading import UnreadError, read_here
@@ -40,29 +40,6 @@ OF_ERRNO = {
 
 
 WHILE_IMPORTED = "while it is imported"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing in which a candidate differs from the original.
-
-    Attributes:
-        reason: one of `reasons`.
-        where: the test; `recorded call` or `derived input` where no test is running.
-        call: the arguments, in words.
-        detail: what differs, in words: what came instead of what.
-        before: the arguments, encoded, where they are known.
-    """
-
-    reason: str
-    where: str
-    call: str
-    detail: str
-    before: bytes = field(default=b"", repr=False, compare=False)
-
-    def __str__(self) -> str:
-        place = f"{self.where}: {self.call}" if self.call else self.where
-        return f"{place}: {self.detail}" if place else self.detail
 
 
 def same(expected: Call, found: Call, options: BehaviourOptions) -> bool:
@@ -138,7 +115,7 @@ def _of_results(expected: Call, found: Call) -> tuple[str, str] | None:
         return kind, f"{found.type} instead of {expected.type}: {UNSEEN}"
     try:
         parts = (expected.result, expected.whole, found.result, found.whole)
-        answer = _told(telling.results, parts)
+        answer = _told(explanation.results, parts)
     except UnreadError as failure:
         return reasons.INCOMPARABLE, f"what it returned cannot be read: {failure}"
     return None if answer is None else (answer[0], answer[1])
@@ -153,7 +130,7 @@ def _explained(expected: bytes, found: bytes) -> str:
     if expected.startswith(DIGEST) or found.startswith(DIGEST):
         return UNSEEN
     try:
-        return str(_told(telling.difference, (expected, found)))
+        return str(_told(explanation.difference, (expected, found)))
     except UnreadError as failure:
         return f"cannot be read: {failure}"
 
@@ -167,7 +144,7 @@ def arguments_of(before: bytes) -> str:
     if not before or before.startswith(DIGEST):
         return "(...)" if before else ""
     try:
-        return str(_told(telling.arguments, (before,)))
+        return str(_told(explanation.arguments, (before,)))
     except UnreadError:
         return "(?)"
 

@@ -1,7 +1,4 @@
-"""Evaluations, each in a fresh fork in a sandbox of its own.
-
-The tests, with the target in another process or in theirs; and recorded calls, made once more.
-"""
+"""Evaluations, each in a fresh fork in a sandbox of its own: a run of the tests, or a replay of recorded calls."""
 
 from __future__ import annotations
 
@@ -9,14 +6,14 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun, Watched
-from bakeoff.optimize.behaviour.warm import Channel, WarmServer
+from bakeoff.optimize.behaviour.warm_server import Channel, WarmServer
 
 Files = Mapping[str, bytes | None]
 
@@ -33,8 +30,8 @@ FRAME = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where evaluations happen.
+class ProcessConfig:
+    """Configuration of a forked process: confinement, environment, resource limits.
 
     Attributes:
         plan: how they are confined, told.
@@ -49,6 +46,21 @@ class Place:
     variables: dict[str, str]
     bounds: dict[str, int]
     apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProcess:
+    """A process beside that of the tests, which makes the calls of the target.
+
+    Attributes:
+        serve: how it loads the target, as for `inside.serving.Served`.
+        config: how it is confined; None for what the tests' process has.
+        files: what it has in place of the snapshot's files.
+    """
+
+    serve: Mapping[str, Any]
+    config: ProcessConfig | None = None
+    files: Files = field(default_factory=dict)
 
 
 class _Confined:
@@ -104,7 +116,7 @@ class _Confined:
 @asynccontextmanager
 async def _confined(
     server: WarmServer,
-    place: Place,
+    config: ProcessConfig,
     header: dict[str, Any],
     files: Files,
     overrides: Mapping[str, bytes],
@@ -118,9 +130,9 @@ async def _confined(
         with theirs, witness:
             order = {
                 **header,
-                "plan": place.plan,
-                "variables": place.variables,
-                "bounds": place.bounds,
+                "plan": config.plan,
+                "variables": config.variables,
+                "bounds": config.bounds,
                 "files": [[path, content is not None] for path, content in files.items()],
                 "overrides": list(overrides),
             }
@@ -133,14 +145,12 @@ async def _confined(
 
 async def run_tests(
     server: WarmServer,
-    place: Place,
+    config: ProcessConfig,
     job: Mapping[str, Any],
     *,
-    serve: Mapping[str, Any] | None = None,
-    files: Files | None = None,
+    candidate: CandidateProcess | None = None,
     own: Files | None = None,
     overrides: Mapping[str, bytes] | None = None,
-    candidate_place: Place | None = None,
     watched: bool = False,
     over: Callable[[TestRun, str], None] = lambda run, test: None,
 ) -> TestRun:
@@ -148,13 +158,11 @@ async def run_tests(
 
     Args:
         server: forks.
-        place: where.
+        config: where.
         job: as for `inside.testing.run_tests`.
-        serve: how the candidate's process loads it; None to run the function in the process of the tests.
-        files: what the candidate's process has in place of the snapshot's files.
-        own: the same for the process of the tests.
+        candidate: the process that makes the calls; None to run the function in the process of the tests.
+        own: what the process of the tests has in place of the snapshot's files.
         overrides: what that imports in place of the files on disk, by absolute path.
-        candidate_place: where the candidate's process is.
         watched: have a witness in the process of the tests.
         over: is told of each test that is over.
 
@@ -162,21 +170,19 @@ async def run_tests(
     """
     run = TestRun()
     report, reporting = socket.socketpair()
-    links = socket.socketpair() if serve is not None else None
+    links = socket.socketpair() if candidate is not None else None
     told = {**job, "watched": watched}
     order = {"do": "tests", "job": told, "linked": links is not None}
     channel = Channel(report)
     try:
-        async with _both(
-            server, place, candidate_place or place, order, serve, files, own, overrides, reporting, links
-        ) as both:
+        async with _both(server, config, order, candidate, own or {}, overrides or {}, reporting, links) as both:
             await _listen(channel, run, job["timeout"], over)
-            tests, candidate = both
+            tests, beside = both
             run.watched = await tests.over(1.0 if run.late is None and not run.forged else None)
-            if candidate is not None:
+            if beside is not None:
                 why = run.lost or run.unready
                 impatient = run.late is not None or (why is not None and why[0] in ("timeout", "forged"))
-                run.candidate = await candidate.over(None if impatient else FINISH)
+                run.candidate = await beside.over(None if impatient else FINISH)
     finally:
         channel.close()
     return run
@@ -185,32 +191,30 @@ async def run_tests(
 @asynccontextmanager
 async def _both(
     server: WarmServer,
-    place: Place,
-    candidate_place: Place,
+    config: ProcessConfig,
     order: dict[str, Any],
-    serve: Mapping[str, Any] | None,
-    files: Files | None,
-    own: Files | None,
-    overrides: Mapping[str, bytes] | None,
+    candidate: CandidateProcess | None,
+    own: Files,
+    overrides: Mapping[str, bytes],
     reporting: socket.socket,
     links: tuple[socket.socket, socket.socket] | None,
 ) -> AsyncIterator[tuple[_Confined, _Confined | None]]:
-    given = [reporting]
+    """Order the process of the tests, and that of the candidate where there are links between both."""
     try:
-        if links is None:
-            async with _confined(server, place, order, own or {}, overrides or {}, given) as tests:
+        if candidate is None or links is None:
+            async with _confined(server, config, order, own, overrides, [reporting]) as tests:
                 reporting.close()
                 yield tests, None
             return
-        header = {"do": "serve", "job": dict(serve or {})}
+        header = {"do": "serve", "job": dict(candidate.serve)}
         async with (
-            _confined(server, candidate_place, header, files or {}, {}, [links[1]]) as candidate,
-            _confined(server, place, order, own or {}, overrides or {}, [reporting, links[0]]) as tests,
+            _confined(server, candidate.config or config, header, candidate.files, {}, [links[1]]) as beside,
+            _confined(server, config, order, own, overrides, [reporting, links[0]]) as tests,
         ):
             reporting.close()
             for link in links:
                 link.close()
-            yield tests, candidate
+            yield tests, beside
     finally:
         reporting.close()
         for link in links or ():
@@ -250,7 +254,7 @@ async def _listen(channel: Channel, run: TestRun, timeout: float, over: Callable
 
 async def replay(
     server: WarmServer,
-    place: Place,
+    config: ProcessConfig,
     serve: Mapping[str, Any],
     calls: Sequence[tuple[bytes, float]],
     *,
@@ -261,7 +265,7 @@ async def replay(
 
     Args:
         server: forks.
-        place: where.
+        config: where.
         serve: how the process loads the candidate.
         calls: arguments, encoded, each with the seconds it may take.
         files: as in `run_tests`.
@@ -274,7 +278,7 @@ async def replay(
     channel = Channel(ours)
     header = {"do": "serve", "job": dict(serve)}
     try:
-        async with _confined(server, place, header, files or {}, {}, [theirs]) as confined:
+        async with _confined(server, config, header, files or {}, {}, [theirs]) as confined:
             theirs.close()
             await _ask(channel, found, calls, load_timeout)
             found.watched = await confined.over(FINISH if found.lost not in ("timeout", "forged") else None)

@@ -18,8 +18,8 @@ from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.model.protocol import Model, ModelError, Reply, Request
 from bakeoff.model.retrying import LONGEST_WAIT, RETRY
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
+from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources import prompts
 from bakeoff.optimize.sources.replies import files_of, versions_of
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine

@@ -9,9 +9,9 @@ from textwrap import dedent
 from bakeoff.model.protocol import Message, Request
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import TargetError
-from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
-from bakeoff.optimize.target import locate
 
 RULES = """The rules:
 - It behaves exactly as before on every input: the same return values and types, the same exceptions, the same changes \

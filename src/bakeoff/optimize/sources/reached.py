@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from bakeoff.optimize.names import bound_by
+from bakeoff.optimize.source_code.names import bound_by
 
 _DYNAMIC = frozenset({"eval", "exec", "globals", "locals", "vars", "__import__"})
 """Who calls these may mean any name."""

@@ -11,11 +11,11 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bakeoff.optimize.names import bound_by
+from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.source_code.names import bound_by
 from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, names_in, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.subject import Subject
-from bakeoff.optimize.target import locate
 
 MOST = 12
 """Functions that are copied into one."""

@@ -10,12 +10,12 @@ import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
-from bakeoff.optimize.indenting import lines_in_strings, reindented
-from bakeoff.optimize.names import bound_by, module_names
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.target import Definition, Function, definitions, locate
+from bakeoff.optimize.source_code.definitions import Definition, Function, definitions, locate
+from bakeoff.optimize.source_code.editing import apply_definition
+from bakeoff.optimize.source_code.indentation import lines_in_strings, reindented
+from bakeoff.optimize.source_code.names import bound_by, module_names
+from bakeoff.optimize.source_code.python_file import PythonFile
 
 Improve = Callable[[bytes, str], bytes]
 """The file with the definition of a name rewritten."""

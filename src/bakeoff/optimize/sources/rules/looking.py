@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from bakeoff.optimize.target import Function
+from bakeoff.optimize.source_code.definitions import Function
 
 if TYPE_CHECKING:
     from bakeoff.optimize.sources.rules.subject import Subject

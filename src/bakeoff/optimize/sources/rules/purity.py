@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from bakeoff.optimize.source_code.definitions import Function, definitions
 from bakeoff.optimize.sources.rules.looking import SUSPENDS
 from bakeoff.optimize.sources.rules.making import (
     CALM_MODULES,
@@ -25,7 +26,6 @@ from bakeoff.optimize.sources.rules.making import (
     written_out,
 )
 from bakeoff.optimize.sources.rules.traits import is_text
-from bakeoff.optimize.target import Function, definitions
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 QUICK = {

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.editing import apply_definition
 from bakeoff.optimize.errors import InvalidCandidateError
+from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.helpers import functions_among, reached, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
-from bakeoff.optimize.target import locate
 
 LARGEST = 40_000
 """Characters of a function beyond which no rule is tried: each looks at the whole of it many times."""

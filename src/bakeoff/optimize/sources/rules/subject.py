@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bakeoff.optimize.indenting import lines_in_strings, reindented
-from bakeoff.optimize.names import bound_by, module_names, table_of, tables
-from bakeoff.optimize.normalise import SEES_FRAMES, SEES_ITS_LOCALS
-from bakeoff.optimize.python_file import PythonFile
+from bakeoff.optimize.source_code.definitions import Definition, Function, blocks
+from bakeoff.optimize.source_code.fingerprint import SEES_FRAMES, SEES_ITS_LOCALS
+from bakeoff.optimize.source_code.indentation import lines_in_strings, reindented
+from bakeoff.optimize.source_code.names import bound_by, module_names, table_of, tables
+from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.rules.kinds import kind_of
 from bakeoff.optimize.sources.rules.looking import bound_inside, names_in, stored
 from bakeoff.optimize.sources.rules.purity import Purity, purity_of
-from bakeoff.optimize.target import Definition, Function, blocks
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from bakeoff.optimize.source_code.definitions import Function
 from bakeoff.optimize.sources.rules.looking import TEXTS_METHODS
-from bakeoff.optimize.target import Function
 
 
 def deep_stores(function: Function) -> bool:

@@ -7,6 +7,7 @@ import builtins
 import copy
 from collections.abc import Iterator
 
+from bakeoff.optimize.source_code.definitions import Function
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, statement_of
 from bakeoff.optimize.sources.rules.looking import (
     SCOPES,
@@ -20,7 +21,6 @@ from bakeoff.optimize.sources.rules.looking import (
 )
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
-from bakeoff.optimize.target import Function
 
 LARGEST = 40
 """Nodes of an expression from which on it is no longer short."""

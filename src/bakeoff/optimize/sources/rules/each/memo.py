@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bakeoff.optimize.source_code.definitions import own_nodes
 from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, SUSPENDS, assignment, has, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.subject import Subject
-from bakeoff.optimize.target import own_nodes
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, repeating
 from bakeoff.optimize.sources.rules.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, calm, only_looked_at, stored
 from bakeoff.optimize.sources.rules.purity import touched
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 from bakeoff.optimize.sources.rules.subject import Subject
-from bakeoff.optimize.target import locate
 
 ITEMS = "(items)"
 """What is gone through tells it, once it has a name."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from bakeoff.judge.protected import USUAL, Protection
-from bakeoff.optimize.names import bound_by
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.target import Definition, Target, definitions, locate, statement_start
+from bakeoff.optimize.source_code.definitions import Definition, definitions, locate, statement_start
+from bakeoff.optimize.source_code.names import bound_by
+from bakeoff.optimize.source_code.python_file import PythonFile
+from bakeoff.optimize.target import Target
 
 MOST_CALLERS = 5
 MOST_FILES = 200

@@ -1,4 +1,4 @@
-"""Judges candidates in slots of a workspace: behaviour beside other work, speed with the machine alone."""
+"""Judge of a function by its tests, in slots: behaviour beside other work, speed with the machine alone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bakeoff.judge.timing.race import Options, race
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour
-from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
-from bakeoff.optimize.imports import imported_by
-from bakeoff.optimize.observed import Observed, observed
+from bakeoff.optimize.context.observed import Observed, observed
+from bakeoff.optimize.context.profiling import profile
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.profiling import profile
+from bakeoff.optimize.source_code.imports import imported_by
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.process.command import Command, Processes
 from bakeoff.workspace.blocking import in_thread
@@ -34,8 +34,8 @@ LEAST_MEMORY = 512 << 20
 
 
 @dataclass(slots=True)
-class SlotJudge:
-    """See `pipeline.Judge`.
+class FunctionJudge:
+    """See `judges.judge.Judge`.
 
     Attributes:
         workspace: has the slots.

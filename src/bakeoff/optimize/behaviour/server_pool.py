@@ -1,4 +1,4 @@
-"""Where evaluations happen: which Python, its warm servers, and a sandboxed place in a slot for what they fork."""
+"""Pool of warm servers of one interpreter, one a hash seed, and the sandboxed processes that they fork in slots."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 import anyio
 
 from bakeoff.engine.failures import work_group
-from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import Place
+from bakeoff.optimize.behaviour.evaluation import ProcessConfig
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.warm import WarmServer
+from bakeoff.optimize.behaviour.warm_server import WarmServer
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.process.command import Command
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy
@@ -38,16 +38,16 @@ TRIED = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """Where the original runs in one slot: its tests' process, and its own."""
+class ProcessPair:
+    """Configurations of both processes of the original in one slot: the tests', and the function's own."""
 
-    tests: Place
-    own: Place
+    tests: ProcessConfig
+    function: ProcessConfig
 
 
 @dataclass(slots=True)
-class Stage:
-    """Servers and places of one job; `close` ends the servers.
+class ServerPool:
+    """Warm servers and sandboxes of one job; `close` ends the servers.
 
     Attributes:
         options: see there.
@@ -151,8 +151,8 @@ class Stage:
         self._boxes[slot.id] = slot, box
         return box
 
-    async def place(self, slot: Slot, memory: int | None = None) -> Place:
-        """Where in a slot evaluations happen.
+    async def process_config(self, slot: Slot, memory: int | None = None) -> ProcessConfig:
+        """Configuration of a process in a slot.
 
         Args:
             slot: whose tree is seen.
@@ -181,11 +181,11 @@ class Stage:
             "output": TESTS_OUTPUT if inside else self.options.output,
             "descriptors": descriptors,
         }
-        return Place(told, root, self._inside(slot, root, temp), bounds, apart)
+        return ProcessConfig(told, root, self._inside(slot, root, temp), bounds, apart)
 
-    async def ground(self, slot: Slot) -> Ground:
-        """Both places of the original in a slot."""
-        return Ground(await self.place(slot), await self.place(slot, OWN_MEMORY))
+    async def process_pair(self, slot: Slot) -> ProcessPair:
+        """Both processes of the original in a slot."""
+        return ProcessPair(await self.process_config(slot), await self.process_config(slot, OWN_MEMORY))
 
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """See `Behaviour.interpreter`."""
@@ -208,9 +208,9 @@ class Stage:
         return {**found, **seeded}
 
 
-def sources_of(place: Place) -> list[str]:
+def sources_of(config: ProcessConfig) -> list[str]:
     """The folders of the project that modules are imported from."""
-    return [path for path in place.variables.get("PYTHONPATH", "").split(os.pathsep) if _below(path, place.root)]
+    return [path for path in config.variables.get("PYTHONPATH", "").split(os.pathsep) if _below(path, config.root)]
 
 
 def _moved(value: str, old: str, new: str) -> str:

@@ -6,7 +6,7 @@ import io
 import textwrap
 import tokenize
 
-from bakeoff.optimize.python_file import parse
+from bakeoff.optimize.source_code.python_file import parse
 
 
 def lines_in_strings(text: str) -> set[int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.engine.record import Stored
 from bakeoff.judge.codec import FOLDER as CODEC
-from bakeoff.optimize.profiling import inside
+from bakeoff.optimize.context.profiling import inside
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.process.command import Command, Processes
 from bakeoff.reader.reading import UnreadError, read

@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
-from bakeoff.optimize.behaviour import discovering, preparing
-from bakeoff.optimize.behaviour.errors import BehaviourError
+from bakeoff.optimize.behaviour import baseline_recording, discovery
 from bakeoff.optimize.behaviour.evaluation import run_tests
+from bakeoff.optimize.errors import BehaviourError
 
 from .conftest import judging
 
@@ -33,20 +33,20 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
         told.append((job["mode"], job["wanted"] is None))
         return await run_tests(server, place, job, **more)
 
-    monkeypatch.setattr(discovering, "run_tests", noted)
-    monkeypatch.setattr(preparing, "run_tests", noted)
+    monkeypatch.setattr(discovery, "run_tests", noted)
+    monkeypatch.setattr(baseline_recording, "run_tests", noted)
     return told
 
 
 def beside(monkeypatch: pytest.MonkeyPatch, then: Callable[[str], Any]) -> None:
     """Have `then(mode)` awaited in each of the two first runs before it goes on."""
-    before = discovering.run_tests
+    before = discovery.run_tests
 
     async def waiting(server: Any, place: Any, job: dict[str, Any], **more: Any) -> Any:
         await then(job["mode"])
         return await before(server, place, job, **more)
 
-    monkeypatch.setattr(discovering, "run_tests", waiting)
+    monkeypatch.setattr(discovery, "run_tests", waiting)
 
 
 async def test_where_all_tests_reach_it_two_runs_side_by_side_do(
@@ -122,7 +122,7 @@ async def test_a_function_that_pytest_itself_uses_is_said_to_be_so(
         run.calls.clear()
         return run
 
-    monkeypatch.setattr(discovering, "run_tests", as_of_its_own)
+    monkeypatch.setattr(discovery, "run_tests", as_of_its_own)
     files = {"mod.py": MODULE, "test_it.py": REACH}
     with pytest.raises(BehaviourError, match="pytest itself uses the module of this project"):
         async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, slots=1):

@@ -16,8 +16,8 @@ import anyio
 import anyio.lowlevel
 
 from bakeoff.judge.codec import FOLDER
-from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.process.attach import ROOT
 from bakeoff.workspace.blocking import in_thread
 

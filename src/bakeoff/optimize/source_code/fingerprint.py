@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 from types import CodeType
 from typing import Any
 
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.target import Function, own_nodes
+from bakeoff.optimize.source_code.definitions import Function, own_nodes
+from bakeoff.optimize.source_code.python_file import PythonFile
 
 SEES_ITS_LOCALS = {"locals", "vars", "dir", "eval", "exec", "breakpoint"}
 """Who reads one of these may see the names of the locals of its own frame."""

@@ -1,10 +1,12 @@
-"""A function with what it takes of the time of the tests."""
+"""Functions ranked by their share of the tests' time, and the event that tells how far a ranking has come."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from bakeoff.engine.events import JobEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,16 @@ class Ranked:
         """What `to_json` gave."""
         path, _, qualname = str(kept["target"]).rpartition(":")
         return cls(path, qualname, kept["own_seconds"], kept["calls"])
+
+
+@dataclass(slots=True)
+class ProfiledTests(JobEvent):
+    """Progress of the tests under the profiler.
+
+    Attributes:
+        ended: how many tests have ended.
+        test: pytest's name of the one that runs.
+    """
+
+    ended: int
+    test: str

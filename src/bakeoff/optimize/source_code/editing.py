@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
-from bakeoff.optimize.imports import Binding, bindings, import_place, import_text
-from bakeoff.optimize.indenting import dedented, lines_in_strings, reindented
-from bakeoff.optimize.names import bound_by, module_names
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.signature import check_signature
-from bakeoff.optimize.target import Definition, Function, blocks, locate, never, statement_start
+from bakeoff.optimize.source_code.definitions import Definition, Function, blocks, locate, never, statement_start
+from bakeoff.optimize.source_code.imports import Binding, bindings, import_place, import_text
+from bakeoff.optimize.source_code.indentation import dedented, lines_in_strings, reindented
+from bakeoff.optimize.source_code.names import bound_by, module_names
+from bakeoff.optimize.source_code.python_file import PythonFile
+from bakeoff.optimize.source_code.signature import check_signature
 
 Edit = tuple[int, int, str]
 

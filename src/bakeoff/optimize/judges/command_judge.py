@@ -1,4 +1,4 @@
-"""Judges candidates by commands: what they do by checks, or by a function's tests, and how fast they are by a bench."""
+"""Judge by commands: behaviour by checks or by a function's tests, speed by a benchmark command."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.differences import Difference
-from bakeoff.optimize.behaviour.judgement import Judgement
+from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.context.observed import Observed
 from bakeoff.optimize.errors import BenchError
-from bakeoff.optimize.judging import SlotJudge
-from bakeoff.optimize.observed import Observed
+from bakeoff.optimize.judges.function_judge import FunctionJudge
 from bakeoff.optimize.options import CHECKS, NOTHING, TESTS
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.workspace.results.results import Result
@@ -35,8 +34,8 @@ TIMES, LEAST = 10, 60.0
 
 
 @dataclass(slots=True)
-class BenchJudge:
-    """See `pipeline.Judge`. Its own node is `bench`: what the commands give where nothing was changed.
+class CommandJudge:
+    """See `judges.judge.Judge`. Its own node is `bench`: what the commands give where nothing was changed.
 
     Attributes:
         run: where that is a node, and where each verdict of a race is kept as soon as it is final.
@@ -54,7 +53,7 @@ class BenchJudge:
     checks: Sequence[CommandRequirement]
     write: Callable[[Candidate], Awaitable[Result]]
     base: tuple[str, str]
-    function: SlotJudge | None
+    function: FunctionJudge | None
     protection: Protection
     prefix: str = ""
     _made: dict[str, Result] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Finds out what the original does, in several processes, so that what it does not do twice is known."""
+"""Recording of a baseline: the original is run in several processes, and what differs between them is left out."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, TypeVar
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
-from bakeoff.optimize.behaviour.deriving import derive
+from bakeoff.optimize.behaviour.derived_inputs import derive
 from bakeoff.optimize.behaviour.differences import DIGEST, comparable, same
-from bakeoff.optimize.behaviour.discovering import SEEDS, Discovering, Discovery, last_line, passed
-from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import Place, replay, run_tests
+from bakeoff.optimize.behaviour.discovery import SEEDS, Discovery, DiscoveryRun, last_line, passed
+from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, replay, run_tests
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
-from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
-from bakeoff.optimize.target import Target, locate
+from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool, sources_of
+from bakeoff.optimize.errors import BehaviourError
+from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
 
@@ -25,16 +26,16 @@ ROUNDS = 4
 Found = TypeVar("Found")
 
 
-class Preparing:
-    """The way to one baseline: in the first slot, and side by side in the second where there is one."""
+class BaselineRecording:
+    """A baseline in the making: in the first slot, and side by side in the second where there is one."""
 
-    def __init__(self, stage: Stage, slots: Sequence[Slot], target: Target) -> None:
-        self.stage = stage
+    def __init__(self, servers: ServerPool, slots: Sequence[Slot], target: Target) -> None:
+        self.servers = servers
         self.slot = slots[0]
         self.slots = slots
-        self.grounds: list[Ground] = []
+        self.pairs: list[ProcessPair] = []
         self.target = target
-        self.options: BehaviourOptions = stage.options
+        self.options: BehaviourOptions = servers.options
         self.source = b""
         self.doctests = False
         self.evidence: set[tuple[str, str]] = set()
@@ -51,37 +52,37 @@ class Preparing:
         self.source = await in_thread(read_source, self.slot, self.target)
         locate(self.source, self.target.qualname, str(self.target.path))
         self.doctests = b">>>" in self.source
-        await self.stage.ready(self.slot)
+        await self.servers.ready(self.slot)
         if len(self.slots) > 1:
-            await self.stage.warm((), SEEDS)
-        self.grounds = [await self.stage.ground(slot) for slot in self.slots]
-        if not self.grounds[0].tests.apart:
-            del self.grounds[1:]  # the paths that the original sees would not be the same
-        discovering = Discovering(self.stage, self.slot, self.grounds, self.target, self.doctests)
+            await self.servers.warm((), SEEDS)
+        self.pairs = [await self.servers.process_pair(slot) for slot in self.slots]
+        if not self.pairs[0].tests.apart:
+            del self.pairs[1:]  # the paths that the original sees would not be the same
+        discovering = DiscoveryRun(self.servers, self.slot, self.pairs, self.target, self.doctests)
         found, recorded = await discovering.run()
         if not found.reached:
             raise BehaviourError(self._nothing(found))
-        await self.stage.warm(found.preload, SEEDS)
+        await self.servers.warm(found.preload, SEEDS)
         return await self._compared(found, recorded)
 
-    async def _twice(self, ask: Callable[[int, Ground], Awaitable[Found]]) -> tuple[Found, Found]:
+    async def _twice(self, ask: Callable[[int, ProcessPair], Awaitable[Found]]) -> tuple[Found, Found]:
         """Ask with both seeds: at the same time in two slots, one after the other in one."""
-        if len(self.grounds) == 1:
-            return await ask(SEEDS[0], self.grounds[0]), await ask(SEEDS[1], self.grounds[0])
+        if len(self.pairs) == 1:
+            return await ask(SEEDS[0], self.pairs[0]), await ask(SEEDS[1], self.pairs[0])
         found: dict[int, Found] = {}
 
-        async def one(seed: int, ground: Ground) -> None:
-            found[seed] = await ask(seed, ground)
+        async def one(seed: int, pair: ProcessPair) -> None:
+            found[seed] = await ask(seed, pair)
 
         async with work_group() as group:
-            for seed, ground in zip(SEEDS, self.grounds, strict=True):
-                group.start(one, seed, ground)
+            for seed, pair in zip(SEEDS, self.pairs, strict=True):
+                group.start(one, seed, pair)
         return found[SEEDS[0]], found[SEEDS[1]]
 
     def _nothing(self, found: Discovery) -> str:
         if found.taken:
             return (
-                f"no version of {self.target} can be put in its place: pytest itself uses the module of this project, "
+                f"no version of {self.target} can be put in its config: pytest itself uses the module of this project, "
                 "and has loaded it before any test; judge whole commands with --bench"
             )
         failing = f"; {len(found.set_aside)} that call it do not pass" if found.set_aside else ""
@@ -97,15 +98,15 @@ class Preparing:
             "how it is called: write a test that calls it"
         )
 
-    def _job(self, place: Place, mode: str, **more: Any) -> dict[str, Any]:
+    def _job(self, config: ProcessConfig, mode: str, **more: Any) -> dict[str, Any]:
         return job_of_tests(
-            self.target, place.root, sources_of(place), self.options, mode, doctests=self.doctests, **more
+            self.target, config.root, sources_of(config), self.options, mode, doctests=self.doctests, **more
         )
 
     # What the tests see
 
     async def _compared(self, found: Discovery, recorded: TestRun | None) -> Baseline:
-        module, place = found.module, self.grounds[0].tests
+        module, config = found.module, self.pairs[0].tests
         here = recorded or await self._recorded(found, found.reached)
         stable = {name: seconds for name, seconds in found.reached.items() if passed(here, name)}
         in_process: dict[str, str] = {}
@@ -145,9 +146,9 @@ class Preparing:
             leaves=False,
             peak=0,
             tree=self.slot.base.snapshot.tree,
-            facts=self.stage.facts,
-            protection=(await self.stage.box(self.slot)).protection.receipt(),
-            root=place.root,
+            facts=self.servers.facts,
+            protection=(await self.servers.box(self.slot)).protection.receipt(),
+            root=config.root,
         )
         try:
             await self._record(baseline)
@@ -181,27 +182,26 @@ class Preparing:
 
     async def _recorded(self, found: Discovery, wanted: Mapping[str, float], seed: int = SEEDS[1]) -> TestRun:
         """Run tests with the function in their process, and note what comes of its calls."""
-        place = self.grounds[0].tests
-        async with self.stage.server(seed) as server:
-            job = self._job(place, "record", wanted=wanted, module=found.module)
-            return await run_tests(server, place, job, watched=True)
+        config = self.pairs[0].tests
+        async with self.servers.server(seed) as server:
+            job = self._job(config, "record", wanted=wanted, module=found.module)
+            return await run_tests(server, config, job, watched=True)
 
     async def _proxied(
-        self, found: Discovery, stable: Mapping[str, float], in_process: dict[str, str], seed: int, ground: Ground
+        self, found: Discovery, stable: Mapping[str, float], in_process: dict[str, str], seed: int, pair: ProcessPair
     ) -> TestRun:
         """Run the original in another process than its tests; what goes wrong there is noted in `in_process`."""
-        serve = serve_job(found.module, self.target.qualname, found.sys_path, ground.tests.root, self.options)
+        serve = serve_job(found.module, self.target.qualname, found.sys_path, pair.tests.root, self.options)
         for _ in range(ROUNDS):
             wanted = {name: seconds for name, seconds in stable.items() if name not in in_process}
             if not wanted:
                 return TestRun()
-            async with self.stage.server(seed) as server:
+            async with self.servers.server(seed) as server:
                 run = await run_tests(
                     server,
-                    ground.tests,
-                    self._job(ground.tests, "proxy", wanted=wanted, module=found.module, fit=True),
-                    serve=serve,
-                    candidate_place=ground.own,
+                    pair.tests,
+                    self._job(pair.tests, "proxy", wanted=wanted, module=found.module, fit=True),
+                    candidate=CandidateProcess(serve, pair.function),
                 )
             self._notice(run)
             if run.unready is not None and run.candidate is not None and run.candidate.status is None:
@@ -268,7 +268,7 @@ class Preparing:
             asked = kept
         baseline.dropped = counts
         if baseline.recorded:
-            again = await self._answers(baseline, asked, SEEDS[0], self.grounds[0], reuse=True)
+            again = await self._answers(baseline, asked, SEEDS[0], self.pairs[0], reuse=True)
             baseline.reusable = all(
                 index in again and same(one.expected, again[index], self.options)
                 for index, one in enumerate(baseline.recorded)
@@ -279,7 +279,7 @@ class Preparing:
         baseline: Baseline,
         asked: Sequence[tuple[bytes, float, bool]],
         seed: int,
-        ground: Ground,
+        pair: ProcessPair,
         *,
         reuse: bool = False,
     ) -> dict[int, Call]:
@@ -290,13 +290,13 @@ class Preparing:
         """
         found: dict[int, Call] = {}
         start = unready = 0
-        serve = {**baseline.serve(self.options, ground.own.root), "reuse": reuse}
+        serve = {**baseline.serve(self.options, pair.function.root), "reuse": reuse}
         for _ in range(ROUNDS * 3 + ROUNDS):
             if start >= len(asked):
                 break
             calls = [(before, seconds) for before, seconds, _ in asked[start:]]
-            async with self.stage.server(seed) as server:
-                answers = await replay(server, ground.own, serve, calls)
+            async with self.servers.server(seed) as server:
+                answers = await replay(server, pair.function, serve, calls)
             self._notice(answers)
             found |= {start + index: call for index, call in enumerate(answers.calls)}
             if answers.unready is None:

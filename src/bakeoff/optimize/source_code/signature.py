@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from bakeoff.optimize.errors import InvalidCandidateError
-from bakeoff.optimize.target import Function
+from bakeoff.optimize.source_code.definitions import Function
 
 
 def check_signature(old: Function, new: Function) -> None:

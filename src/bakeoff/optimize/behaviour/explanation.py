@@ -1,4 +1,4 @@
-"""What results and arguments of calls look like, and where two of them differ; for a reader process.
+"""Results and arguments of calls in words, and where two of them differ; for a reader process.
 
 Candidates wrote them: they may be numbers of a million digits, or lists in lists a thousand deep.
 """

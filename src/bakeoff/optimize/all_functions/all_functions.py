@@ -16,14 +16,13 @@ from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.optimize.all_functions.ranked import ProfiledTests, Ranked
+from bakeoff.optimize.all_functions.ranking import TIMEOUT, rank
 from bakeoff.optimize.behaviour.behaviour import open_behaviour
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
-from bakeoff.optimize.ranking.events import ProfiledTests
-from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.ranking.ranking import TIMEOUT, rank
 from bakeoff.optimize.sources.paid_sources import PaidSources
 from bakeoff.process.command import Processes
 from bakeoff.settings import Settings
@@ -68,7 +67,7 @@ async def ranking(
 
 
 @dataclass(slots=True)
-class Every:
+class AllFunctions:
     """The functions of one run.
 
     Attributes:
@@ -143,7 +142,7 @@ class Every:
             async with self._open(now) as workspace:
                 options = replace(self.options, target=one.target, every=False)
                 work = Optimisation(
-                    options, self.settings, self.warn, f"{path}/", f"function-{number}-", hired=self.paid_sources()
+                    options, self.settings, self.warn, f"{path}/", f"function-{number}-", paid=self.paid_sources()
                 )
                 facts, spent = await work.carry_out(run, workspace, processes)
                 if facts["winner"] is not None:

@@ -17,8 +17,8 @@ import anyio
 
 from bakeoff.judge.codec import Limits, Malformed, wire
 from bakeoff.judge.codec.tree import Node, Writer, parse
-from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import frames
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.system.temporary import temporary_folder
 
 SECONDS = 60.0
@@ -42,7 +42,7 @@ async def derive(calls: Sequence[bytes], count: int, *, keep_first: bool = False
     """
     told = frames.pack({"count": count, "keep_first": keep_first}, list(calls))
     # Not in the user's project: hypothesis writes where it works, and Python imports from there.
-    argv = [sys.executable, "-P", "-m", "bakeoff.optimize.behaviour.deriving"]
+    argv = [sys.executable, "-P", "-m", "bakeoff.optimize.behaviour.derived_inputs"]
     done = None
     with anyio.move_on_after(SECONDS) as scope, temporary_folder("derive") as folder:
         try:

@@ -10,7 +10,7 @@ from bakeoff.judge.codec import Limits, Malformed, parse, wire
 from bakeoff.judge.codec.explaining import described
 from bakeoff.judge.codec.tree import Node
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded
-from bakeoff.optimize.target import Function, locate
+from bakeoff.optimize.source_code.definitions import Function, locate
 
 MOST_CALLS = 200
 """Calls that are looked at."""

@@ -1,4 +1,4 @@
-"""Finds out which tests reach the function: one run of all of them, kept for the next time."""
+"""Test discovery: which tests reach the function, by one run of all of them, cached by tree and interpreter."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import anyio
 
 from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import job_of_tests
-from bakeoff.optimize.behaviour.errors import BehaviourError
-from bakeoff.optimize.behaviour.evaluation import Place, run_tests
+from bakeoff.optimize.behaviour.evaluation import ProcessConfig, run_tests
 from bakeoff.optimize.behaviour.runs import TestRun
-from bakeoff.optimize.behaviour.stage import Ground, Stage, sources_of
+from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool, sources_of
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
@@ -32,7 +32,7 @@ UNCOLLECTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What one run of all tests tells; kept as JSON.
+    """Result of one run of all tests; cached as JSON.
 
     Attributes:
         reached: seconds of the tests that pass and call the function.
@@ -58,25 +58,25 @@ class Discovery:
 
 
 @dataclass(slots=True)
-class Discovering:
-    """One discovery."""
+class DiscoveryRun:
+    """One discovery in the making."""
 
-    stage: Stage
+    servers: ServerPool
     slot: Slot
-    grounds: Sequence[Ground]
+    pairs: Sequence[ProcessPair]
     target: Target
     doctests: bool
 
     async def run(self) -> tuple[Discovery, TestRun | None]:
         """What one run of all tests tells, and a second run of them that noted their calls, made beside it.
 
-        There is a second run only where there was a place for it and all tests reach the function: then those are the
+        There is a second run only where there was a slot for it and all tests reach the function: then those are the
         tests whose calls have to be noted anyway.
 
         Passes on BehaviourError: no test can be run.
         """
-        place = self.grounds[0].tests
-        kept = self._kept(place)
+        config = self.pairs[0].tests
+        kept = self._kept(config)
         try:
             return Discovery(**json.loads(await in_thread(kept.read_text))), None
         except (OSError, ValueError, TypeError):
@@ -87,12 +87,12 @@ class Discovering:
         async def beside() -> None:
             nonlocal again
             with needless:
-                again = await self._tested(self.grounds[1], "record", SEEDS[1], watched=True)
+                again = await self._tested(self.pairs[1], "record", SEEDS[1], watched=True)
 
         async with work_group() as group:
-            if len(self.grounds) > 1:
+            if len(self.pairs) > 1:
                 group.start(beside)
-            run = await self._tested(self.grounds[0], "count", SEEDS[0], needless=needless)
+            run = await self._tested(self.pairs[0], "count", SEEDS[0], needless=needless)
             found = self._found(run)
             all_reach = found.reached.keys() == run.tests.keys()
             if not all_reach:
@@ -102,7 +102,13 @@ class Discovering:
         return found, again if all_reach and again is not None and again.end is not None else None
 
     async def _tested(
-        self, ground: Ground, mode: str, seed: int, *, watched: bool = False, needless: anyio.CancelScope | None = None
+        self,
+        pair: ProcessPair,
+        mode: str,
+        seed: int,
+        *,
+        watched: bool = False,
+        needless: anyio.CancelScope | None = None,
     ) -> TestRun:
         """Run all tests; `needless` is cancelled at the first one that does not reach the function."""
 
@@ -110,15 +116,17 @@ class Discovering:
             if needless is not None and not run.calls.get(test):
                 needless.cancel()
 
-        place = ground.tests
-        job = job_of_tests(self.target, place.root, sources_of(place), self.stage.options, mode, doctests=self.doctests)
-        async with self.stage.server(seed) as server:
-            return await run_tests(server, place, job, watched=watched, over=over)
+        config = pair.tests
+        job = job_of_tests(
+            self.target, config.root, sources_of(config), self.servers.options, mode, doctests=self.doctests
+        )
+        async with self.servers.server(seed) as server:
+            return await run_tests(server, config, job, watched=watched, over=over)
 
-    def _kept(self, place: Place) -> Path:
+    def _kept(self, config: ProcessConfig) -> Path:
         words = [
-            FORMAT, self.slot.base.snapshot.tree, str(self.target), list(self.stage.options.tests), place.root,
-            self.stage.facts.get("executable"), self.stage.facts.get("python"), self.stage.facts.get("pytest"),
+            FORMAT, self.slot.base.snapshot.tree, str(self.target), list(self.servers.options.tests), config.root,
+            self.servers.facts.get("executable"), self.servers.facts.get("python"), self.servers.facts.get("pytest"),
         ]  # fmt: skip
         digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
         return self.slot.home.parent.parent / "discovery" / f"{digest}.json"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from bakeoff.optimize.errors import TargetError
-from bakeoff.optimize.imports import Binding, bindings
-from bakeoff.optimize.names import bound_by
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.target import Function, blocks, locate
+from bakeoff.optimize.source_code.definitions import Function, blocks, locate
+from bakeoff.optimize.source_code.imports import Binding, bindings
+from bakeoff.optimize.source_code.names import bound_by
+from bakeoff.optimize.source_code.python_file import PythonFile
 
 
 def changed_besides(before: bytes, after: bytes, qualname: str) -> list[str]:

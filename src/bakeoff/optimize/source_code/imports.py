@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bakeoff.optimize.python_file import PythonFile, parse
-from bakeoff.optimize.target import statement_start
+from bakeoff.optimize.source_code.definitions import statement_start
+from bakeoff.optimize.source_code.python_file import PythonFile, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ import anyio
 
 from bakeoff.engine.record import Stored
 from bakeoff.judge.protected import USUAL, Protection
+from bakeoff.optimize.all_functions import inside
+from bakeoff.optimize.all_functions.ranked import Ranked
 from bakeoff.optimize.behaviour.behaviour import Behaviour
-from bakeoff.optimize.behaviour.errors import BehaviourError
 from bakeoff.optimize.behaviour.inside import addopts
-from bakeoff.optimize.python_file import PythonFile
-from bakeoff.optimize.ranking import inside
-from bakeoff.optimize.ranking.ranked import Ranked
-from bakeoff.optimize.target import definitions
+from bakeoff.optimize.errors import BehaviourError
+from bakeoff.optimize.source_code.definitions import definitions
+from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.process.command import Command, Processes
 from bakeoff.workspace.slots.slot import Slot
 

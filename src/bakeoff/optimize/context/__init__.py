@@ -1,0 +1,1 @@
+"""Context of a target that sources are told: helpers, callers, recorded calls, a profile."""

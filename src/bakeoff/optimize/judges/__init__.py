@@ -1,0 +1,1 @@
+"""Judges of candidates: a function by its tests, files by commands."""

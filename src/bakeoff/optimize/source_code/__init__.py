@@ -1,0 +1,1 @@
+"""Python source as text: finding definitions, replacing them, comparing versions. Nothing here runs code."""
