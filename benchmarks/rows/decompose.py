@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 
 from bakeoff.plan.decompose.decompose import decompose
-from bakeoff.plan.decompose.graph.graph import import_graph, language_of
+from bakeoff.plan.decompose.graph.import_graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.decompose.sources import imports_of, project_files
 from bakeoff.settings import PlanSettings

@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 
 from bakeoff.engine.run import Run
-from bakeoff.plan.merge.bringing import bring
 from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.merge.fetch import bring
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.verification import Verification

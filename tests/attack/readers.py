@@ -29,7 +29,8 @@ from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.runs import Call, TestRun
 from bakeoff.optimize.context.profiling import profile
 from bakeoff.plan.merge.rules import structured
-from bakeoff.plan.run import asking, interfaces
+from bakeoff.plan.run import interfaces
+from bakeoff.plan.run.split import question as asking
 from bakeoff.report import escape
 from bakeoff.sampling.similarity import exact, normalised, numeric
 from bakeoff.settings import BUILT_IN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.cli.lines import Lines
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeStarted, RunChanged, Warned
-from bakeoff.plan.queue.events import QueueSaid
+from bakeoff.plan.events import QueueSaid
 from bakeoff.plan.queue.view import Ran
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration, short_ids

@@ -17,10 +17,10 @@ from bakeoff.api.durable import DurableRun, durable
 from bakeoff.cli.say import say
 from bakeoff.engine.mask import Masker
 from bakeoff.errors import the_failure
-from bakeoff.plan.run.asking import Proposal, Question
-from bakeoff.plan.run.making import plan_of_hierarchy
+from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
 from bakeoff.plan.run.plan import Plan, PlanError
-from bakeoff.plan.run.splitting import MODEL, Split, Splitting
+from bakeoff.plan.run.split.question import Proposal, Question
+from bakeoff.plan.run.split.splitting import MODEL, Split, Splitting
 from bakeoff.process.command import Processes
 from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token

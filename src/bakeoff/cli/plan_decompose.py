@@ -58,7 +58,7 @@ def command(
     """
     from bakeoff.cli.opening import misused
     from bakeoff.cli.say import covered, print_json, tell
-    from bakeoff.plan.decompose.explain import explain as explained
+    from bakeoff.plan.decompose.explanation import explain as explained
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.report.escape import visible
     from bakeoff.settings import load_settings
@@ -141,7 +141,7 @@ def _by_owners(project: Project, found: ProjectFiles, config: PlanSettings, impo
     """
     from bakeoff.errors import BakeoffError
     from bakeoff.plan.decompose.codeowners import PLACES, owners_of, read_rules
-    from bakeoff.plan.decompose.given import by_groups
+    from bakeoff.plan.decompose.proposed import by_groups
 
     text = next((text for place in PLACES if (text := _text(project.root / place)) is not None), None)
     if text is None:
@@ -177,7 +177,7 @@ def _read(file: Path) -> Hierarchy:
     import json
 
     from bakeoff.errors import BakeoffError
-    from bakeoff.plan.decompose.document import from_json
+    from bakeoff.plan.decompose.hierarchy import from_json
     from bakeoff.system.named_files import read_named
 
     try:
@@ -187,7 +187,7 @@ def _read(file: Path) -> Hierarchy:
 
 
 def _document(made: Hierarchy, found: ProjectFiles, kept: float | None) -> dict[str, Any]:
-    from bakeoff.plan.decompose.document import to_json
+    from bakeoff.plan.decompose.hierarchy import to_json
 
     document = to_json(made)
     document["metrics"] |= {"kept": kept, "skipped": found.skipped}

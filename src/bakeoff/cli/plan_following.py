@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.merge_lines import name_of
 from bakeoff.engine.events import Event, NodeEnded, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus, Status
+from bakeoff.plan.events import PlanBegun, PlanSaid, SubplanChanged
 from bakeoff.plan.queue.view import Ran
-from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
 from bakeoff.plan.run.view import node_of, run_view
 
 if TYPE_CHECKING:

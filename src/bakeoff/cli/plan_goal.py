@@ -23,7 +23,7 @@ from bakeoff.cli.attempt import (
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.plan import Plan
-    from bakeoff.plan.run.splitting import Split
+    from bakeoff.plan.run.split.splitting import Split
     from bakeoff.settings import Settings
 
 
@@ -145,7 +145,7 @@ def _plan(
 
     from bakeoff.cli.plan_decompose import config_of, from_root, split
     from bakeoff.plan.decompose.sources import imports_of, project_files
-    from bakeoff.plan.run.making import plan_of_hierarchy
+    from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
     from bakeoff.plan.run.plan import Plan, SubplanConfig
     from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.settings import load_settings

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from bakeoff.cli.lines import Lines, heard_of
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeRetried, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Status
-from bakeoff.plan.queue.events import QueueSaid
-from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
+from bakeoff.plan.events import PlanBegun, PlanSaid, QueueSaid, SubplanChanged
 from bakeoff.plan.run.view import node_of
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import duration

@@ -19,7 +19,7 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.findings import Overlap
-from bakeoff.plan.run.shown import shown_plan
+from bakeoff.plan.run.plan_json import shown_plan
 from bakeoff.plan.run.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts

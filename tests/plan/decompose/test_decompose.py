@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 
 from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.decompose import decompose
-from bakeoff.plan.decompose.document import from_json, to_json
-from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph import python
-from bakeoff.plan.decompose.graph.graph import import_graph
-from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
+from bakeoff.plan.decompose.graph.import_graph import import_graph
+from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile, from_json, to_json
 from bakeoff.plan.decompose.outline import names_of
-from bakeoff.plan.run.making import plan_of_hierarchy
+from bakeoff.plan.errors import DecomposeError
+from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
 from bakeoff.plan.run.plan import SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import PlanSettings
@@ -239,7 +238,7 @@ def test_the_same_in_other_processes_with_other_hash_seeds_elsewhere(tmp_path):
     code = (
         "import sys, json, random\n"
         "from bakeoff.plan.decompose.decompose import decompose\n"
-        "from bakeoff.plan.decompose.document import to_json\n"
+        "from bakeoff.plan.decompose.hierarchy import to_json\n"
         "from bakeoff.plan.decompose.hierarchy import SourceFile\n"
         "paths = json.load(sys.stdin)\n"
         "random.shuffle(paths)\n"

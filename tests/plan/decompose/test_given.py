@@ -8,8 +8,8 @@ import pytest
 
 from bakeoff.plan.decompose.assemble import leaf_id
 from bakeoff.plan.decompose.codeowners import owners_of, read_rules
-from bakeoff.plan.decompose.errors import DecomposeError
-from bakeoff.plan.decompose.given import Subplan, by_groups, from_subplans, problems
+from bakeoff.plan.decompose.proposed import Subplan, by_groups, from_subplans, problems
+from bakeoff.plan.errors import DecomposeError
 from bakeoff.settings import PlanSettings
 from plan.decompose.trees import check, files, regular
 

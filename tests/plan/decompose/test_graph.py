@@ -14,7 +14,7 @@ import pytest
 
 from bakeoff.plan.decompose.graph import go as go_language
 from bakeoff.plan.decompose.graph import javascript, python
-from bakeoff.plan.decompose.graph.graph import import_graph, language_of
+from bakeoff.plan.decompose.graph.import_graph import import_graph, language_of
 
 Pairs = set[tuple[str, str]]
 

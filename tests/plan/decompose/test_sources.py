@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bakeoff.plan.decompose import sources
-from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph.cache import ScanCache
 from bakeoff.plan.decompose.sources import ProjectFiles, imports_of, is_binary, project_files
+from bakeoff.plan.errors import DecomposeError
 from plan.decompose.conftest import Checkout
 
 

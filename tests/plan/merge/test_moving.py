@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from bakeoff.plan.merge import landing
-from bakeoff.plan.merge.bringing import bring
 from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.merge.fetch import bring
 from bakeoff.plan.merge.landing import move_branch, move_checkout
 from bakeoff.workspace.errors import ApplyError
 from bakeoff.workspace.landing import fast_forward as moving

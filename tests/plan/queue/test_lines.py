@@ -6,7 +6,7 @@ from bakeoff.cli.merge_lines import MergeLines
 from bakeoff.engine.events import Events, NodeEnded, NodeStarted, Warned
 from bakeoff.engine.record import Record, Status
 from bakeoff.judge.verdict import ValidationResult, to_json
-from bakeoff.plan.queue.events import QueueSaid
+from bakeoff.plan.events import QueueSaid
 
 
 def ended(path, verdict=None, error=None, reused=False):

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial, land
-from bakeoff.plan.queue.search import first_failing
+from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial, first_failing, land
 
 
 class World:

@@ -19,9 +19,9 @@ from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.hunks import Hunk
 from bakeoff.plan.merge.trees import Clash
+from bakeoff.plan.queue.feedback import reopenings
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue, _Batch
-from bakeoff.plan.queue.reopening import reopenings
 from bakeoff.plan.queue.verification import Verification
 from bakeoff.workspace.repository.repository import Repository
 from bakeoff.workspace.snapshot.snapshot import Entries

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from bakeoff.plan.run.asking import read_answer
+from bakeoff.plan.run.split.question import read_answer
 
 ARGS = ("--agent", "fake", "--check", "true", "--by", "agent", "--agent-sandbox", "none", "--dry-run", "-o", "-")
 

@@ -9,7 +9,7 @@ import pytest
 from bakeoff.plan.decompose.decompose import decompose
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.run.document import PlanFileError, read_file, read_plan, write_text
-from bakeoff.plan.run.making import plan_of_hierarchy
+from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
 from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings.plan import PlanSettings

@@ -7,7 +7,7 @@ import time
 from bakeoff.cli.plan_lines import PlanLines
 from bakeoff.engine.events import Events, NodeRetried, NodeStarted, RunChanged
 from bakeoff.engine.record import Status
-from bakeoff.plan.run.events import PlanBegun, SubplanChanged
+from bakeoff.plan.events import PlanBegun, SubplanChanged
 from plan.run.conftest import lab, plans, states  # noqa: F401  (fixtures)
 
 

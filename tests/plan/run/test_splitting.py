@@ -11,7 +11,7 @@ import pytest
 from bakeoff.cli.plan_following import as_plan
 from bakeoff.engine.events import Event, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus
-from bakeoff.plan.run.events import PlanBegun
+from bakeoff.plan.events import PlanBegun
 from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.workspace import Workspace

@@ -12,8 +12,8 @@ import trio
 import trio.testing
 
 from bakeoff.engine.record import Status
+from bakeoff.plan.errors import ScheduleError
 from bakeoff.plan.schedule.driver import carry_out
-from bakeoff.plan.schedule.errors import ScheduleError
 from bakeoff.plan.schedule.graph import Task, graph_of
 from bakeoff.plan.schedule.scheduler import WELL, Scheduler
 from bakeoff.plan.schedule.writes import Held, is_literal, meet, outside

@@ -42,7 +42,7 @@ class PlanJob(Job):
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
-        from bakeoff.plan.run.shown import shown_plan
+        from bakeoff.plan.run.plan_json import shown_plan
 
         shown = shown_plan(run.folder.id, _view(run), None, run.history.usage)
         return {name: value for name, value in shown.items() if name not in OF_ALL_RUNS}

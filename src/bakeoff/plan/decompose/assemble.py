@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from unicodedata import normalize
 
+from bakeoff.plan.decompose.directory_split import Branch, Tree
 from bakeoff.plan.decompose.hierarchy import Node
 from bakeoff.plan.decompose.limits import Limits
-from bakeoff.plan.decompose.trie import Branch, Tree
 
 DIGITS = 26
 """Of an id: 104 bits."""

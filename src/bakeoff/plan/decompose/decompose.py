@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from bakeoff.plan.decompose.assemble import assemble
+from bakeoff.plan.decompose.directory_split import Branch, depth_allowed
 from bakeoff.plan.decompose.draft import Draft, Start, packed, split_of
+from bakeoff.plan.decompose.explanation import Why
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.limits import aimed_at, check, hard_limits
 from bakeoff.plan.decompose.links import Imports, Links, links_between
+from bakeoff.plan.decompose.merge_small import repair
 from bakeoff.plan.decompose.metrics import metrics
 from bakeoff.plan.decompose.order import order_of
 from bakeoff.plan.decompose.paths import in_path_order
 from bakeoff.plan.decompose.refine import refine
-from bakeoff.plan.decompose.repair import repair
-from bakeoff.plan.decompose.trie import Branch, depth_allowed
-from bakeoff.plan.decompose.warm import warm_start
-from bakeoff.plan.decompose.why import Why
+from bakeoff.plan.decompose.warm_start import warm_start
 from bakeoff.settings.plan import PlanSettings
 
 

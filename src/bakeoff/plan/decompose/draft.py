@@ -6,8 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bakeoff.plan.decompose.directory_split import (
+    Branch,
+    Split,
+    Tree,
+    depth_allowed,
+    grouped,
+    levels_for,
+    split_by_directories,
+)
 from bakeoff.plan.decompose.limits import Limits
-from bakeoff.plan.decompose.trie import Branch, Split, Tree, depth_allowed, grouped, levels_for, split_by_directories
 from bakeoff.settings.plan import PlanSettings
 
 

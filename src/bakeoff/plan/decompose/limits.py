@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bakeoff.plan.decompose.errors import DecomposeError
+from bakeoff.plan.errors import DecomposeError
 from bakeoff.settings.plan import SPLITS, PlanSettings
 
 

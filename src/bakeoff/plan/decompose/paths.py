@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from unicodedata import normalize
 
-from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.errors import DecomposeError
 
 _ODD = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)")
 """A part that is empty, `.` or `..`."""

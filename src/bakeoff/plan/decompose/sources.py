@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.graph.cache import ScanCache
-from bakeoff.plan.decompose.graph.graph import import_graph, language_of
+from bakeoff.plan.decompose.graph.import_graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.workspace.repository.cache import ProjectCache
 from bakeoff.workspace.snapshot.project import Project
+from bakeoff.plan.errors import DecomposeError
 
 Result = TypeVar("Result")
 

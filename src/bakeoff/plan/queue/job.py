@@ -16,9 +16,9 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
 from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.command import LANE
-from bakeoff.plan.merge.bringing import Brought, bring, find_commits, keep
+from bakeoff.plan.events import QueueSaid
 from bakeoff.plan.merge.chain import Merger
-from bakeoff.plan.queue.events import QueueSaid
+from bakeoff.plan.merge.fetch import Brought, bring, find_commits, keep
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.preflight import Preflight

@@ -1,4 +1,4 @@
-"""What to test next, and what follows from it: the policy of the queue as a state machine without git and processes.
+"""Policy of the merge queue: what to test next, as a state machine without git and processes.
 
 Changes are known by their numbers, in plan order. The machine is a generator: it yields what it wants to know and is
 sent the answer, so that simulation and real runs drive it alike. The same answers always lead to the same questions.
@@ -11,8 +11,6 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
-
-from bakeoff.plan.queue.search import first_failing
 
 Items = tuple[int, ...]
 
@@ -198,3 +196,26 @@ class _Queue:
         elif trial.passed is False:
             self.red[items] += 1
             self.tests[items] = trial.tests
+
+
+def first_failing(good: int, bad: int, width: int = 1) -> Generator[Sequence[int], Sequence[bool], int]:
+    """The first length in `good + 1 ... bad` whose prefix fails.
+
+    It yields the lengths to test next, at most `width`, and is sent whether each passed. What is found was seen to
+    fail, or is `bad`; the one before it was seen to pass, or is `good`.
+
+    Args:
+        good: a length that passes.
+        bad: a greater one that fails.
+        width: how many are tested at once. With one the search takes the fewest tests, log2 of the range; with more
+            it takes fewer rounds.
+    """
+    while bad - good > 1:
+        lengths = sorted({good + (bad - good) * number // (width + 1) for number in range(1, width + 1)} - {good})
+        passed = yield lengths
+        for length, fine in zip(lengths, passed, strict=True):
+            if not fine:
+                bad = length
+                break
+            good = length
+    return bad

@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.judge.verdict import ValidationResult, from_json
-from bakeoff.plan.merge.bringing import Brought
+from bakeoff.plan.merge.fetch import Brought
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.options import MergeOptions
 

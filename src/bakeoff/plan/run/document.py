@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bakeoff.errors import BakeoffError
+from bakeoff.plan.errors import ScheduleError
 from bakeoff.plan.run.plan import MODES, NAME, ON_CONFLICT, Group, Plan, PlanError, Subplan, SubplanConfig
-from bakeoff.plan.schedule.errors import ScheduleError
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.system.named_files import read_named
 

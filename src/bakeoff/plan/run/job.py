@@ -16,8 +16,8 @@ from bakeoff.engine.sharing import sharing
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
 from bakeoff.judge.command import LANE as TESTS
+from bakeoff.plan.events import PlanSaid
 from bakeoff.plan.run.changes import Change, change_name, changes_of
-from bakeoff.plan.run.events import PlanSaid
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.view import DECIDED, JOB, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, agent_of
@@ -37,8 +37,8 @@ from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bakeoff.plan.run.asking import Question
-    from bakeoff.plan.run.splitting import Split, Splitting
+    from bakeoff.plan.run.split.question import Question
+    from bakeoff.plan.run.split.splitting import Split, Splitting
 
 
 async def start(
@@ -78,7 +78,7 @@ async def resume(
     plan, facts = kept_plan(history), split_facts(history)
     split = None
     if "split" in history.meta and facts is None:
-        from bakeoff.plan.run.splitting import Split
+        from bakeoff.plan.run.split.splitting import Split
 
         split = Split.from_json(history.meta["split"])
     options = AttemptOptions.from_json({**plan.attempt.to_json(), **history.inputs}).with_inputs(inputs)
@@ -124,7 +124,9 @@ class _Job:
         if split is None:
             self.work = self._work(plan, spent)
         else:
-            from bakeoff.plan.run.splitting import Splitting  # only plans that are split here wait for its imports
+            from bakeoff.plan.run.split.splitting import (
+                Splitting,  # only plans that are split here wait for its imports
+            )
 
             agent_of(plan.attempt, settings, str(project), 1)  # who is to work afterwards is there, too
             self.splitting = Splitting.of(split, plan.attempt, settings, str(project))
@@ -205,8 +207,8 @@ class _Job:
         self, splitting: Splitting, run: Run, workspace: Workspace, spawner: Spawner
     ) -> tuple[Plan, float]:
         """The plan with the subplans that are proposed, on record before any is begun; and what that cost, in USD."""
-        from bakeoff.plan.run.making import plan_of_hierarchy
-        from bakeoff.plan.run.splitting import split_lines
+        from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
+        from bakeoff.plan.run.split.splitting import split_lines
 
         plan = self.plan
         self.run_options.warn(splitting.split.announcement(plan.attempt.ceilings))

@@ -12,8 +12,8 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus, Status
 from bakeoff.plan.run.changes import Change, amended, changes_of
 from bakeoff.plan.run.findings import PlanFindings, State
-from bakeoff.plan.run.leaves import PREFIX
 from bakeoff.plan.run.plan import Plan
+from bakeoff.plan.run.subplan_attempts import PREFIX
 
 JOB = "plan"
 

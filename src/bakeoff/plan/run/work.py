@@ -1,27 +1,27 @@
-"""The work of a plan inside of a run that is open: its own run, or a step of a workflow."""
+"""Work of a plan inside of a run that is open: its own run, or a step of a workflow. Its result is kept at refs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.events import Warned
-from bakeoff.engine.retry import Retry
 from bakeoff.engine.run import Run
 from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.plan.merge.chain import Merger
+from bakeoff.plan.merge.fetch import keep
 from bakeoff.plan.merge.rules import Rules
-from bakeoff.plan.run.changes import Amended, Change, amended
+from bakeoff.plan.run.changes import Change, amended
+from bakeoff.plan.run.context import PlanContext
+from bakeoff.plan.run.execution import Execution
 from bakeoff.plan.run.findings import PlanFindings
-from bakeoff.plan.run.leaves import Leaves
 from bakeoff.plan.run.plan import Plan, PlanError
-from bakeoff.plan.run.result import keep_result
-from bakeoff.plan.run.rounds import Rounds
+from bakeoff.plan.run.subplan_attempts import SubplanAttempts
 from bakeoff.plan.schedule.writes import is_literal
 from bakeoff.process.command import Processes
 from bakeoff.report.words import counted
@@ -32,6 +32,8 @@ from bakeoff.sampling.attempt.preflight import Preflight, Tried, say_protected
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.landing.applying import as_user
+from bakeoff.workspace.git import Git
+from bakeoff.workspace.repository import Repository
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.snapshot.submodules import Submodules
@@ -54,32 +56,8 @@ def agent_of(
 
 
 @dataclass(frozen=True, slots=True)
-class PlanWork:
-    """A plan, ready to be carried out in a run.
-
-    Attributes:
-        amended: what is to be done, with all changes made.
-        settings: the project's.
-        entry: the agent.
-        reserve: what one call of it may use at most, by kind.
-        retry: which failures of a call are tried again.
-        changes: how many changes there were.
-        prefix: the path that its nodes stand under, where a run holds more than these.
-        label: what the names of results and log files begin with.
-        lanes: lanes that every leaf holds besides.
-        env: further variables for agents and checks.
-    """
-
-    amended: Amended
-    settings: Settings
-    entry: Entry
-    reserve: Mapping[str, float]
-    retry: Retry
-    changes: int = 0
-    prefix: str = ""
-    label: str = ""
-    lanes: tuple[str, ...] = ()
-    env: Mapping[str, str | None] = field(default_factory=dict)
+class PlanWork(PlanContext):
+    """A plan, ready to be carried out in a run."""
 
     @classmethod
     def of(
@@ -100,13 +78,8 @@ class PlanWork:
         entry, reserve = agent_of(options, settings, project, len(plan.subplans) * options.attempts, spent)
         return cls(now, settings, entry, reserve, replace(TURNED_AWAY, attempts=1 + options.retries), len(changes))
 
-    @property
-    def plan(self) -> Plan:
-        """What is carried out."""
-        return self.amended.plan
-
     def announcement(self) -> str:
-        """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
+        """Announcement of costs: calls at most, and how far the budget can be overshot; for before the first one."""
         options, count = self.plan.attempt, len(self.plan.subplans)
         calls = f"{counted(count, 'subplan')}, at most {counted(self.plan.most_calls, 'call')} of {self.entry.name}"
         budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
@@ -148,22 +121,22 @@ class PlanWork:
         submodules = Submodules(workspace.base.project.root)
         attributes = await in_thread(lambda: workspace.base.rules)
         merger = Merger(git, rules, self.plan.config.strategy, f"bakeoff run {name}", submodules, attributes)
-        leaves = Leaves(self, run, workspaces, workspace.snapshot, repository, processes, tried)
+        subplans = SubplanAttempts(self, run, workspaces, workspace.snapshot, repository, processes, tried)
         policy = check_policy(options.sandbox or self.settings.sandbox, self.settings)
         logs, grace = run.root / "logs", self.settings.grace
-        ground = CheckRunner(workspace, processes, logs, grace, policy, self.label, self.env)
+        runner = CheckRunner(workspace, processes, logs, grace, policy, self.label, self.env)
         known = {
             number: verdict
             for number, command in enumerate(options.checks)
             if command in tried and (verdict := tried[command].verdict) is not None
         }
-        rounds = Rounds(self, run, leaves, merger, ground, repository, say, known)
+        execution = Execution(self, run, subplans, merger, runner, repository, say, known)
         if unknown := self._unknown(workspace):
-            rounds.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
+            execution.say(f"no such file, so to be made or a mistake: {', '.join(unknown)}")
         waiting = [subplan.name for subplan in self.plan.subplans if subplan.after]
         if waiting and self.plan.config.execution_mode == "parallel":
-            rounds.say(f"in the mode parallel nobody waits: `after` counts for nothing of {', '.join(waiting)}")
-        found = await rounds.carry_out(workspace.snapshot.commit)
+            execution.say(f"in the mode parallel nobody waits: `after` counts for nothing of {', '.join(waiting)}")
+        found = await execution.carry_out(workspace.snapshot.commit)
         found.result = await in_thread(keep_result, git, repository, name, found, self.plan.goal, self.label)
         return found
 
@@ -186,3 +159,21 @@ class PlanWork:
         entries = workspace.base.entries
         named = dict.fromkeys(path.rstrip("/") for subplan in self.plan.subplans for path in subplan.files)
         return [p for p in named if os.fsencode(p) not in entries.files and os.fsencode(p) not in entries.folders]
+
+
+def keep_result(git: Git, repository: Repository, run: str, found: PlanFindings, goal: str, label: str) -> str | None:
+    """Keep refs of the run at what it made: `base`, `tip` and `result` after the label; the last commit. Blocks.
+
+    The same findings give the same commit. None where nothing landed. Passes on GitError: it cannot be written.
+    """
+    if not found.landed:
+        keep(repository, run, {f"{label}base": found.base, f"{label}tip": found.tip})
+        return None
+    tree, date = git.line("log", "-1", "--format=%T %ct", found.tip).split(" ")
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"@{date} +0000")
+    title = goal.strip().splitlines()[0][:72]
+    message = f"{title}\n\nbakeoff run {run}: {', '.join(found.landed)}"
+    dated = git.at(env={**git.env, **dates})
+    result = dated.line("commit-tree", "-p", found.base, "-m", message, tree)
+    keep(repository, run, {f"{label}base": found.base, f"{label}tip": found.tip, f"{label}result": result})
+    return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from bakeoff.plan.decompose.order import circles
-from bakeoff.plan.schedule.errors import ScheduleError
+from bakeoff.plan.errors import ScheduleError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bakeoff.judge.protected import glob_pattern
-from bakeoff.plan.merge.hunks import Texts
+from bakeoff.plan.merge.hunks import Texts, favoured
+from bakeoff.plan.merge.rules.structured import form_of, merge_structured
 
 MOST_BYTES = 1 << 20
 """Of a file that is merged by its structure: the parsers take seconds for each megabyte."""
@@ -13,7 +14,7 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is tried.
+    """Rules that are tried: union of lines, lockfiles made anew, merging by structure.
 
     Attributes:
         union: globs of files, such as changelogs and lists of exports, whose lines may come from both sides.
@@ -32,17 +33,10 @@ class Rules:
     def resolve(self, path: str, texts: Texts) -> tuple[str, bytes] | None:
         """The name of the rule that resolves a clash, and the merged file; None where none does. Blocks."""
         if any(glob_pattern(glob).fullmatch(path) for glob in self.union):
-            from bakeoff.plan.merge.rules.union import union
-
-            return "union", union(texts)
+            return "union", favoured(texts, "union")
         small = max(map(len, (texts.base, texts.ours, texts.theirs))) <= MOST_BYTES
-        form = _FORMS.get(path.rpartition("/")[2].rpartition(".")[2].lower()) if self.structured and small else None
+        form = form_of(path) if self.structured and small else None
         if form is None:
             return None
-        from bakeoff.plan.merge.rules.structured import merge_structured
-
         merged = merge_structured(form, texts)
         return None if merged is None else (form, merged)
-
-
-_FORMS = {"json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "py": "python", "pyi": "python"}

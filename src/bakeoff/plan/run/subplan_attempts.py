@@ -1,4 +1,4 @@
-"""The leaves of a plan: each subplan is an attempt, tried again where it fails, on top of what it waits for."""
+"""Attempts at subplans: each is an attempt of a run, tried again where it fails, on top of what it waits for."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.plan.merge.chain import Point
+from bakeoff.plan.run.context import PlanContext
 from bakeoff.plan.run.plan import Plan, Subplan
 from bakeoff.plan.run.prompts import version_of
 from bakeoff.plan.schedule.writes import is_literal, matches, outside
@@ -29,9 +30,6 @@ from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.snapshot.cone import Cone
 from bakeoff.workspace.snapshot.snapshot import Entries, Snapshot
 
-if TYPE_CHECKING:
-    from bakeoff.plan.run.work import PlanWork
-
 PREFIX = "subplan:"
 
 _NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base", "preflight", "require_red")
@@ -39,7 +37,7 @@ _NOT_MEANT = ("task", "max_cost", "max_tokens", "max_calls", "retries", "base", 
 
 
 def meaning_of(options: AttemptOptions) -> dict[str, Any]:
-    """What the result of a subplan depends on besides its prompt and where it starts."""
+    """Options that the result of a subplan depends on, besides its prompt and where it starts; JSON types."""
     return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
 
 
@@ -48,8 +46,8 @@ class StoppedError(BakeoffError):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
-    """Makes subplans.
+class SubplanAttempts:
+    """Makes subplans by attempts; a version that is on record is found again by its digest.
 
     Attributes:
         of: the plan, and how it is carried out.
@@ -61,7 +59,7 @@ class Leaves:
         tried: what checks came to on that snapshot, by command.
     """
 
-    of: PlanWork
+    of: PlanContext
     run: Run
     workspaces: Workspaces
     snapshot: Snapshot
@@ -71,7 +69,7 @@ class Leaves:
 
     @property
     def plan(self) -> Plan:
-        """What they are part of."""
+        """The plan that they are part of."""
         return self.of.plan
 
     async def make(self, subplan: Subplan, prompt: str, start: Point, salt: int) -> Record:
@@ -178,7 +176,7 @@ class Leaves:
 
 
 def cone_for(subplan: Subplan, entries: Entries) -> Cone | None:
-    """What of the project a subplan is about: its files, what it may write, what it uses, and the folders of these.
+    """Part of the project that a subplan is about: its files, what it may write and use, and the folders of these.
 
     None where nobody says what it is about.
     """
@@ -194,7 +192,7 @@ def cone_for(subplan: Subplan, entries: Entries) -> Cone | None:
 
 
 def _failed(result: SamplingResult, options: AttemptOptions) -> Outcome:
-    """Why a try failed: what the best of its attempts fails, or the last error."""
+    """Outcome of a try that failed: what the best of its attempts fails, or the last error."""
     best = result.winner
     if best is None:
         errors = [attempt.error for attempt in result.attempts if attempt.error is not None]

@@ -1,4 +1,4 @@
-"""A plan from its start to its result: rounds of working and merging, until nothing is left to be given back.
+"""Execution of a plan: rounds of working and merging, until nothing is left to be reopened.
 
 All of it is a function of the plan, its changes and what is on the run's record: a resumed run comes to the same.
 """
@@ -8,57 +8,48 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
 
-from bakeoff.engine.record import Record, Status
+from bakeoff.engine.record import Status
 from bakeoff.engine.run import Run
-from bakeoff.errors import BudgetSpentError
 from bakeoff.judge.check_runner import CheckRunner
 from bakeoff.judge.verdict import ValidationResult
+from bakeoff.plan.events import PlanBegun, PlanSaid, QueueSaid
 from bakeoff.plan.merge.chain import Change, Merger, Point
-from bakeoff.plan.queue.events import QueueSaid
+from bakeoff.plan.queue.feedback import Reopening, reopenings
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.queue import MergeQueue
-from bakeoff.plan.queue.reopening import Reopening, reopenings
 from bakeoff.plan.queue.verification import UNRUNNABLE, Verification
-from bakeoff.plan.run.events import PlanBegun, PlanSaid, SubplanChanged
+from bakeoff.plan.run.context import PlanContext
 from bakeoff.plan.run.findings import Overlap, PlanFindings, State
-from bakeoff.plan.run.interfaces import interfaces
-from bakeoff.plan.run.leaves import PREFIX, Leaves, StoppedError
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.prompts import prompt_of
-from bakeoff.plan.run.starting import Starts
-from bakeoff.plan.schedule.driver import carry_out
-from bakeoff.plan.schedule.graph import Graph, Task, graph_of
-from bakeoff.plan.schedule.scheduler import Scheduler
+from bakeoff.plan.run.round import Round
+from bakeoff.plan.run.subplan_attempts import SubplanAttempts
+from bakeoff.plan.schedule.graph import Graph
 from bakeoff.plan.schedule.writes import matches
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.repository.repository import Repository
 
-if TYPE_CHECKING:
-    from bakeoff.plan.run.work import PlanWork
-
 
 @dataclass(slots=True)
-class Rounds:
-    """Carries out a plan.
+class Execution:
+    """A plan from its start to its result.
 
     Attributes:
         of: the plan, and how it is carried out.
         run: where all is recorded.
-        leaves: makes subplans.
+        subplans: makes subplans.
         merger: merges what they made.
-        ground: where the checks of the merge queue run.
+        runner: runs the checks of the merge queue.
         repository: where all is kept.
         told: told in words what goes on; events of the run, where it is None.
         known: what checks are known to say of the tree that the plan starts from.
     """
 
-    of: PlanWork
+    of: PlanContext
     run: Run
-    leaves: Leaves
+    subplans: SubplanAttempts
     merger: Merger
-    ground: CheckRunner
+    runner: CheckRunner
     repository: Repository
     told: Callable[[str], None] | None = None
     known: Mapping[int, ValidationResult] = field(default_factory=dict)
@@ -67,7 +58,7 @@ class Rounds:
 
     @property
     def plan(self) -> Plan:
-        """What is carried out."""
+        """The plan that is carried out."""
         return self.of.plan
 
     async def carry_out(self, base: str) -> PlanFindings:
@@ -90,14 +81,14 @@ class Rounds:
         tip = await in_thread(self.merger.point, base)
         told: dict[str, str] = {}
         for number in count(1):
-            made = await _Round(self, number, tip, told).work(todo)
+            made = await self._round(number, tip, told).work(todo)
             changes = [made[name] for name in todo if name in made]
             findings = await self._land(number, tip, changes)
             self.found.rounds.append(findings)
             self._note(findings, made)
             if findings.tip != tip.commit:
                 tip = await in_thread(self.merger.point, findings.tip)
-            again = await self._given_back(findings, changes)
+            again = await self._reopened(findings, changes)
             if not again or self.found.unpaid is not None or number > self.plan.config.max_reopened:
                 break
             told = {one.change.name: one.prompt for one in again}
@@ -107,13 +98,16 @@ class Rounds:
         self._note_overlaps()
         return self.found
 
+    def _round(self, number: int, tip: Point, told: Mapping[str, str]) -> Round:
+        return Round(self.subplans, self.merger, self.found, self.graph, number, tip, told, self.say)
+
     async def _land(self, number: int, tip: Point, changes: list[Change]) -> Findings:
         if not changes:
             return Findings(tip.commit, tip.commit)
         options = self.plan.attempt
         verification = Verification(
             self.run,
-            self.ground,
+            self.runner,
             tip.tree,
             options.checks,
             options.check_timeout,
@@ -123,7 +117,7 @@ class Rounds:
         )
         self.say(f"merging {len(changes)} of {len(self.found.wanted)} subplans")
         return await MergeQueue(
-            self.merger, verification, self.ground, tip, self.of.settings.merge.width, self.queue_said
+            self.merger, verification, self.runner, tip, self.of.settings.merge.width, self.queue_said
         ).land(changes)
 
     def _note(self, findings: Findings, made: Mapping[str, Change]) -> None:
@@ -153,8 +147,8 @@ class Rounds:
                 state.why = f"it builds on {', '.join(missing)}, which did not land"
                 state.kind = "blocked"
 
-    async def _given_back(self, findings: Findings, made: Sequence[Change]) -> list[Reopening]:
-        """What its owner is to do again."""
+    async def _reopened(self, findings: Findings, made: Sequence[Change]) -> list[Reopening]:
+        """Changes that their owners are to make again."""
         found = await in_thread(reopenings, self.repository, findings, made)
         if self.plan.config.on_conflict == "reopen":
             return found
@@ -173,7 +167,7 @@ class Rounds:
         return [name for name in self.graph.tasks if name in again]
 
     def _note_overlaps(self) -> None:
-        """Where subplans wrote, without having said so, what others wrote or had declared to."""
+        """Note where subplans wrote undeclared what others wrote or had declared to."""
         states = self.found.states
         strayed = dict.fromkeys(path for state in states.values() for path in state.outside)
         wrote: dict[str, list[str]] = {path: [] for path in strayed}
@@ -199,108 +193,3 @@ class Rounds:
         """The same of the merge queue."""
         if self.told is None:
             self.run.events.emit(QueueSaid(self.run.clock.wall(), text))
-
-
-class _Round:
-    """The work of one round."""
-
-    def __init__(self, rounds: Rounds, number: int, tip: Point, told: Mapping[str, str]) -> None:
-        self.rounds, self.number, self.tip, self.told = rounds, number, tip, told
-        self.plan, self.found = rounds.plan, rounds.found
-        self.starts = Starts(rounds.merger, rounds.say)
-        self.made: dict[str, Change] = {}
-        self.stopped: StoppedError | None = None
-        self.subplans = {subplan.name: subplan for subplan in self.plan.subplans}
-
-    async def work(self, todo: Sequence[str]) -> dict[str, Change]:
-        """What those of `todo` made that ended well, by name.
-
-        Passes on StoppedError: what one needed was not there. Nothing was begun after it, who was at work has ended,
-        and nothing is merged without it: a resumed run makes it then.
-        """
-        config, run, graph = self.plan.config, self.rounds.run, self.rounds.graph
-        inside = set(todo)
-        tasks = [Task(name, tuple(graph.needs[name] & inside), graph.tasks[name].writes) for name in todo]
-        self.graph = graph_of(tasks)
-        for name in todo:
-            before = self.found.states[name]  # what it made before stays to be shown until it makes something else
-            self.found.states[name] = State(round=self.number, commit=before.commit, start=before.start)
-        # What an earlier session cancelled stays cancelled, whoever would come first now.
-        halt = f"{self.rounds.of.prefix}halt:{self.rounds.of.changes}:{self.number}"
-        ended = run.history.decisions.get(halt)
-        scheduler = Scheduler(
-            self.graph,
-            max_parallel=1 if config.execution_mode == "sequential" else config.max_parallel,
-            fail_fast=config.fail_fast,
-            ended=None if ended is None else {name: Status(status) for name, status in ended.items()},
-        )
-        self.scheduler = scheduler
-        await carry_out(scheduler, self._one, self._changed)
-        if self.stopped is not None:
-            raise self.stopped
-        if scheduler.doomed and ended is None:
-            left_out = {name: s.value for name, s in scheduler.status.items() if s is Status.CANCELLED}
-            await run.decide(halt, lambda: left_out)
-        for name, status in scheduler.status.items():
-            state = self.found.states[name]
-            state.status = status
-            if status is Status.BLOCKED:
-                state.why = f"it waits for {scheduler.blocked_by[name]}, which {self._ending(name)}"
-                state.kind = "blocked"
-            elif status is Status.CANCELLED:
-                state.why, state.kind = "another failed, and the plan stops then", "cancelled"
-            elif status is Status.PENDING:
-                begun = "not ended, though tried" if self._was_tried(name) else "not begun"
-                state.why, state.kind = f"{begun}: {self.found.unpaid or 'the plan stopped'}", "budget"
-        done = {name for name, status in scheduler.status.items() if status is Status.COMPLETED}
-        return {name: change for name, change in self.made.items() if name in done}
-
-    def _was_tried(self, name: str) -> bool:
-        below = f"{self.rounds.of.prefix}{PREFIX}{name}:"
-        return any(path.startswith(below) for path in self.rounds.run.history.records)
-
-    def _ending(self, name: str) -> str:
-        status = self.scheduler.status[self.scheduler.blocked_by[name]]
-        return "failed" if status is Status.FAILED else f"is {status.value}"
-
-    async def _one(self, name: str) -> Status:
-        subplan = self.subplans[name]
-        if self.plan.config.execution_mode == "sequential":
-            needed = [self.made[other] for other in self.graph.tasks if other in self.made]
-        else:
-            above = self.graph.above(name)
-            needed = [self.made[other] for other in self.graph.tasks if other in above and other in self.made]
-        start, inside = await in_thread(self.starts.start, self.tip, needed)
-        shown = await in_thread(interfaces, self.rounds.merger.git, start.tree, subplan.uses)
-        prompt = prompt_of(self.plan, subplan, shown, self.told.get(name))
-        try:
-            record = await self.rounds.leaves.make(subplan, prompt, start, self.rounds.of.amended.salts.get(name, 0))
-        except BudgetSpentError as failure:
-            self.found.unpaid = str(failure)
-            return Status.PENDING
-        except StoppedError as failure:
-            self.stopped = self.stopped or failure
-            return Status.PENDING
-        self._note(name, record)
-        if record.status is Status.COMPLETED:
-            self.made[name] = Change(name, str(record.output["commit"]), tested=True, needs=inside)
-        return record.status
-
-    def _note(self, name: str, record: Record) -> None:
-        output = record.output
-        state = self.found.states[name]
-        state.status, state.why, state.kind = record.status, record.error or "", record.kind
-        state.tries = output.get("tries", 0)
-        if output.get("commit") is not None:
-            state.commit, state.start = output["commit"], output.get("start")
-        for field_ in ("wrote", "outside", "tests_changed", "left_out"):
-            setattr(state, field_, list(output.get(field_, ())))
-        if state.outside:
-            self.rounds.say(f"{name} wrote outside of what it may: {', '.join(state.outside[:5])}")
-        for said in state.left_out[:5]:
-            self.rounds.say(f"left out of what {name} made: {said}")
-
-    def _changed(self, name: str, status: Status) -> None:
-        run, state = self.rounds.run, self.found.states[name]
-        state.status = status
-        run.events.emit(SubplanChanged(run.clock.wall(), name, status, state.why, self.number))

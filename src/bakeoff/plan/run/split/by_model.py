@@ -1,4 +1,4 @@
-"""Asking a model how a goal is to be split: it is told the files and the limits, and what is wrong with its answer."""
+"""Model asked how a goal is to be split: it is told the files, the limits, and what is wrong with its answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from bakeoff.api.durable import DurableRun
 from bakeoff.model.protocol import Message, Model, Request
-from bakeoff.plan.run.asking import AGAIN, MOST_LISTED, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError
+from bakeoff.plan.run.split.question import AGAIN, MOST_LISTED, TRIES, Proposal, Question
 from bakeoff.sampling.repair import MultiTurnStrategy
 from bakeoff.sampling.result import SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
@@ -43,7 +43,7 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion(Question):
-    """What a model is asked, which sees no file itself.
+    """Question to a model, which sees no file itself.
 
     Raises:
         PlanError: there are no files, or too many to tell it.
@@ -134,7 +134,7 @@ class _Sampling:
         )
 
     def _dearest(self, request: Request) -> dict[str, float]:
-        """What the last turn, which has the answers before it, may cost at most.
+        """Cost of the last turn at most, which has the answers before it.
 
         Raises:
             PlanError: there is a ceiling on money, and no price is known.

@@ -1,4 +1,4 @@
-"""Asking an agent how a goal is to be split: it may look at the project, in a slot of which nothing is kept."""
+"""Agent asked how a goal is to be split: it may look at the project, in a slot of which nothing is kept."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.agent.sandbox import sandboxed
 from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
-from bakeoff.plan.run.asking import AGAIN, TRIES, Proposal, Question
 from bakeoff.plan.run.plan import PlanError
+from bakeoff.plan.run.split.question import AGAIN, TRIES, Proposal, Question
 from bakeoff.process.command import Processes
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
@@ -120,7 +120,7 @@ class SplittingAgent:
 
     @staticmethod
     def _failed(text: str, kind: str, ticket: Ticket) -> AttemptFailure:
-        """What a failure of the machinery is; a call that was not begun does not count."""
+        """Failure of the machinery; a call that was not begun does not count."""
         failure = AttemptFailure(text, kind)
         failure.unbegun = not ticket.begun
         return failure

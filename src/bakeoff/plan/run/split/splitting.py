@@ -1,4 +1,4 @@
-"""A goal that an agent or a model splits, inside of a run that is open: asked once, counted in the run's budget."""
+"""Splitting of a goal by an agent or a model, inside of a run that is open: asked once, counted in its budget."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.model.registry import UnknownModelError, missing, model_for
 from bakeoff.model.retrying import RETRY
-from bakeoff.plan.run.asking import TRIES, Proposal, Question
-from bakeoff.plan.run.asking_agent import SplittingAgent
-from bakeoff.plan.run.asking_model import ModelQuestion, ask_model
-from bakeoff.plan.run.making import files_of
+from bakeoff.plan.run.from_hierarchy import files_of
 from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.split.by_agent import SplittingAgent
+from bakeoff.plan.run.split.by_model import ModelQuestion, ask_model
+from bakeoff.plan.run.split.question import TRIES, Proposal, Question
 from bakeoff.plan.run.work import agent_of
 from bakeoff.process.command import Processes
 from bakeoff.report.words import counted, known_amounts
@@ -39,7 +39,7 @@ AGENT, MODEL = "agent", "model"
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Who is to split the goal of a plan, and what of the project it is about.
+    """Request to have a goal split: by whom, and what of the project it is about.
 
     Attributes:
         by: `agent` or `model`.
@@ -65,12 +65,12 @@ class Split:
         return cls(**{**kept, "paths": tuple(kept["paths"])})
 
     def announcement(self, ceilings: Mapping[str, float]) -> str:
-        """How many calls there may be; to be said before the first one."""
+        """Announcement of costs: calls at most, and the budget; for before the first one."""
         budget = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items()) or "none is set"
         return f"at most {TRIES} calls of {self.name} to split it; budget: {budget}"
 
     def question(self, project: Path, settings: Settings, goal: str) -> Question:
-        """What is asked, about the files as they are now. Blocks.
+        """Question about the files as they are now. Blocks.
 
         Passes on DecomposeError and PlanError: there are no such files, or too many to be told of.
         """
@@ -81,13 +81,23 @@ class Split:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Who was asked, for the record."""
+        """Agent or model by kind and name, for the record."""
         return {"by": self.by, "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
+class _Calls:
+    """Where calls of an agent log, what lanes they hold besides their own, and further variables for them."""
+
+    logs: Path
+    label: str
+    lanes: tuple[str, ...]
+    env: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Splitting:
-    """Somebody who splits a goal, ready to be asked.
+    """Agent or model that splits a goal, ready to be asked.
 
     Attributes:
         split: who, and about what.
@@ -165,28 +175,35 @@ class Splitting:
             if self.entry is None:
                 found = await self._ask_model(question, run, place, lanes, say)
             else:
-                async with opening() as (workspace, processes):
-                    agent = SplittingAgent(
-                        self.entry,
-                        question,
-                        self.options,
-                        workspace,
-                        processes,
-                        logs or run.root / "logs",
-                        self.reserve,
-                        replace(TURNED_AWAY, attempts=1 + self.options.retries),
-                        tuple(lanes),
-                        env or {},
-                        label,
-                        say,
-                    )
-                    found = await agent.ask(DurableRun(run), place)
+                calls = _Calls(logs or run.root / "logs", label, tuple(lanes), env or {})
+                found = await self._ask_agent(question, run, place, opening, say, calls)
         except PlanError as failure:
             await run.commit(node(Status.FAILED, error=str(failure), kind="error", ended_at=run.clock.wall()))
             raise
         if not done:
             await run.commit(node(Status.COMPLETED, found.used, ended_at=run.clock.wall()))
         return found
+
+    async def _ask_agent(
+        self, question: Question, run: Run, path: str, opening: Opening, say: Callable[[str], None], calls: _Calls
+    ) -> Proposal:
+        assert self.entry is not None
+        async with opening() as (workspace, processes):
+            agent = SplittingAgent(
+                self.entry,
+                question,
+                self.options,
+                workspace,
+                processes,
+                calls.logs,
+                self.reserve,
+                replace(TURNED_AWAY, attempts=1 + self.options.retries),
+                calls.lanes,
+                calls.env,
+                calls.label,
+                say,
+            )
+            return await agent.ask(DurableRun(run), path)
 
     async def _ask_model(
         self, question: Question, run: Run, path: str, lanes: Sequence[str], say: Callable[[str], None]
@@ -197,7 +214,7 @@ class Splitting:
 
 
 def split_lines(plan: Plan, facts: Mapping[str, Any]) -> Iterator[str]:
-    """A proposal as people read it: what it took, and a line for each subplan."""
+    """Lines about a proposal for people: what it took, and a line for each subplan."""
     yield f"split by {facts['name']}: {known_amounts(facts)}; {counted(len(plan.subplans), 'subplan')}"
     for subplan in plan.subplans[:MOST_SHOWN]:
         goal = f": {subplan.goal}" if subplan.goal else ""

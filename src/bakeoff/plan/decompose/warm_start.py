@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from bakeoff.plan.decompose.directory_split import Branch, Tree, depth_allowed
 from bakeoff.plan.decompose.draft import Draft, Start, narrowed, packed, parents, split_of
+from bakeoff.plan.decompose.explanation import Why
 from bakeoff.plan.decompose.hierarchy import Hierarchy
 from bakeoff.plan.decompose.limits import hard_limits
 from bakeoff.plan.decompose.links import Links
-from bakeoff.plan.decompose.trie import Branch, Tree, depth_allowed
-from bakeoff.plan.decompose.why import Why
 from bakeoff.settings.plan import PlanSettings
 
 

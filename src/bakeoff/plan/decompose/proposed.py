@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bakeoff.plan.decompose.decompose import decompose, finished
+from bakeoff.plan.decompose.directory_split import Branch
 from bakeoff.plan.decompose.draft import Draft, narrowed
-from bakeoff.plan.decompose.errors import DecomposeError
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.limits import check, hard_limits
 from bakeoff.plan.decompose.links import Imports, links_between
 from bakeoff.plan.decompose.paths import in_path_order
-from bakeoff.plan.decompose.trie import Branch
-from bakeoff.plan.decompose.warm import tree_of
+from bakeoff.plan.decompose.warm_start import tree_of
+from bakeoff.plan.errors import DecomposeError
 from bakeoff.settings.plan import PlanSettings
 
 MOST_SAID = 20

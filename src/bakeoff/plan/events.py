@@ -1,4 +1,4 @@
-"""What a plan says of itself."""
+"""Events of plans and of merge queues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bakeoff.engine.record import Status
 
 @dataclass(slots=True)
 class SubplanChanged(JobEvent):
-    """A subplan has started or ended.
+    """Start or end of a subplan.
 
     Attributes:
         name: which one.
@@ -28,7 +28,7 @@ class SubplanChanged(JobEvent):
 
 @dataclass(slots=True)
 class PlanBegun(JobEvent):
-    """What there is to be done.
+    """Begin of a plan, with all that is to be done.
 
     Attributes:
         tree: groups and subplans as a tree: depth, name, and whether it is a subplan.
@@ -41,6 +41,13 @@ class PlanBegun(JobEvent):
 
 @dataclass(slots=True)
 class PlanSaid(JobEvent):
-    """What goes on with the plan as a whole; in words."""
+    """Progress of the plan as a whole, in words."""
+
+    text: str = ""
+
+
+@dataclass(slots=True)
+class QueueSaid(JobEvent):
+    """Progress of a merge queue, in words: a conflict that was predicted, or why something is tested."""
 
     text: str = ""

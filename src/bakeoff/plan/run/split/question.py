@@ -1,6 +1,6 @@
-"""Asking how a goal is to be split: the question, and how an answer is judged and becomes a proposal.
+"""Question of how a goal is to be split, and the judging of an answer, which becomes a proposal.
 
-Whom it is asked of stands in `asking_agent` and `asking_model`.
+Whom it is asked of stands in `by_agent` and `by_model`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from bakeoff.errors import BudgetSpentError
 from bakeoff.judge.requirement import Requirement
 from bakeoff.plan.decompose.assemble import leaf_id
-from bakeoff.plan.decompose.given import Subplan as Proposed
-from bakeoff.plan.decompose.given import from_subplans, problems
 from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
+from bakeoff.plan.decompose.proposed import Subplan as Proposed
+from bakeoff.plan.decompose.proposed import from_subplans, problems
 from bakeoff.plan.run.plan import NAME, PlanError
 from bakeoff.reader.reading import UnreadError, read_here
 from bakeoff.sampling.result import Reason, SamplingResult
@@ -55,7 +55,7 @@ Answer again, with the whole JSON object."""
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What an agent or a model proposed.
+    """Subplans that an agent or a model proposed.
 
     Attributes:
         hierarchy: of the subplans' files.
@@ -73,13 +73,13 @@ class Proposal:
 
     @property
     def used(self) -> dict[str, float | None]:
-        """What asking took, by kind; None is not known."""
+        """Usage of the calls, by kind; None is not known."""
         return {"calls": self.calls, "tokens": self.tokens, "usd": self.usd}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """Question about a goal and the files that it is about.
 
     Attributes:
         name: who is asked, as it was given.
@@ -118,7 +118,7 @@ class Question:
         return ()
 
     def requirement(self) -> Requirement:
-        """What an answer must satisfy."""
+        """Requirement that an answer must satisfy."""
         return Requirement("what it proposes", self._usable)
 
     def _usable(self, answer: Any) -> tuple[bool, str]:
@@ -144,7 +144,7 @@ class Question:
 
 
 def _in_the_way(result: SamplingResult) -> str:
-    """What the budget has not, and what came of the last call before."""
+    """Shortage of the budget in words, and what came of the last call before."""
     said = [error.message for error in result.errors.values() if error.kind == "budget"]
     short = said[-1] if said else result.short or "the budget is spent"
     came: list[str] = []
@@ -156,7 +156,7 @@ def _in_the_way(result: SamplingResult) -> str:
 
 
 def _why(name: str, result: SamplingResult) -> str:
-    """Why there is no proposal."""
+    """Reason, in words, that there is no proposal."""
     answers = [attempt for attempt in result.attempts if attempt.judged]
     if not answers:
         return f"{name} could not say how to split it: {list(result.errors.values())[-1]}"
@@ -167,7 +167,7 @@ def _why(name: str, result: SamplingResult) -> str:
 
 
 def question_of(goal: str, files: Sequence[SourceFile], limits: PlanSettings) -> str:
-    """What is asked, with the first `MOST_LISTED` of the files."""
+    """Prompt of the question, with the first `MOST_LISTED` of the files."""
     listed = [f"{file.path} {file.tokens}" for file in files[:MOST_LISTED]]
     if len(files) > MOST_LISTED:
         listed.append(f"and {len(files) - MOST_LISTED} more; look for them in the project")
