@@ -17,7 +17,7 @@ from bakeoff.optimize.behaviour.baseline_recording import BaselineRecording
 from bakeoff.optimize.behaviour.evaluation import run_tests
 from bakeoff.optimize.behaviour.judging import Judging
 from bakeoff.optimize.behaviour.options import BehaviourOptions
-from bakeoff.optimize.behaviour.server_pool import ServerPool, sources_of
+from bakeoff.optimize.behaviour.server_pool import ServerPool
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.target import parse_target
 from bakeoff.settings import Settings
@@ -108,10 +108,7 @@ async def _rates(root: Path, cache: Path, at_once: int, times: int) -> tuple[flo
 
 async def _tested(servers: ServerPool, baseline: Baseline, slot: Slot, _: int) -> None:
     place = await servers.process_config(slot)
-    sources = sources_of(place)
-    job = job_of_tests(
-        TARGET, place.root, sources, servers.options, "record", wanted=baseline.tests, module=baseline.module
-    )
+    job = job_of_tests(TARGET, place, servers.options, "record", wanted=baseline.tests, module=baseline.module)
     async with servers.server(0) as server:
         run = await run_tests(server, place, job)
     assert [test.outcome for test in run.tests.values()] == ["passed"] * 3

@@ -1,4 +1,4 @@
-"""What is tried in place of the original: whole files, so that what is tested is what is applied."""
+"""Candidate: whole files to try in place of the original's, so that what is tested is what is applied."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Candidate:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Candidate:
-        """What `to_json` gave."""
+        """Candidate out of what `to_json` gave."""
         files = {path: None if text is None else b64decode(text) for path, text in kept["files"].items()}
         invalid = kept.get("invalid", "")
         return cls(kept["origin"], files, kept["note"], kept["parent"], tuple(kept["assumes"]), invalid)

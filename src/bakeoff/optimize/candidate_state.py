@@ -1,4 +1,4 @@
-"""One candidate on its way through the pipeline, with the verdict that it ends with."""
+"""State of a candidate in the pipeline: judgement, speed, verdict; as JSON and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CandidateState:
 
     @property
     def reason(self) -> str | None:
-        """Why it stands as it does, one of `reasons`; None while nothing is known."""
+        """Reason of its verdict, one of `reasons`; None while nothing is known."""
         if self.twin is not None:
             return reasons.DUPLICATE
         if self.candidate.invalid:
@@ -72,7 +72,7 @@ class CandidateState:
 
     @property
     def file(self) -> str:
-        """What it is called: the file or commit that the user named, or where it came from."""
+        """Name for people: the file or commit that the user named, or its origin."""
         kind, _, name = self.candidate.origin.partition("/")
         return name if kind in ("files", "refs") else self.candidate.origin
 
@@ -114,7 +114,7 @@ def kept_judgement(judgement: Judgement) -> dict[str, Any]:
 
 
 def judgement_of(record: Record) -> Judgement:
-    """What was kept."""
+    """Judgement out of what `kept_judgement` gave."""
     kept = record.output
     return Judgement(
         kept["reason"], kept["detail"], kept["receipt"], tuple(Difference(*each) for each in kept["differences"])

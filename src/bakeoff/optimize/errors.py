@@ -6,7 +6,7 @@ from bakeoff.errors import BakeoffError
 
 
 class TargetError(BakeoffError):
-    """What was named is no function or method that can be found in its file."""
+    """No function or method of that name can be found in its file."""
 
 
 class InvalidCandidateError(BakeoffError):
@@ -18,4 +18,4 @@ class BehaviourError(BakeoffError):
 
 
 class BenchError(BakeoffError):
-    """What a command gives where nothing was changed leaves nothing to compare with."""
+    """The command gives nothing to compare with where nothing was changed."""

@@ -46,7 +46,7 @@ from bakeoff.workspace.workspace import Workspace
 
 
 def target_of(options: OptimizeOptions) -> Target:
-    """What is asked to become faster. Passes on TargetError: it is written wrongly."""
+    """Target that the options name. Passes on TargetError: it is written wrongly."""
     return parse_target(options.target) if options.bench is None else parse_bench_target(options.target)
 
 
@@ -74,7 +74,7 @@ class Optimisation:
 
     @property
     def target(self) -> Target:
-        """What is optimised."""
+        """Target that is optimised."""
         return target_of(self.options)
 
     async def carry_out(
@@ -214,7 +214,7 @@ class Optimisation:
         return CommandJudge(run, timing, checks, write, base, by_tests, self._protection(workspace), self.prefix)
 
     def _protection(self, workspace: Workspace) -> Protection:
-        """What candidates may not change."""
+        """Protection of the files that candidates may not change."""
         return Protection(protect=self.options.protect).within(workspace.base.entries.files)
 
     def _look_around(self, original: Original, source: bytes) -> Surroundings:

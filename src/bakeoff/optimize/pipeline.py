@@ -109,7 +109,7 @@ class Pipeline:
         return self.champion
 
     async def _profile(self, number: int) -> Sequence[ProfileLine]:
-        """Where the time of a candidate goes, or of the original."""
+        """Profile of a candidate, or of the original."""
         candidate = None if number == ORIGINAL else self.candidates[number].candidate
 
         async def work(_: int) -> Outcome:
@@ -153,7 +153,7 @@ class Pipeline:
     # Candidates come.
 
     async def _take_up(self, group: WorkGroup) -> None:
-        """What an earlier session recorded."""
+        """Enter the candidates that an earlier session recorded."""
         number = 1
         while (record := self.run.history.records.get(f"{self.prefix}candidate:{number}")) is not None:
             await self._enter(group, record.output["source"], Candidate.from_json(record.output["candidate"]))
@@ -370,7 +370,7 @@ def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> A
 
 
 def _rank(state: CandidateState) -> tuple[bool, float]:
-    """Who was measured again comes before all others, whose figures were selected for being high."""
+    """Sort key: who was measured again comes before all others, whose figures were selected for being high."""
     speed = state.speed
     return (False, 0.0) if speed is None or speed.speedup is None else (speed.remeasured, speed.speedup.low)
 

@@ -1,4 +1,4 @@
-"""What a person wants to know of an optimisation, in lines of text: for the terminal, a page, a pull request."""
+"""Summary of an optimisation in lines of text: for the terminal, a page, a pull request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def speedup_of(candidate: CandidateState) -> str:
 
 
 def support(found: RunView) -> str:
-    """Which evidence there is for what behaves the same."""
+    """Evidence that behaviour is the same, in words."""
     bench = found.bench
     if bench is not None and bench["judged_by"] != TESTS:
         checks = [f"`{one['check']}`" for one in bench["checks"]]
@@ -48,7 +48,7 @@ def tests_of(found: RunView) -> tuple[str, ...]:
 
 
 def unverified(found: RunView) -> str | None:
-    """Why nothing is known of how candidates behave; None where something judges that."""
+    """Warning that nothing judges how candidates behave; None where something does."""
     if found.bench is None or found.bench["verified"]:
         return None
     seen = "it ends and prints as before" if found.bench["output"] == "same" else "it ends as before"
@@ -56,7 +56,7 @@ def unverified(found: RunView) -> str | None:
 
 
 def cautions(found: RunView, winner: CandidateState) -> list[str]:
-    """What has to be known before the winner is taken."""
+    """Cautions to be read before the winner is taken."""
     missing = unverified(found)
     said = [] if missing is None else [missing]
     said += [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
@@ -104,7 +104,7 @@ FUNCTION_HEADS = ["function", "own time", "calls", "result", "speed-up", "why"]
 
 
 def cost(found: RunView) -> str:
-    """What it used."""
+    """Usage in words."""
     told = {kind: amount for kind, amount in found.usage.items() if kind in ("usd", "tokens", "calls")}
     return amounts(told, found.unreported) or "nothing that is paid for"
 

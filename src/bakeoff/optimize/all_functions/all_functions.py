@@ -1,4 +1,4 @@
-"""All functions below a path, one after the other: each builds on the winners before it.
+"""Optimisation of all functions below a path, one after the other: each builds on the winners before it.
 
 Nodes of the run: `ranking`, `function:N` when one has ended, and below `function:N/` those of its own optimisation.
 """
@@ -132,7 +132,7 @@ class AllFunctions:
     async def _function(
         self, run: Run, processes: Processes, number: int, one: Ranked, now: Snapshot
     ) -> tuple[dict[str, Any], str | None]:
-        """What came of one function, in an earlier session where that saw its end."""
+        """Outcome of one function, out of the record where an earlier session saw its end."""
         path = f"function:{number}"
         if (kept := await run.kept(path)) is not None:
             return dict(kept.output), None

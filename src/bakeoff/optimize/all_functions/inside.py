@@ -65,7 +65,7 @@ def _options(path: str) -> Any:
 
 
 def profile(job: dict[str, Any]) -> dict[str, Any]:
-    """What `job` asks for: `root`, `below`, `sources`, `arguments` of pytest, the files `options`, `progress`."""
+    """Profile as `job` says: `root`, `below`, `sources`, `arguments` of pytest, the files `options` and `progress`."""
     import pytest
 
     root = os.path.realpath(job["root"])

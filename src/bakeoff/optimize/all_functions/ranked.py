@@ -37,7 +37,7 @@ class Ranked:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Ranked:
-        """What `to_json` gave."""
+        """Ranked function out of what `to_json` gave."""
         path, _, qualname = str(kept["target"]).rpartition(":")
         return cls(path, qualname, kept["own_seconds"], kept["calls"])
 

@@ -1,4 +1,4 @@
-"""Ranks the functions below a path by what they take of the time of the tests."""
+"""Ranking of the functions below a path by their share of the tests' time, under a profiler."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def _follow(progress: Path, heard: Callable[[int, str], None]) -> None:
 
 
 def too_long(progress: Path, timeout: float) -> str:
-    """What is said of tests that did not end in time, from the file that tells which one runs."""
+    """Message on tests that did not end in time, from the file that tells which one runs."""
     ended, test = _progress(progress) or (0, "what stands before the first test")
     return (
         f"they take more than {timeout:g} s under a profiler: {ended} had ended, and it was in {test}; "
@@ -102,7 +102,7 @@ def too_long(progress: Path, timeout: float) -> str:
 
 
 def _progress(path: Path) -> tuple[int, str] | None:
-    """How many tests have ended and which one runs; None where nothing can be read of it."""
+    """Count of ended tests, and the one that runs; None where nothing can be read of it."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             count, _, test = file.read(LONGEST_NAME).partition(" ")

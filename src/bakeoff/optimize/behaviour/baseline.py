@@ -1,4 +1,4 @@
-"""What the original does: which tests reach it, what they see, and which calls can be compared."""
+"""Baseline: tests that reach the original, what they see of it, and the calls that can be compared."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from bakeoff.optimize.behaviour.evaluation import ProcessConfig
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call
 from bakeoff.optimize.target import Target
@@ -91,7 +92,7 @@ class Baseline:
         return unseen_of(self.module, self.target.qualname)
 
     def serve(self, options: BehaviourOptions, root: str) -> dict[str, Any]:
-        """How a process loads a candidate in a project whose top it sees at `root`."""
+        """Order for a process that loads a candidate in a project whose top it sees at `root`."""
         return serve_job(self.module, self.target.qualname, self.seen_from(root), root, options)
 
     def seen_from(self, root: str) -> list[str]:
@@ -141,14 +142,13 @@ def serve_job(module: str, qualname: str, sys_path: list[str], root: str, option
 
 
 def limits_of(options: BehaviourOptions) -> dict[str, int]:
-    """What one call's arguments or results may hold."""
+    """Limits on the arguments and results of one call."""
     return {"result_limit": options.result, "items_limit": 10_000, "noted_limit": options.noted}
 
 
 def job_of_tests(
     target: Target,
-    root: str,
-    sources: list[str],
+    config: ProcessConfig,
     options: BehaviourOptions,
     mode: str,
     *,
@@ -161,8 +161,7 @@ def job_of_tests(
 
     Args:
         target: the function.
-        root: the project's top, as seen inside.
-        sources: folders to import from.
+        config: of the process that runs the tests.
         options: see there.
         mode: of the proxy.
         wanted: tests to run, with the seconds they take; None for all.
@@ -178,9 +177,9 @@ def job_of_tests(
         arguments = list(dict.fromkeys(path for path in files if path != own or not doctests))
     longest = max((wanted or {}).values(), default=options.timeout)
     return {
-        "root": root,
+        "root": config.root,
         "target": [str(target.path), target.qualname],
-        "sources": sources,
+        "sources": config.sources,
         "mode": mode,
         "fit": fit,
         "wanted": None if wanted is None else list(wanted),

@@ -14,7 +14,7 @@ from bakeoff.optimize.behaviour.discovery import SEEDS, Discovery, DiscoveryRun,
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, replay, run_tests
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
-from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool, sources_of
+from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool
 from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.target import Target
@@ -99,9 +99,7 @@ class BaselineRecording:
         )
 
     def _job(self, config: ProcessConfig, mode: str, **more: Any) -> dict[str, Any]:
-        return job_of_tests(
-            self.target, config.root, sources_of(config), self.options, mode, doctests=self.doctests, **more
-        )
+        return job_of_tests(self.target, config, self.options, mode, doctests=self.doctests, **more)
 
     # What the tests see
 
@@ -283,7 +281,7 @@ class BaselineRecording:
         *,
         reuse: bool = False,
     ) -> dict[int, Call]:
-        """What the original gives, by the place of the call; calls at which it is lost are left out.
+        """Answers of the original, by the place of the call; calls at which it is lost are left out.
 
         Raises:
             BehaviourError: it could not be loaded.
@@ -331,7 +329,7 @@ def _alike_here(one: Sequence[Call], other: Sequence[Call], options: BehaviourOp
 
 
 def _unfit(run: TestRun, name: str) -> str | None:
-    """Why a test cannot be judged with the function in another process."""
+    """Reason that a test cannot be judged with the function in another process; None for none."""
     for call in run.calls.get(name, []):
         if call.kind in ("unfit", "incomparable"):
             return call.message

@@ -289,7 +289,7 @@ def _dicts(samples: list[Node]) -> Any:
 
 
 def _shape(value: Any) -> Any:
-    """What tells two values of a set apart, as Python would: 1, 1.0 and True are one."""
+    """Key that tells two values of a set apart, as Python would: 1, 1.0 and True are one."""
     if type(value) is Node:
         return value.tag, tuple(map(repr, value.words)), tuple(map(_shape, value.parts))
     return value

@@ -57,7 +57,7 @@ def same(expected: Call, found: Call, options: BehaviourOptions) -> bool:
 
 
 def of_call(expected: Call, found: Call, where: str, options: BehaviourOptions) -> Difference | None:
-    """What differs in what came of the same call."""
+    """Difference between two outcomes of the same call; None for none."""
     if same(expected, found, options):
         return None
     reason, detail = _what(expected, found, options)
@@ -104,7 +104,7 @@ def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, 
 
 
 def _of_results(expected: Call, found: Call) -> tuple[str, str] | None:
-    """What differs in the results by themselves."""
+    """Reason and detail of a difference of the results by themselves."""
     if expected.result == found.result and expected.result:
         return None
     if not expected.whole and not found.whole:
@@ -122,7 +122,7 @@ def _of_results(expected: Call, found: Call) -> tuple[str, str] | None:
 
 
 def _told(tell: Callable[[bytes, Sequence[int]], Any], parts: Sequence[bytes]) -> Any:
-    """What a reader process makes of parts of calls. Passes on UnreadError."""
+    """Words that a reader process finds for parts of calls. Passes on UnreadError."""
     return read_here(tell, b"".join(parts), [len(part) for part in parts])
 
 
@@ -155,7 +155,7 @@ def comparable(calls: Sequence[Call]) -> list[Call]:
 
 
 def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options: BehaviourOptions) -> list[Difference]:
-    """What differs in the calls of one test. What follows from an earlier difference is not counted again."""
+    """Differences in the calls of one test; what follows from an earlier one is not counted again."""
     differences: list[Difference] = []
     for one, other in zip(expected, found, strict=False):
         if one.before != other.before:
@@ -173,7 +173,7 @@ def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options:
 
 
 def of_process(watched: Watched, known: Iterable[tuple[str, str]], where: str) -> list[Difference]:
-    """What a process did besides answering, that the original's does not do."""
+    """Side effects of a process that the original's does not have."""
     found: list[tuple[str, str]] = []
     if watched.forged:
         found.append((reasons.TAMPERING, "it wrote to descriptors that it was not given"))
@@ -189,7 +189,7 @@ def of_process(watched: Watched, known: Iterable[tuple[str, str]], where: str) -
 
 
 def losses(run: TestRun | Replay, where: str = "") -> list[Difference]:
-    """Why the candidate's process did not answer any more."""
+    """Differences for a candidate's process that did not answer any more."""
     watched = run.candidate if isinstance(run, TestRun) else run.watched
     how = watched.how if watched is not None else ""
     if run.unready is not None:
@@ -212,7 +212,7 @@ def losses(run: TestRun | Replay, where: str = "") -> list[Difference]:
 
 
 def of_loss(why: str, where: str, call: str, watched: Watched | None) -> Difference:
-    """Why it did not return from a call."""
+    """Difference for a call that did not return."""
     if why == "timeout":
         return Difference(reasons.TIMEOUT, where, call, "it did not return in time")
     if why == "forged":

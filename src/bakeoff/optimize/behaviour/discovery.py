@@ -16,7 +16,7 @@ from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import job_of_tests
 from bakeoff.optimize.behaviour.evaluation import ProcessConfig, run_tests
 from bakeoff.optimize.behaviour.runs import TestRun
-from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool, sources_of
+from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool
 from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
@@ -68,7 +68,7 @@ class DiscoveryRun:
     doctests: bool
 
     async def run(self) -> tuple[Discovery, TestRun | None]:
-        """What one run of all tests tells, and a second run of them that noted their calls, made beside it.
+        """Discovery by one run of all tests, and a second run of them that noted their calls, made beside it.
 
         There is a second run only where there was a slot for it and all tests reach the function: then those are the
         tests whose calls have to be noted anyway.
@@ -117,9 +117,7 @@ class DiscoveryRun:
                 needless.cancel()
 
         config = pair.tests
-        job = job_of_tests(
-            self.target, config.root, sources_of(config), self.servers.options, mode, doctests=self.doctests
-        )
+        job = job_of_tests(self.target, config, self.servers.options, mode, doctests=self.doctests)
         async with self.servers.server(seed) as server:
             return await run_tests(server, config, job, watched=watched, over=over)
 
@@ -173,7 +171,7 @@ def _plain(found: Discovery) -> dict[str, Any]:
 
 
 def last_line(text: str) -> str:
-    """What a message says in the end."""
+    """Last line of a message."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[-1].strip()[:200] if lines else "it says nothing"
 

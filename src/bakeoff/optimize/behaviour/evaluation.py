@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -47,6 +48,11 @@ class ProcessConfig:
     bounds: dict[str, int]
     apart: bool
 
+    @property
+    def sources(self) -> list[str]:
+        """Folders of the project that modules are imported from."""
+        return [path for path in self.variables.get("PYTHONPATH", "").split(os.pathsep) if is_below(path, self.root)]
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateProcess:
@@ -61,6 +67,11 @@ class CandidateProcess:
     serve: Mapping[str, Any]
     config: ProcessConfig | None = None
     files: Files = field(default_factory=dict)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is the folder, or lies in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class _Confined:
@@ -315,7 +326,7 @@ async def _ask(channel: Channel, found: Replay, calls: Sequence[tuple[bytes, flo
 async def _answer(
     channel: Channel, seconds: float, header: dict[str, Any] | None = None, parts: Sequence[bytes] = ()
 ) -> tuple[str | None, frames.Frame | None]:
-    """What came, or why nothing did."""
+    """Answer to a call, or the reason that none came."""
     with anyio.move_on_after(seconds):
         try:
             if header is not None:

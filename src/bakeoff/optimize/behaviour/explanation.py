@@ -45,7 +45,7 @@ def results(data: bytes, sizes: Sequence[int]) -> tuple[str, str] | None:
 
 
 def difference(data: bytes, sizes: Sequence[int]) -> str:
-    """Where two values differ first.
+    """First difference of two values, in words.
 
     Passes on Malformed: one of them cannot be read.
     """
@@ -103,7 +103,7 @@ def _kind(one: Any, other: Any) -> str | None:
 
 
 def _dtype_of(node: Node) -> Any:
-    """What an array or a number of numpy is made of."""
+    """Element type of an array or a number of numpy."""
     content = node.parts[0]
     return content.parts[0] if node.words[0].startswith("numpy:") and type(content) is Node else None
 

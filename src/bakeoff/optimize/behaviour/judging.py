@@ -19,7 +19,7 @@ from bakeoff.optimize.behaviour.evaluation import CandidateProcess, Files, Proce
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Replay, TestRun
-from bakeoff.optimize.behaviour.server_pool import ServerPool, sources_of
+from bakeoff.optimize.behaviour.server_pool import ServerPool
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.source_code.changes import changed_besides, is_public
@@ -117,8 +117,7 @@ class Judging:
         baseline = self.baseline
         return job_of_tests(
             baseline.target,
-            config.root,
-            sources_of(config),
+            config,
             self.options,
             mode,
             wanted=wanted,

@@ -1,4 +1,4 @@
-"""How behaviour is judged."""
+"""Options of judging behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of tests and replays of calls, as they are told: calls, outcomes, and what was seen of the processes."""
+"""Reports of test runs and replays: calls, outcomes, and what was seen of the processes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Call:
 
 @dataclass(slots=True)
 class Watched:
-    """What was seen of a process from outside, and what it tells against itself.
+    """Observations of a process: from outside, and what it tells against itself.
 
     Attributes:
         status: its wait status; None where it could not be confined.
@@ -97,7 +97,7 @@ class Watched:
 
     @property
     def how(self) -> str:
-        """How it ended, in words."""
+        """Ending of the process, in words."""
         if self.status is None:
             return self.failed or "it was ended"
         if os.WIFSIGNALED(self.status):
@@ -111,7 +111,7 @@ class Watched:
 
 @dataclass(slots=True)
 class Test:
-    """What pytest reported of a test.
+    """Report of pytest on one test.
 
     Attributes:
         phases: the outcome of each phase.

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from bakeoff.engine.failures import work_group
-from bakeoff.optimize.behaviour.evaluation import ProcessConfig
+from bakeoff.optimize.behaviour.evaluation import ProcessConfig, is_below
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.warm_server import WarmServer
 from bakeoff.optimize.errors import BehaviourError
@@ -167,7 +167,7 @@ class ServerPool:
         apart = self.options.level != "none" and box.machine.namespaces is None
         root = str(slot.base.project.root) if apart else slot.path
         temp = "/tmp" if apart else str(slot.temp)  # noqa: S108 - the sandbox's own
-        reads = [path for path in box.open_among(self.facts["places"]) if not _below(path, root)]
+        reads = [path for path in box.open_among(self.facts["places"]) if not is_below(path, root)]
         plan = box.plan(reads=reads, at=root if apart else None, size=self.options.disk)
         if self.options.level == "none":
             plan = replace(plan, namespaces=False, landlock=False, seccomp=False, holder=slot.place.holder)
@@ -197,7 +197,7 @@ class ServerPool:
             memory=memory, processes=PROCESSES, cpu=3600, file=self.options.disk, shared=64 << 20, seconds=None
         )
         box = await sandbox(slot, SandboxPolicy(self.options.level, limits=limits))
-        places = [path for path in box.open_among(self.facts["places"]) if not _below(path, slot.path)]
+        places = [path for path in box.open_among(self.facts["places"]) if not is_below(path, slot.path)]
         return box.command([self._python or ""], env=env, reads=[*reads, *places])
 
     def _inside(self, slot: Slot, root: str, temp: str) -> dict[str, str]:
@@ -208,19 +208,10 @@ class ServerPool:
         return {**found, **seeded}
 
 
-def sources_of(config: ProcessConfig) -> list[str]:
-    """The folders of the project that modules are imported from."""
-    return [path for path in config.variables.get("PYTHONPATH", "").split(os.pathsep) if _below(path, config.root)]
-
-
 def _moved(value: str, old: str, new: str) -> str:
     """A value with the slot's place replaced where it begins a path."""
     parts = value.split(os.pathsep)
-    return os.pathsep.join(new + part[len(old) :] if _below(part, old) else part for part in parts)
-
-
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return os.pathsep.join(new + part[len(old) :] if is_below(part, old) else part for part in parts)
 
 
 async def find_interpreter(root: str, wanted: str | None, variables: Mapping[str, str]) -> str:
@@ -253,7 +244,7 @@ def _known(root: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _problem(python: str, variables: dict[str, str]) -> str | None:
-    """Why it cannot be used."""
+    """Reason that an interpreter cannot be used; None for none."""
     question = "import sys; assert sys.version_info >= (3, 11), 'older than 3.11'; import pytest"
     try:
         done = subprocess.run(

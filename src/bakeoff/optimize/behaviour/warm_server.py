@@ -1,4 +1,4 @@
-"""Our half of the warm server: starting it, and giving it orders."""
+"""Warm server: a process with pytest imported that forks for each evaluation; this is the coordinator's side of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests show of the target: types of its arguments, and examples. Nothing of a recorded call is executed."""
+"""Observed calls of the target: argument types and examples, as the tests make them. Nothing of them is executed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSED = frozenset({wire.OBJECT, wire.OBJECT_FIXED, wire.ENUM})
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen.
+    """Types and examples out of recorded calls.
 
     Attributes:
         types: of each parameter that something is known of.
@@ -49,12 +49,12 @@ class Observed:
 
     @classmethod
     def from_json(cls, kept: Any) -> Observed:
-        """What `to_json` gave."""
+        """Observed calls out of what `to_json` gave."""
         return cls({name: tuple(seen) for name, seen in kept["types"].items()}, kept["tests"])
 
 
 def observed(baseline: Baseline) -> Observed:
-    """What a baseline shows; blocks for a moment."""
+    """Observed calls of a baseline; blocks for a moment."""
     node = locate(baseline.source, baseline.target.qualname).node
     recorded = [call for call in baseline.recorded if not call.derived]
     calls = [found for call in recorded[:MOST_CALLS] if (found := _arguments(call.before)) is not None]
@@ -125,7 +125,7 @@ def type_of(value: Any, depth: int = 3) -> str:
 
 
 def _inner(value: Node, depth: int) -> str:
-    """What stands in the brackets of a container's type."""
+    """Element types for the brackets of a container's type."""
     parts = value.parts
     if value.tag == wire.DICT:
         half = len(parts) // 2

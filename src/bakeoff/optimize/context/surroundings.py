@@ -1,4 +1,4 @@
-"""What stands around the target: definitions of its module that it uses, and functions of the project that call it."""
+"""Surroundings of the target: definitions of its module that it uses, and functions of the project that call it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def surroundings(
 
 
 def _helpers(definition: Definition) -> Iterator[tuple[str, str]]:
-    """What the definition uses of its file, then what that uses."""
+    """Definitions of its file that it uses, then those that these use."""
     file = definition.file
     methods = {name: node for name, node, _ in definitions(file.tree)}
     top = {name: each for each in file.tree.body for name in bound_by(each) if not _is_import(each)}

@@ -67,7 +67,7 @@ class CommandJudge:
 
     @property
     def judged_by(self) -> str:
-        """What judges behaviour."""
+        """Kind of evidence that judges behaviour: `TESTS`, `CHECKS` or `NOTHING`."""
         return TESTS if self.function is not None else CHECKS if self.checks else NOTHING
 
     async def begin(self) -> None:

@@ -146,7 +146,7 @@ def _first_reason(baseline: Baseline) -> str:
 
 
 def _folders(baseline: Baseline, slot: Slot) -> list[str]:
-    """Where the tests import from, relative to the project's root."""
+    """Folders that the tests import from, relative to the project's root."""
     inside = f"{slot.path}/"
     found = [path[len(inside) :] for path in baseline.seen_from(slot.path) if f"{path}/".startswith(inside)]
     return list(dict.fromkeys(found))

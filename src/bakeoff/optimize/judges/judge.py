@@ -24,7 +24,7 @@ class Judge(Protocol):
         ...
 
     async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
-        """How fast they are, by number, after so many races in which this could not be decided."""
+        """Speeds by number, after `earlier` races in which this could not be decided."""
         ...
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:

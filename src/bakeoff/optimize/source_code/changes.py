@@ -1,4 +1,4 @@
-"""What a candidate's file changes besides the target."""
+"""Changes of a file besides the target: side effects of a candidate on the rest of the project, read in its source."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_public(name: str) -> bool:
 
 
 class _Module:
-    """What stands in a file, without the target.
+    """Statements and imports of a file, without the target.
 
     Attributes:
         statements: by name, what each says; of several with one name, each.

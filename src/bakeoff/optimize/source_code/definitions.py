@@ -14,7 +14,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Where a definition stands in its file, decorators included.
+    """Definition of a function or method: its place in the file, decorators included.
 
     Attributes:
         qualname: its name with those of the classes around it.

@@ -77,7 +77,7 @@ class _Transplant:
         self.inside = lines_in_strings(self.new.text)
 
     def edits(self) -> Iterator[Edit]:
-        """What to replace in the file's text, in no order.
+        """Replacements in the file's text, in no order.
 
         Raises:
             InvalidCandidateError: the text cannot be applied.

@@ -1,4 +1,4 @@
-"""Whether two candidates are the same in other words: a fingerprint of what Python compiles them to.
+"""Fingerprint of what Python compiles files to: equal for candidates that are the same in other words.
 
 The compiler itself resolves scopes, folds constants and drops brackets, quotes and comments. What is left to do: names
 of local variables become numbers, in the order in which the code first touches them, wherever nobody can see them.

@@ -1,4 +1,4 @@
-"""What imports bind, and where in a file a new one is safe."""
+"""Import statements: the names that they bind, and the place in a file where a new one is safe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Binding:
 
 
 def bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[Binding]:
-    """What a statement binds, in order."""
+    """Names that a statement binds, in order."""
     for alias in statement.names:
         if isinstance(statement, ast.ImportFrom):
             module = "." * statement.level + (statement.module or "")

@@ -1,4 +1,4 @@
-"""Moving a piece of Python to another depth without touching what stands inside its strings."""
+"""Indentation of a piece of Python changed without touching what stands inside its strings."""
 
 from __future__ import annotations
 

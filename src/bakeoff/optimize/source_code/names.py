@@ -1,4 +1,4 @@
-"""Which names a module binds and reads, as Python itself resolves them."""
+"""Names that a module binds and reads, as Python itself resolves them."""
 
 from __future__ import annotations
 

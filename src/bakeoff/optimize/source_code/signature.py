@@ -1,4 +1,4 @@
-"""Whether whoever calls a definition can call another one in its place."""
+"""Signature compatibility: whoever calls a definition can call another one in its place."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where candidates come from: one small protocol, one package or file a source."""
+"""Sources of candidates: one small protocol, one package or file a source."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bakeoff.engine.record import Outcome, Status
+from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run, Work
 from bakeoff.errors import BakeoffError
@@ -28,6 +28,7 @@ from bakeoff.sampling.sampler import ceilings_of
 from bakeoff.sampling.usage import settled
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import SlotError
+from bakeoff.workspace.workspace import Workspace
 
 NOTHING_MADE = "empty"
 """The kind of failure of an agent that changed nothing that counts: its candidate is invalid."""
@@ -63,7 +64,7 @@ class AgentSource:
         self.name = f"agent/{slug(self.maker.entry.name)}"
 
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
-        """What each of them made. Passes on what `_work` raises."""
+        """Candidates that each of them made. Passes on what `_work` raises."""
         works = [partial(self._work, context, f"propose/{number}", number) for number in range(1, self.samples + 1)]
         async with aclosing(as_they_come(works)) as made:
             async for candidate in made:
@@ -112,13 +113,10 @@ class AgentSource:
         receipt: Callable[[], Awaitable[dict[str, Any]]] | None = None,
         feedback: str = "",
     ) -> Candidate:
-        """What an agent made, in an earlier session where that has it. Cancelled, the agent has ended.
+        """Work of an agent, out of the record where an earlier session has it. Cancelled, the agent has ended.
 
-        Raises:
-            BakeoffError: it failed, after all tries.
-            SlotError: what it needs here is not to be had.
-
-        Passes on BudgetSpentError.
+        Passes on BakeoffError: it failed, after all tries; SlotError: what it needs here is not to be had.
+        BudgetSpentError.
         """
         # What it is asked has figures that were measured; what it is asked about is in the label.
         own_label = f"{slug(f'{self.prefix}{self.name}-{label}')}-"
@@ -155,12 +153,22 @@ class AgentSource:
         record = await self.run.leaf(
             path, "agent", work, lanes=(AGENTS,), retry=self.retry, reserve=reserve, resume_from=resume_from
         )
-        origin, ancestor = f"{self.name}/{label}", None if parent is None else parent.id
+        return await self._candidate(
+            record, f"{self.name}/{label}", None if parent is None else parent.id, maker.workspace
+        )
+
+    async def _candidate(self, record: Record, origin: str, parent: str | None, workspace: Workspace) -> Candidate:
+        """Candidate out of the record of an agent's call.
+
+        Raises:
+            BakeoffError: it failed.
+            SlotError: what it needs here is not to be had.
+        """
         if record.status is not Status.COMPLETED:
             if record.kind in MACHINERY:
                 raise SlotError(record.error or "failed")
             raise BakeoffError(record.error or "failed")
         if NOTHING_MADE in record.output:
-            return Candidate(origin, {}, parent=ancestor, invalid=str(record.output[NOTHING_MADE]))
-        files = await in_thread(changed_files, maker.workspace, str(record.output["judged"]))
-        return Candidate(origin, files, str(record.output.get("text", "")).strip()[:300], ancestor)
+            return Candidate(origin, {}, parent=parent, invalid=str(record.output[NOTHING_MADE]))
+        files = await in_thread(changed_files, workspace, str(record.output["judged"]))
+        return Candidate(origin, files, str(record.output.get("text", "")).strip()[:300], parent)

@@ -35,7 +35,7 @@ MOST_BACK = 4
 
 
 def amounts(model: Model, request: Request, ceilings: frozenset[str]) -> dict[str, float]:
-    """What one request may use at most: a call, and of the kinds that a budget has ceilings on.
+    """Amounts that one request may use at most: a call, and of the kinds that a budget has ceilings on.
 
     Raises:
         BakeoffError: nobody knows, for want of a price.
@@ -142,7 +142,7 @@ class ModelSource:
             yield candidate
 
     def _candidates(self, context: Context, label: str, text: str, parents: Sequence[Candidate]) -> list[Candidate]:
-        """What a reply holds; it is never nothing."""
+        """Candidates in a reply, one at least."""
         path, qualname = str(context.target.path), context.target.qualname
         origin = f"{self.name}/{label}"
         found: list[Candidate] = []

@@ -51,7 +51,7 @@ class PaidSources:
         return found
 
     def announcement(self) -> str:
-        """How many paid calls there may be, and of what they may use; to be said before the first one."""
+        """Announcement of costs: paid calls at most, and what they may use; for before the first one."""
         options = self.options
         parts = [f"at most {counted(options.most_model_calls, 'request')} to {name}" for name in self.models]
         if LOCAL in self.models:

@@ -1,4 +1,4 @@
-"""What models and agents are told."""
+"""Prompts for models and agents."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def completion(context: Context, max_tokens: int | None) -> tuple[Request, str]:
 
 
 def agent_task(context: Context) -> str:
-    """What an agent is asked."""
+    """Task of an agent."""
     if not context.target.qualname:
         where = "" if context.target.is_project else f" Look at `{context.target}` first."
         return (
@@ -120,14 +120,14 @@ def agent_task(context: Context) -> str:
 
 
 def differences(failure: Failure) -> str:
-    """What was seen of a failure, in lines."""
+    """Differences of a failure, in lines."""
     shown = [f"- {str(each)[:500]}" for each in failure.differences[:MOST_DIFFERENCES]]
     more = len(failure.differences) - len(shown)
     return "\n".join([*shown, f"- and {more} more"] if more > 0 else shown)
 
 
 def refine_feedback(context: Context, versions: Sequence[Candidate], profile: Iterable[ProfileLine]) -> str:
-    """What an agent is told of a version that is to become better, the first of these, and of others."""
+    """Feedback for an agent on a version that is to become better, the first of these, and of others."""
     figure = context.speeds.get(versions[0].id, "not measured")
     lines = _profile(profile, "Where its time goes")
     others = [_measured(context, number, each) for number, each in enumerate(versions[1:], 2)]

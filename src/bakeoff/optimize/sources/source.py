@@ -1,4 +1,4 @@
-"""What every source of candidates is asked, and what it is told."""
+"""Protocol of a source of candidates, and the context that it is told."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of the target; all but the first two may be unknown.
+    """Context of the target; all but the first two may be unknown.
 
     Attributes:
         target: what is optimised.

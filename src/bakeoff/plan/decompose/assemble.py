@@ -1,4 +1,4 @@
-"""Nodes out of leaves and the tree over them: empty leaves go, inner nodes with one child go, ids come."""
+"""Assembly of nodes out of leaves and the tree over them: empty leaves go, inner nodes with one child go, ids come."""
 
 from __future__ import annotations
 

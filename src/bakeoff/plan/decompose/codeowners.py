@@ -1,4 +1,4 @@
-"""Who owns which file, by the rules of a CODEOWNERS file."""
+"""Owners of files, by the rules of a CODEOWNERS file."""
 
 from __future__ import annotations
 

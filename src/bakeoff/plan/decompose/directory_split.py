@@ -1,4 +1,4 @@
-"""Splitting by directories: each becomes a node, a leaf, or a part of a leaf it shares with its neighbours.
+"""Split by directories: each becomes a node, a leaf, or a part of a leaf it shares with its neighbours.
 
 Sorted paths of one directory stand side by side, so a directory is a stretch of the sorted list; no tree is built for
 it. Chains of directories with nothing else in them cost no level, and neither does a directory that has nearly all of
@@ -48,7 +48,7 @@ class Split:
 
 
 def depth_allowed(files: int, config: PlanSettings) -> int:
-    """How deep so many files may be split: a level for each doubling beyond ten, so that a small project stays flat."""
+    """Depth that so many files may be split to: a level for each doubling beyond ten, so small projects stay flat."""
     return min(config.max_depth, max(2, int(log2(max(files, 10) / 10))))
 
 
@@ -103,13 +103,13 @@ class _Splitter:
         return len(self.split.leaves) - 1
 
     def last_aim(self, part: Directory) -> Limits:
-        """What leaves on the last level hold: what they should, or more, so that one node has not too many."""
+        """Limits of leaves on the last level: what they should, or more, so that one node has not too many."""
         hard = hard_limits(self.config)
         even = ceil(self.size(part)[0] / self.config.max_children)
         return Limits(min(hard.files, max(self.aim.files, even)), hard.tokens)
 
     def parts(self, whole: Directory, progress: float, aim: Limits) -> list[Directory | list[int]]:
-        """What `whole` is split into: directories that are split further, and leaves packed in path order."""
+        """Parts that `whole` is split into: directories that are split further, and leaves packed in path order."""
         most = progress * aim.weight(*self.size(whole))
         found: list[Directory | list[int]] = []
         packed: list[int] = []
@@ -154,7 +154,7 @@ class _Splitter:
 
 
 def levels_for(count: int, most: int) -> int:
-    """How many levels of groups `count` children need so that no node has more than `most`."""
+    """Levels of groups that `count` children need so that no node has more than `most`."""
     levels = 0
     while count > most:
         count = ceil(count / most)

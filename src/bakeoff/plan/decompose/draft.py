@@ -57,7 +57,7 @@ class Draft:
 
 
 class Start(NamedTuple):
-    """What repair and refinement begin with.
+    """Draft that merging of small leaves and refinement begin with.
 
     Attributes:
         draft: all leaves.

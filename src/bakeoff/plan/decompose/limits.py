@@ -1,4 +1,4 @@
-"""How much a leaf may hold."""
+"""Limits of a leaf: files and tokens."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Limits:
         return files <= 1 or (files <= self.files and tokens <= self.tokens)
 
     def weight(self, files: int, tokens: int) -> float:
-        """How full a leaf of so much is; 1 is full."""
+        """Fill of a leaf of so much; 1 is full."""
         return max(files / self.files, tokens / self.tokens)
 
 
 def hard_limits(config: PlanSettings) -> Limits:
-    """What no leaf may exceed."""
+    """Limits that no leaf may exceed."""
     return Limits(config.max_files_per_subplan, config.max_tokens_per_subplan)
 
 
 def aimed_at(config: PlanSettings) -> Limits:
-    """What a part is split down to."""
+    """Limits that a part is split down to."""
     if config.split == "deep":
         files = min(config.min_files_per_subplan, config.max_files_per_subplan)
         return Limits(files, config.max_tokens_per_subplan)

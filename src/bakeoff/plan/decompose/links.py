@@ -1,4 +1,4 @@
-"""Which files import which, as numbers: what holds files together, and which of them are hubs."""
+"""Import links between files, as numbers: their weights, and the files that are hubs."""
 
 from __future__ import annotations
 

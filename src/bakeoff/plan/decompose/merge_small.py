@@ -1,4 +1,4 @@
-"""Leaves that are less than half full join another one that has room."""
+"""Merging of small leaves: those less than half full join another one that has room."""
 
 from __future__ import annotations
 

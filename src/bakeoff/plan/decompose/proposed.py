@@ -39,7 +39,7 @@ class Subplan:
 
 
 def problems(subplans: Sequence[Subplan], files: Iterable[SourceFile], config: PlanSettings) -> Iterator[str]:
-    """What is wrong with proposed subplans.
+    """Problems of proposed subplans, in words.
 
     That is: names that are used twice, no files, files that are unknown or in two of them, more files or tokens than
     the limits allow.

@@ -1,4 +1,4 @@
-"""Moving single files to the leaf that their imports draw them to, in passes as those of Fiduccia and Mattheyses."""
+"""Refinement: single files move to the leaf that their imports draw them to, in passes as in Fiduccia-Mattheyses."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _State:
         )
 
     def mates(self, file: int, at: int) -> float:
-        """What the files of the same directory in another leaf weigh."""
+        """Weight of the files of the same directory in another leaf."""
         return self.cohesion * min(COMPANY, self.company.get(at + self.directory[file], 0))
 
     def best_exchange(self, file: int, at: int, gain: float, movable: Collection[int]) -> int | None:

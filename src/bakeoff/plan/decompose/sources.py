@@ -130,7 +130,7 @@ def _tracked(listing: bytes) -> tuple[dict[str, str], Counter[str]]:
 
 
 def imports_of(project: Project, found: ProjectFiles, cache: Path | None = None) -> dict[str, list[str]]:
-    """Which of the files each of them imports. Blocks.
+    """Imports between the files: of each, those that it imports. Blocks.
 
     Args:
         project: the user's work tree.
@@ -189,7 +189,7 @@ def _marked(project: Project, paths: Sequence[str]) -> dict[str, str]:
 
 
 def _suffix(path: str) -> str:
-    """How a file's name ends, in lower case; empty without a dot."""
+    """Suffix of a file's name, in lower case; empty without a dot."""
     return path[dot:].lower() if (dot := path.rfind(".")) > path.rfind("/") else ""
 
 

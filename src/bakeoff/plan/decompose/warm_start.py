@@ -1,4 +1,4 @@
-"""Starting from an earlier hierarchy: what was in it stays where it was, and only what is new finds a place."""
+"""Warm start from an earlier hierarchy: what was in it stays where it was, and only what is new finds a place."""
 
 from __future__ import annotations
 

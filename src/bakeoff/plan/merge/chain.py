@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a chain stands: a commit, its tree, and its date in seconds since the epoch."""
+    """Tip of a chain: a commit, its tree, and its date in seconds since the epoch."""
 
     commit: str
     tree: str
@@ -90,7 +90,7 @@ class Merger:
     attributes: Mapping[bytes, bytes] | None = None
 
     def point(self, commit: str) -> Point:
-        """Where a chain stands that begins at `commit`."""
+        """Tip of a chain that begins at `commit`."""
         (found,) = self.points([commit])
         return found
 
@@ -173,7 +173,7 @@ class Merger:
         return self.git.both("hash-object", "-w", "--stdin", data=content)[1].decode().strip()
 
     def sides(self, tree: str, paths: Sequence[str]) -> dict[str, Side]:
-        """What a tree has at those paths, as far as these are no folders."""
+        """Entries of a tree at those paths, as far as these are no folders."""
         literal = self.git.at(env={**self.git.env, "GIT_LITERAL_PATHSPECS": "1"})
         found = {}
         for entry in literal.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths).split(b"\0")[:-1]:
@@ -184,7 +184,7 @@ class Merger:
 
 
 class _Resolution:
-    """What becomes of the clashes of one merge."""
+    """Resolution of the clashes of one merge."""
 
     def __init__(self, merger: Merger, clashes: Sequence[Clash]) -> None:
         self.merger = merger
@@ -228,6 +228,6 @@ class _Resolution:
         self._made[clash.path] = Side(clash.ours.mode, self.merger.write(content))
 
     def entries(self, ours: str) -> dict[str, Side | None]:
-        """What stands at the clashing paths; where our side is taken, what the tree `ours` has."""
+        """Entries for the clashing paths; where our side is taken, those of the tree `ours`."""
         kept = self.merger.sides(ours, self._ours) if self._ours else {}
         return {**{path: kept.get(path) for path in self._ours}, **self._made}

@@ -1,4 +1,4 @@
-"""What is to be merged, in bakeoff's repository: by any name that git knows, with its history."""
+"""Fetch of commits into bakeoff's repository: by any name that git knows, with their history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bakeoff.workspace.snapshot.snapshot import Snapshot, take_snapshot
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What a run merges; it stays the same when branches move meanwhile.
+    """Commits that a run merges; they stay the same when branches move meanwhile.
 
     Attributes:
         snapshot: what all is merged onto; its commit is the user's own.
@@ -34,7 +34,7 @@ class Brought:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Brought:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         snapshot = Snapshot(**{**kept["snapshot"], "left_out": ()})
         return cls(snapshot, tuple(Change(**change) for change in kept["changes"]))
 
@@ -59,7 +59,7 @@ def find_commits(project: Project, base: str, refs: Sequence[str]) -> list[str]:
 
 
 def _commits(project: Project, names: Sequence[str]) -> list[str | None]:
-    """What the names stand for, asked for at once; None for what is no commit, or no name at all."""
+    """Commits of the names, asked for at once; None for what is no commit, or no name at all."""
     asked = "".join(f"{'.' if chr(10) in name else name}^{{commit}}\n" for name in names)
     lines = project.git().run("cat-file", "--batch-check=%(objectname) %(objecttype)", data=os.fsencode(asked))
     found = [line.split(b" ") for line in lines.splitlines()]
@@ -67,7 +67,7 @@ def _commits(project: Project, names: Sequence[str]) -> list[str | None]:
 
 
 def bring(project: Project, repository: Repository, run: str, base: str, refs: Sequence[str]) -> Brought:
-    """Have the commits with all their history in bakeoff's repository, each kept by a ref of the run. Blocks.
+    """Fetch the commits with all their history into bakeoff's repository, each kept by a ref of the run. Blocks.
 
     Passes on BakeoffError: as for `find_commits`.
     """
@@ -87,7 +87,7 @@ def bring(project: Project, repository: Repository, run: str, base: str, refs: S
 
 
 def keep(repository: Repository, run: str, commits: Mapping[str, str]) -> None:
-    """Have refs of the run stand at commits, by name. Blocks."""
+    """Keep commits at refs of the run, by name. Blocks."""
     lines = "".join(f"update {ref_name(run, name)} {commit}\n" for name, commit in commits.items())
     repository.git().run("update-ref", "--stdin", data=lines.encode())
 

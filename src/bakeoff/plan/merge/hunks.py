@@ -1,4 +1,4 @@
-"""Where two versions of a text cannot be merged: the places, and what each side has there."""
+"""Hunks in conflict between two versions of a text: the places, and what each side has there."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was done with a merge.
+    """Outcome of landing a merge.
 
     Attributes:
         branch: the branch that has it now; `HEAD` where none is checked out.

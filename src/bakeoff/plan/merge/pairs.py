@@ -15,7 +15,7 @@ from bakeoff.workspace.snapshot.submodules import MODE
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a result changes.
+    """Paths that a result changes.
 
     Attributes:
         paths: all of them.
@@ -39,7 +39,7 @@ class Touched:
 
 
 def touched(git: Git, base: str, trees: Sequence[str]) -> list[Touched]:
-    """What leads from the tree `base` to each of `trees`. Blocks."""
+    """Changed paths from the tree `base` to each of `trees`. Blocks."""
     if not trees:
         return []
     data = "".join(f"{base} {tree}\n" for tree in trees).encode()
@@ -58,7 +58,7 @@ def touched(git: Git, base: str, trees: Sequence[str]) -> list[Touched]:
 
 
 def tried(git: Git, pairs: Sequence[tuple[str, str]], attributes: Mapping[bytes, bytes] | None = None) -> list[Merged]:
-    """What merging each pair would come to. Blocks.
+    """Merges of each pair, tried. Blocks.
 
     The trees go with a folder of objects that is deleted here. What clashes name is brought over: of a file that both
     renamed, say, git merges the contents first, and names what that made.

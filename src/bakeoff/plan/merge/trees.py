@@ -1,4 +1,4 @@
-"""`git merge-tree`: commits in, a tree out, or what is in conflict. No work tree and no index is involved."""
+"""Merges by `git merge-tree`: commits in, a tree out, or what is in conflict; without work tree and index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNRELATED = "unrelated histories"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one side of a merge has at a path: `mode` as in `100644`, and the object's id."""
+    """One side of a merge at a path: `mode` as in `100644`, and the object's id."""
 
     mode: str
     oid: str
@@ -134,7 +134,7 @@ def _alone(git: Git, ours: str, theirs: str) -> Merged:
 
 
 def _records(out: bytes) -> Iterator[Merged]:
-    """What `merge-tree --stdin` printed: for each pair `1` (clean) or `0`, the tree, clashing paths, messages."""
+    """Merges that `merge-tree --stdin` printed: of each pair `1` (clean) or `0`, the tree, clashing paths, messages."""
     parts = iter(out.split(b"\0"))
     for status in parts:
         if not status.strip():

@@ -1,4 +1,4 @@
-"""What the owner of a change that did not land is told, for another attempt on the new tip. Its functions block."""
+"""Feedback to the owner of a reopened change, which did not land, for another attempt on the new tip. Blocks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def reopenings(repository: Repository, findings: Findings, changes: Sequence[Cha
 
 
 def _diff(repository: Repository, base: str, commit: str) -> str:
-    """What `commit` has since it and `base` went apart."""
+    """Diff of what `commit` has since it and `base` went apart."""
     fork = repository.git().line("merge-base", base, commit, statuses=(0, 1)) or base
     text = diff(repository, fork, commit)
     cut = "" if len(text) <= MOST_BYTES else f"\n[... {len(text) - MOST_BYTES} bytes left out ...]"

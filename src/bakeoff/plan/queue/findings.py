@@ -1,4 +1,4 @@
-"""What comes of a queue: what landed, what conflicts, who broke what."""
+"""Findings of a merge queue: what landed, what conflicts, who broke what."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Conflict:
 
     @property
     def brief(self) -> str:
-        """What `ref` conflicts with, for a table."""
+        """Opponent of `ref`, for a table."""
         if self.kind == UNRELATED:
             return f"no history in common with {self.other}"
         return f"with {self.other} in {self.path}"
 
     @property
     def said(self) -> str:
-        """What is the matter with `ref`, in words."""
+        """Conflict of `ref` in words."""
         if self.kind == UNRELATED:
             more = "as far as it is here; after a shallow clone `git fetch --unshallow` brings the rest"
             return f"has {self.brief}, {more}"
@@ -54,7 +54,7 @@ class Conflict:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Conflict:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         hunks = tuple(Hunk(**hunk) for hunk in kept["hunks"])
         return cls(kept["ref"], kept["with"], kept["path"], kept["kind"], hunks)
 
@@ -86,7 +86,7 @@ class Culprit:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Culprit:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         return cls(kept["ref"], kept["with"], kept["test"], tuple(kept["tests"]), kept["reason"], kept["confirmed"])
 
 
@@ -147,7 +147,7 @@ class Findings:
 
     @property
     def tested(self) -> str:
-        """How what was merged was tested, in words."""
+        """Tests of what was merged, in words."""
         if not self.runs and self.tested_as is not None:
             return f"already tested as {self.tested_as}"
         return f"{counted(self.runs, 'run')} of the checks on what was merged"
@@ -170,7 +170,7 @@ class Findings:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Findings:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         return cls(
             base=kept["base"],
             tip=kept["tip"],

@@ -16,7 +16,7 @@ Items = tuple[int, ...]
 
 
 class Purpose(Enum):
-    """Why something is tested."""
+    """Reason that something is tested."""
 
     TIP = "all together"
     RETRY = "once more"
@@ -27,14 +27,14 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Compose:
-    """Which changes can be merged one on top of the other, in order, without these? Answered by `Items`."""
+    """Question: which changes can be merged one on top of the other, in order, without these? Answered by `Items`."""
 
     without: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Does the merge of these, in this order, pass?"""
+    """Question: does the merge of these, in this order, pass?"""
 
     items: Items
     purpose: Purpose
@@ -78,7 +78,7 @@ class Blame:
 
 @dataclass(slots=True)
 class Outcome:
-    """What comes of a queue.
+    """Outcome of a queue.
 
     Attributes:
         landed: what passes together.

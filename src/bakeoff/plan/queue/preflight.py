@@ -87,7 +87,7 @@ class Preflight:
 
 
 def _uncollected(found: ValidationResult, paths: Collection[bytes]) -> str | None:
-    """Why pytest collected none of its tests, where it misses a module that neither the base nor a change has."""
+    """Reason that pytest collected no test, where it misses a module that neither the base nor a change has."""
     receipt = found.receipt or {}
     tests = receipt.get("tests")
     pytest = isinstance(tests, dict) and tests.get("runner") == "pytest"

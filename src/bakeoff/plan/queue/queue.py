@@ -133,7 +133,7 @@ class _Batch:
             del self.own[number]
 
     def _beyond(self, paths: Collection[bytes]) -> str | None:
-        """Why no slot can hold a change of those paths."""
+        """Reason that no slot can hold a change of those paths; None for none."""
         if max(map(len, paths), default=0) > LONGEST:
             return BEYOND
         base = self.queue.ground.workspace.base
@@ -192,7 +192,7 @@ class _Batch:
         return at
 
     async def compose(self, without: frozenset[int]) -> Items:
-        """What can be merged in plan order without these; what cannot be is kept in `refused`."""
+        """Chain of what can be merged in plan order without these; what cannot be is kept in `refused`."""
         chain: list[int] = []
         self.refused = {}
         at = self.queue.tip
@@ -214,7 +214,7 @@ class _Batch:
         return {self.changes[other].name for other in chain}.issuperset(self.changes[number].needs)
 
     def _conflicts(self) -> list[Conflict]:
-        """What keeps those in `refused` from being merged."""
+        """Conflicts of those in `refused`."""
         return [conflict for number, step in self.refused.items() for conflict in self._named(number, step.left)]
 
     def _named(self, number: int, clashes: Sequence[Clash]) -> list[Conflict]:
@@ -343,7 +343,7 @@ class _Batch:
         return f"test run {self.runs}, {probe.purpose.value}: {what}"
 
     async def findings(self, outcome: policy.Outcome) -> Findings:
-        """What is to be told."""
+        """Findings of the batch."""
         tip = await self.build(outcome.landed)
         assert tip is not None
         names = [change.name for change in self.changes]

@@ -25,7 +25,7 @@ UNRUNNABLE = "it cannot judge: "
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What the checks said of a tree.
+    """Verdict of the checks on a tree.
 
     Attributes:
         passed: whether all passed, apart from tests that fail on the base.
@@ -105,7 +105,7 @@ class Verification:
         return number in self._on_base and not self._on_base[number].result
 
     def said_on_base(self, number: int) -> str:
-        """What the check said of the base, and first why it cannot judge at all; empty where that is not known."""
+        """Output of the check on the base, and first why it cannot judge at all; empty where that is not known."""
         if number not in self._on_base:
             return ""
         found = self._on_base[number]

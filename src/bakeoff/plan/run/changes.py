@@ -1,4 +1,4 @@
-"""What a person changed of a plan that runs or has run: a subplan tried again, left out, or told something else."""
+"""Changes of a plan that runs or has run: a subplan retried, skipped, or corrected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETRY, SKIP, CORRECT = "retry", "skip", "correct"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One of them.
+    """Change that a person made.
 
     Attributes:
         do: `retry`, `skip` or `correct`.
@@ -75,7 +75,7 @@ def amended(plan: Plan, changes: Sequence[Change]) -> Amended:
 
 
 def change_name(number: int) -> str:
-    """What the decision is called that the nth change stands in, from 1."""
+    """Name of the decision that the nth change stands in, from 1."""
     return f"change:{number}"
 
 

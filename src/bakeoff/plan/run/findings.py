@@ -1,4 +1,4 @@
-"""What comes of a plan: how each subplan stands, and what each round of merging found."""
+"""Findings of a plan: the state of each subplan, and what each round of merging found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bakeoff.plan.queue.findings import Findings
 
 @dataclass(slots=True)
 class State:
-    """How a subplan stands.
+    """State of a subplan.
 
     Attributes:
         status: of its work: pending, running, completed, failed, blocked, cancelled or skipped.
@@ -48,7 +48,7 @@ class State:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> State:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         return cls(**{**kept, "status": Status(kept["status"])})
 
 
@@ -68,13 +68,13 @@ class Overlap:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Overlap:
-        """What `asdict` gave."""
+        """Overlap out of what `asdict` gave."""
         return cls(tuple(kept["paths"]), tuple(kept["wrote"]), tuple(kept["may"]))
 
 
 @dataclass(slots=True)
 class PlanFindings:
-    """All of it.
+    """Findings of a whole plan.
 
     Attributes:
         base: the commit that the plan started from.
@@ -118,7 +118,7 @@ class PlanFindings:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> PlanFindings:
-        """What `to_json` gave."""
+        """The same out of what `to_json` gave."""
         return cls(
             kept["base"],
             kept["tip"],

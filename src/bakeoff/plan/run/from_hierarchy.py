@@ -1,4 +1,4 @@
-"""A plan out of a hierarchy of files: names, scopes, what each uses of the others."""
+"""Plan out of a hierarchy of files: names, scopes, what each uses of the others."""
 
 from __future__ import annotations
 

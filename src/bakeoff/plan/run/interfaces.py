@@ -1,4 +1,4 @@
-"""What a file offers to others: the lines that define what can be used from outside, without their bodies."""
+"""Interface of a file: the lines that define what can be used from outside, without their bodies."""
 
 from __future__ import annotations
 

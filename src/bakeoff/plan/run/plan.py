@@ -1,4 +1,4 @@
-"""What a plan is: a goal, subplans in plan order, and how they are to be carried out."""
+"""Plan: a goal, subplans in plan order, and how they are to be carried out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlanError(BakeoffError):
 
 @dataclass(frozen=True, slots=True)
 class SubplanConfig:
-    """How subplans are carried out.
+    """Configuration of carrying subplans out.
 
     Attributes:
         execution_mode: `sequential` one after the other, each on top of those before it; `parallel` whatever they wait
@@ -60,13 +60,13 @@ class SubplanConfig:
 
     @classmethod
     def of(cls, settings: PlanSettings, given: Mapping[str, Any]) -> SubplanConfig:
-        """What is given, and what the settings say of the rest; None counts as not given. Passes on PlanError."""
+        """Configuration of what is given, the rest from the settings; None counts as not given. Passes on PlanError."""
         values: dict[str, Any] = {one.name: getattr(settings, one.name) for one in fields(cls)}
         return cls(**{name: value if given.get(name) is None else given[name] for name, value in values.items()})
 
     @property
     def strategy(self) -> str:
-        """What the merge queue does with a conflict."""
+        """Strategy of the merge queue for conflicts."""
         return {"ours_first": "ours_first", "fail": "fail_on_conflict"}.get(self.on_conflict, "three_way")
 
 
@@ -96,7 +96,7 @@ class Subplan:
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """What it may write, as far as that is declared."""
+        """Globs that it may write, as far as that is declared."""
         return self.writes or self.files
 
 
@@ -111,7 +111,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it.
+    """Plan of all work at a goal.
 
     Attributes:
         goal: what is to be done.
@@ -173,7 +173,7 @@ class Plan:
             yield Task(subplan.name, tuple(dict.fromkeys(needs)), subplan.declared)
 
     def graph(self) -> Graph:
-        """What waits for what; nothing, in the mode `parallel`.
+        """Graph of what waits for what; nothing does in the mode `parallel`.
 
         Passes on ScheduleError: a name is unknown, or waits for itself, whatever the mode.
         """
@@ -211,7 +211,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Plan:
-        """What `to_json` gave; what a later version added has its default."""
+        """Plan out of what `to_json` gave; what a later version added has its default."""
         return cls(
             kept["goal"],
             tuple(Subplan(**_known(Subplan, one)) for one in kept["subplans"]),

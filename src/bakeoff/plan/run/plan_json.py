@@ -1,4 +1,4 @@
-"""A run of a plan as `--json` prints it."""
+"""JSON of a plan's run, as `--json` prints it."""
 
 from __future__ import annotations
 

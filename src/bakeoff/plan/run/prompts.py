@@ -1,4 +1,4 @@
-"""What the agent of a subplan is told: goal, scope, what it may write, its neighbours and their interfaces."""
+"""Prompt of a subplan's agent: goal, scope, what it may write, its neighbours and their interfaces."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _where(subplan: Subplan) -> str:
 
 
 def version_of(prompt: str, start: str, meaning: object, salt: int) -> str:
-    """What the results of a subplan are known by: a digest of all that they depend on.
+    """Version of a subplan: a digest of all that its results depend on.
 
     Args:
         prompt: what the agent is told.

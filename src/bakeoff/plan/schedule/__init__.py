@@ -1,1 +1,1 @@
-"""Which subplans run when: readiness, write sets, one bound; as plain functions of what has ended, without git."""
+"""Scheduling of subplans: readiness, write sets, one bound; as plain functions of what has ended, without git."""

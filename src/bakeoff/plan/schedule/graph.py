@@ -12,7 +12,7 @@ from bakeoff.plan.errors import ScheduleError
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is scheduled.
+    """Task that is scheduled.
 
     Attributes:
         name: each once.

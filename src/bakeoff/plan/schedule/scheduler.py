@@ -55,7 +55,7 @@ class Scheduler:
 
     @property
     def working(self) -> int:
-        """How many are at work."""
+        """Count of those at work."""
         return self._working
 
     @property
@@ -67,7 +67,7 @@ class Scheduler:
         heappush(self._ready, (self._rank[name], name))
 
     def start(self) -> list[str]:
-        """Who starts now, in order; they count as running."""
+        """Start those that may: their names, in order; they count as running."""
         started: list[str] = []
         waiting: list[tuple[int, str]] = []
         while self._ready and not self.halted and self._working < self.max_parallel:
@@ -88,7 +88,7 @@ class Scheduler:
         return started
 
     def waits_for(self, name: str) -> list[str]:
-        """What keeps a pending task from starting: what it needs, or whoever may write what it may."""
+        """Reasons that keep a pending task from starting: what it needs, or whoever may write what it may."""
         needs = [other for other in self.graph.needs[name] if self.status[other] not in WELL]
         if needs:
             return sorted(needs, key=self._rank.__getitem__)

@@ -1,4 +1,4 @@
-"""What subplans may write: globs from the project's root, whether two of them can meet, and what lies outside."""
+"""Write sets of subplans: globs from the project's root, whether two of them can meet, and what lies outside."""
 
 from __future__ import annotations
 

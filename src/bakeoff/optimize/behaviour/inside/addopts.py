@@ -1,4 +1,4 @@
-"""What pytest is given: a project's own options, without those that a run in this process cannot have."""
+"""Options of pytest: the project's own, without those that a run in this process cannot have."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def home(root: str, path: str) -> str:
 
 
 def arguments(root: str, folder: str, given: list[str]) -> list[str]:
-    """What is given to pytest to find tests by, as it is run in `folder`."""
+    """Arguments for pytest to find tests by, as it is run in `folder`."""
     if folder == root:
         return given or kept_options(folder)[1]
     return [os.path.join(root, path) for path in given] or kept_options(folder)[1] or [folder]
@@ -126,7 +126,7 @@ def _takes_value(name: str) -> bool:
 
 
 def addopts(folder: str) -> list[str]:
-    """What the first configuration file says that is one of pytest's."""
+    """`addopts` of the first configuration file that is one of pytest's."""
     found = configuration(folder)
     return found[1] if found is not None else []
 

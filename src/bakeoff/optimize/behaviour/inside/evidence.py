@@ -1,4 +1,4 @@
-"""What code did besides computing: a witness of its system calls, as Python tells of them, and of what it patched.
+"""Side effects of code: a witness of its system calls, as Python's audit hook tells of them, and of what it patched.
 
 Both live in the process of the code they watch. That they saw nothing proves nothing: the sandbox holds. What they saw
 is written to a socket at once, and cannot be taken back.
@@ -107,7 +107,7 @@ class Witness:
             self.tell(TAMPERING, event)
 
     def _address(self, address: Any) -> str:
-        """Where to, without what is another each time: ports of this machine that the system chose, temporary names."""
+        """Address without what is another each time: ports of this machine that the system chose, temporary names."""
         if isinstance(address, (str, bytes)) and _below(self._fsdecode(address), (self.temp,)):
             return "a temporary file"
         if isinstance(address, tuple) and len(address) > 1 and isinstance(address[1], int) and address[1] >= CHOSEN:
@@ -153,7 +153,7 @@ _PLACES = ("stdin", "stdout", "stderr", "last_value", "last_traceback", "last_ty
 
 
 class Untouched:
-    """What the functions of the watched modules are now, to find out later which were replaced."""
+    """Snapshot of the functions of the watched modules, to find out later which were replaced."""
 
     def __init__(self) -> None:
         self.modules = {

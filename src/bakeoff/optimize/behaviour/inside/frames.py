@@ -17,7 +17,7 @@ Frame = tuple[dict[str, Any], list[bytes]]
 
 
 class BrokenFrame(Exception):
-    """What came is no frame: somebody else wrote to the socket."""
+    """Data that is no frame: somebody else wrote to the socket."""
 
 
 class LateFrame(Exception):
@@ -31,7 +31,7 @@ def pack(header: dict[str, Any], parts: list[bytes] | tuple[bytes, ...] = ()) ->
 
 
 def sizes(head: bytes) -> tuple[int, int]:
-    """How long header and parts of a frame are, told by its first `HEAD.size` bytes.
+    """Sizes of header and parts of a frame, told by its first `HEAD.size` bytes.
 
     Raises:
         BrokenFrame: they are no frame's, or it is too large.

@@ -1,4 +1,4 @@
-"""What stands in the target's place while tests run: it notes the calls, and passes them on to another process.
+"""Proxy of the target while tests run: it notes the calls, and passes them on to another process.
 
 Modes: `count` only counts; `record` runs the function in this process and notes what came of it; `proxy` has the call
 made in the candidate's process, and gives the tests what that answered.
@@ -41,39 +41,32 @@ class Proxy:
     """The calls of one run of tests.
 
     Args:
-        mode: see above.
         report: where calls are told.
         link: the candidate's process, for `proxy`.
         codec: the module.
-        unseen: functions and classes whose code does not count.
-        fit: find out whether tests can be judged this way: where not, the function here does it.
-        limit: bytes of one call.
-        items: that are read of one iterator.
-        noted: values in the arguments of one test's calls that are noted; of calls after that many nothing is.
+        job: `mode`, see above; `unseen`, functions and classes whose code does not count; `fit`, whether to find out
+            which tests can be judged this way: where not, the function here does it; `result_limit`, bytes of one
+            call; `items_limit`, that are read of one iterator; `noted_limit`, values in the arguments of one test's
+            calls that are noted: of calls after that many nothing is.
     """
 
     def __init__(
         self,
-        mode: str,
         report: socket.socket,
         link: socket.socket | None,
         codec: Any,
-        unseen: frozenset[str],
-        fit: bool,
-        limit: int,
-        items: int,
-        noted: int,
+        job: dict[str, Any],
     ) -> None:
-        self.mode = mode
+        self.mode = job["mode"]
         self.report = report
         self.link = link
         self.codec = codec
-        self.unseen = unseen
-        self.fit = fit
-        self.limits = codec.Limits(nodes=300_000, size=limit, items=items)
+        self.unseen = frozenset(job["unseen"])
+        self.fit = job["fit"]
+        self.limits = codec.Limits(nodes=300_000, size=job["result_limit"], items=job["items_limit"])
         self.test = ""
         self.index = 0
-        self.noted = self.left = noted
+        self.noted = self.left = job["noted_limit"]
         self.deadline: float | None = None
         self._globals: list[tuple[types.ModuleType, dict[str, Any]]] = []
         self._lock = threading.Lock()
@@ -87,7 +80,7 @@ class Proxy:
         self._globals.append((module, dict(vars(module))))
 
     def decorate(self, function: Any) -> Any:
-        """What stands in the function's place; like it in name, signature and documentation."""
+        """Stand-in for the function, like it in name, signature and documentation."""
         call = self._call
         if inspect.iscoroutinefunction(function):
 
@@ -261,7 +254,7 @@ class Proxy:
         return value
 
     def _changed(self) -> str | None:
-        """Which name of the module stands for something else than after its import."""
+        """Name of the module that stands for something else than after its import."""
         for module, names in self._globals:
             if sys.modules.get(module.__name__) is not module:
                 continue

@@ -46,7 +46,7 @@ class Reused:
 
 
 def _content(value: Any) -> Any:
-    """What holds a value's content, where callers can exchange it: what is hashed by its content stays as it is."""
+    """Container of a value's content, where callers can exchange it: what is hashed by its content stays as it is."""
     kind: Any = type(value)
     if kind in (list, bytearray, dict, set, deque):
         return value

@@ -96,7 +96,7 @@ class Server:
 
 
 def _work(header: dict[str, Any], overrides: dict[str, bytes], codec: Any, untouched: Untouched) -> None:
-    """What the confined process does; descriptors from 3 on: evidence, then report or calls, then calls of tests."""
+    """Work of the confined process; descriptors from 3 on: evidence, then report or calls, then calls of tests."""
     job = header["job"]
     plan = header["plan"]
     os.environ.clear()

@@ -119,17 +119,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     if link is not None:
         _wait_for_candidate(report, link, job["timeout"])
     root = job["root"]
-    proxy = Proxy(
-        job["mode"],
-        report,
-        link,
-        codec,
-        frozenset(job["unseen"]),
-        job["fit"],
-        job["result_limit"],
-        job["items_limit"],
-        job["noted_limit"],
-    )
+    proxy = Proxy(report, link, codec, job)
     finder = _Finder(root, job["overrides"], (os.path.join(root, job["target"][0]), job["target"][1]), proxy)
     sys.meta_path.insert(0, finder)
     sys.path[:0] = [path for path in job["sources"] if path not in sys.path]

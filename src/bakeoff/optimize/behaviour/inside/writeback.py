@@ -14,7 +14,7 @@ ATOMS = (type(None), bool, int, float, complex, str, bytes, range, *NAMED)
 
 
 def nodes(value: Any) -> list[Any]:
-    """What can be changed in a value, in an order that depends on the value alone; without the elements of sets."""
+    """Mutable objects in a value, in an order that depends on the value alone; without the elements of sets."""
     found: list[Any] = []
     seen: set[int] = set()
     kept: list[Any] = []
@@ -43,7 +43,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _attributes(item: Any) -> dict[str, Any] | None:
-    """What is set on an instance, slots included; None where nothing can be."""
+    """Attributes set on an instance, slots included; None where nothing can be."""
     found: dict[str, Any] = {}
     any_place = False
     for base in type(item).__mro__:

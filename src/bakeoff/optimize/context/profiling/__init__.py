@@ -1,1 +1,1 @@
-"""Where the time of a function goes, line by line."""
+"""Line profile of a function."""

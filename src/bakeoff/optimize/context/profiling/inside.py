@@ -78,7 +78,7 @@ def _codes(code: CodeType) -> set[CodeType]:
 
 
 def profile(job: dict[str, Any]) -> list[list[int]]:
-    """What `job` asks for."""
+    """Profile the function as `job` says."""
     codec = _codec(job["codec"])
     sys.path[:0] = job["path"]
     call, plain = _found(importlib.import_module(job["module"]), job["qualname"])

@@ -1,4 +1,4 @@
-"""Profiles a version of the target in a slot's sandbox. What it says is for reading; no verdict depends on it."""
+"""Line profile of a version of the target, made in a slot's sandbox. It is for reading; no verdict depends on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_LINES = 5000
 
 
 def job_of(module: str, qualname: str, path: Sequence[str], is_async: bool, calls: Sequence[bytes]) -> dict[str, Any]:
-    """What `inside` is asked: the calls, spread over all there are, as far as they fit."""
+    """Order for `inside`: the calls, spread over all there are, as far as they fit."""
     step = max(1, len(calls) // MOST_CALLS)
     taken: list[str] = []
     size = 0
@@ -51,7 +51,7 @@ def job_of(module: str, qualname: str, path: Sequence[str], is_async: bool, call
 async def profiled(
     processes: Processes, command: Command, temp: Path, job: Mapping[str, Any], source: bytes
 ) -> tuple[ProfileLine, ...]:
-    """Where the time goes; empty where that cannot be told.
+    """Lines with their time; empty where that cannot be told.
 
     Args:
         processes: runs it.
@@ -77,7 +77,7 @@ async def profiled(
 
 
 def rows_in(data: bytes) -> list[tuple[int, int, int]]:
-    """What the profiled process printed, for a reader process: line, hits and nanoseconds. What it runs may print, too.
+    """Rows that the profiled process printed, for a reader process: line, hits, nanoseconds. Its code may print, too.
 
     Raises:
         ValueError: something is too large. Passes on ValueError, KeyError, TypeError: it printed something else.

@@ -1,4 +1,4 @@
-"""What scanners found in each blob, kept in the user's cache directory: only what changed is read again."""
+"""Cache of what scanners found in each blob, kept in the user's cache directory: only what changed is read again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ScanCache:
         self._file = file
 
     def get(self, keys: Iterable[str]) -> dict[str, list[str]]:
-        """What is known of these keys."""
+        """Cached findings of these keys."""
         wanted = set(keys)
         try:
             with closing(self._open()) as database:

@@ -47,7 +47,7 @@ def language_of(path: str) -> Language | None:
 
 
 def import_graph(specs: Mapping[str, Iterable[str]], paths: Sequence[str], read: Read) -> dict[str, list[str]]:
-    """Which of `paths` each file imports.
+    """Import graph: of each file, those of `paths` that it imports.
 
     Args:
         specs: what each file's text imports, as `Language.scan` found it.

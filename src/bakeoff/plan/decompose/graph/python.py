@@ -17,7 +17,7 @@ _LONGEST = 100_000
 
 
 def scan(text: bytes) -> list[str]:
-    """What a module imports: `a.b` for `import a.b`, `a.b:c` for `from a.b import c`, `.a:*` for `from .a import *`."""
+    """Imports of a module: `a.b` for `import a.b`, `a.b:c` for `from a.b import c`, `.a:*` for `from .a import *`."""
     found: dict[str, None] = {}
     at = text.find(b"import")
     while at >= 0:
@@ -136,7 +136,7 @@ def _nearest(folder: str, files: Iterable[str]) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many leading folders two paths have in common."""
+    """Count of leading folders that two paths have in common."""
     count = 0
     for a, b in zip(one.split("/"), other.split("/"), strict=False):
         if a != b:

@@ -167,7 +167,7 @@ class _Bodies:
 
 
 def _behind(order: Sequence[Key], at: int, known: Collection[Key]) -> int:
-    """Where what they added there goes: what we added comes first."""
+    """Place for what they added there: what we added comes first."""
     while at < len(order) and order[at] not in known:
         at += 1
     return at
@@ -224,7 +224,7 @@ def _is_simple(node: cst.CSTNode) -> bool:
 
 
 def _pick(old: str | None, our: str | None, their: str | None) -> int:
-    """Which of ours (0) and theirs (1) stands.
+    """Side that stands: ours (0) or theirs (1).
 
     Raises:
         _CannotTellError: both changed it.

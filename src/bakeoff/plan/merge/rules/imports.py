@@ -67,7 +67,7 @@ def _merged_names(before: list[str], ours: list[str], theirs: list[str]) -> list
 
 
 def _aliases(node: cst.CSTNode | None) -> dict[str, cst.ImportAlias]:
-    """What a statement imports, by its words.
+    """Aliases that a statement imports, by its words.
 
     Raises:
         ValueError: it is no such statement, or imports `*`.

@@ -105,7 +105,7 @@ def _edit_json(ours: str, theirs: str, changes: list[Path]) -> str:
 
 
 def _json_writer(text: str, value: Any) -> Callable[[Any], str]:
-    """What writes `value` just as it stands in `text`.
+    """Writer of `value` just as it stands in `text`.
 
     Raises:
         _CannotTellError: none of the usual ways does.

@@ -61,7 +61,7 @@ class Split:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Split:
-        """What `to_json` gave."""
+        """Request out of what `to_json` gave."""
         return cls(**{**kept, "paths": tuple(kept["paths"])})
 
     def announcement(self, ceilings: Mapping[str, float]) -> str:
@@ -87,7 +87,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """Where calls of an agent log, what lanes they hold besides their own, and further variables for them."""
+    """Log folder of an agent's calls, label of their logs, lanes besides their own, further variables."""
 
     logs: Path
     label: str
