@@ -159,7 +159,7 @@ def project(data: bytes) -> None:
 
 
 def merged(data: bytes) -> None:
-    for form in ("json", "toml", "yaml", "python"):
+    for form in set(structured.FORMS.values()):
         structured.merged(data * 2, [0, len(data), len(data)], form)
 
 
