@@ -114,9 +114,9 @@ async def _in_memory(root: Path, cache: Path, refs: list[str]) -> Findings:
     brought = bring(project, repository, "bench", "HEAD", refs)
     merger = Merger(repository.git(), strategy="fail_on_conflict")
     tip = merger.point(brought.snapshot.commit)
-    ground: object = None  # nothing runs on it
-    verification = Verification(Run(), ground, tip.tree, ["true"])  # type: ignore[arg-type]
-    return await MergeQueue(merger, verification, ground, tip).land(brought.changes)  # type: ignore[arg-type]
+    runner: object = None  # nothing runs on it
+    verification = Verification(Run(), runner, tip.tree, ["true"])  # type: ignore[arg-type]
+    return await MergeQueue(merger, verification, runner, tip).land(brought.changes)  # type: ignore[arg-type]
 
 
 def _culprit(bench: Bench) -> Iterator[Measure]:

@@ -22,8 +22,8 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.context.observed import MOST_TESTS, Observed, observed, type_of
 from bakeoff.optimize.context.surroundings import surroundings
 from bakeoff.optimize.sources import prompts
+from bakeoff.optimize.sources.as_completed import as_completed
 from bakeoff.optimize.sources.source import Context
-from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.optimize.target import Target, parse_target
 
 SHARED = [1]
@@ -205,7 +205,7 @@ def test_results_come_first_come_first_given_and_a_failure_last() -> None:
     async def main() -> None:
         since = anyio.current_time()
         works = [partial(after, 3, "c"), partial(after, 1, "!a"), partial(after, 2, "b")]
-        async with aclosing(as_they_come(works)) as results:
+        async with aclosing(as_completed(works)) as results:
             async for each in results:
                 found.append(f"{each} at {anyio.current_time() - since:g}")  # noqa: PERF401
 
@@ -228,12 +228,12 @@ async def test_whoever_stops_listening_or_is_cancelled_ends_the_rest() -> None:
         return name
 
     works = [partial(work, name) for name in ("quick", "slow", "slower")]
-    async with aclosing(as_they_come(works)) as results:
+    async with aclosing(as_completed(works)) as results:
         async for _ in results:
             break
     assert sorted(ended) == ["quick", "slow", "slower"]
     with anyio.move_on_after(0.05) as scope:
-        async with aclosing(as_they_come(works[1:])) as results:
+        async with aclosing(as_completed(works[1:])) as results:
             async for _ in results:
                 pass
     assert scope.cancelled_caught

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.optimize.sources.reached import reached
+from bakeoff.optimize.source_code.dead_code import without_dead_code
 from bakeoff.optimize.sources.replies import versions_of
 
 DEF = "def work(x):\n    return x\n"
@@ -77,16 +77,16 @@ if __name__ == "__main__":
 
 
 def test_what_the_function_does_not_reach_is_no_part_of_it() -> None:
-    left = reached(REPLY, "work")
+    left = without_dead_code(REPLY, "work")
     for gone in ("json", "OTHER", "unused", "Nobody calls", "decorated", "test_work", "print", "__main__"):
         assert gone not in left
         assert gone in REPLY
     for there in ("annotations", "import re, sys", "math", "TABLE[i] = i", "import numpy", "numpy = None", "LIMIT = 3"):
         assert there in left
     compile(left, "reply", "exec")
-    assert reached(left, "work") == left
+    assert without_dead_code(left, "work") == left
 
 
 @pytest.mark.parametrize("code", ["def work(x:", "def work(x):\n    return eval(x)\n\ndef f():\n    pass\n"])
 def test_code_that_cannot_be_followed_stays_whole(code: str) -> None:
-    assert reached(code, "work") == code
+    assert without_dead_code(code, "work") == code

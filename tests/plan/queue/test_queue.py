@@ -43,10 +43,10 @@ class Bench:
     def queue(self, tip=None, prefix="", checks=("check",), width=1):
         project = SimpleNamespace(root=Path("/nowhere"))
         base = SimpleNamespace(given_below=lambda path: None, project=project, entries=Entries())
-        ground = cast(CheckRunner, SimpleNamespace(workspace=SimpleNamespace(base=base)))
+        runner = cast(CheckRunner, SimpleNamespace(workspace=SimpleNamespace(base=base)))
         at = tip or self.tip
-        verification = Verification(self.run, ground, at.tree, checks, prefix=prefix)
-        return MergeQueue(self.merger, verification, ground, at, width, self.said.append)
+        verification = Verification(self.run, runner, at.tree, checks, prefix=prefix)
+        return MergeQueue(self.merger, verification, runner, at, width, self.said.append)
 
     async def check(self, requirement, subject):
         self.atonce += 1

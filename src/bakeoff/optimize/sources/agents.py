@@ -14,10 +14,10 @@ from bakeoff.engine.run import Run, Work
 from bakeoff.errors import BakeoffError
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.sources import prompts
+from bakeoff.optimize.sources.as_completed import as_completed
 from bakeoff.optimize.sources.commits import changed_files
 from bakeoff.optimize.sources.models import digest, slug
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
-from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.sampling.action import Ticket
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.checkpoint import AttemptFailure
@@ -66,7 +66,7 @@ class AgentSource:
     async def propose(self, context: Context) -> AsyncIterator[Candidate]:
         """Candidates that each of them made. Passes on what `_work` raises."""
         works = [partial(self._work, context, f"propose/{number}", number) for number in range(1, self.samples + 1)]
-        async with aclosing(as_they_come(works)) as made:
+        async with aclosing(as_completed(works)) as made:
             async for candidate in made:
                 yield candidate
 
@@ -76,7 +76,7 @@ class AgentSource:
             partial(self._go_on, context, "repair", failure.candidate, prompts.differences(failure))
             for failure in failures
         ]
-        async with aclosing(as_they_come(works)) as made:
+        async with aclosing(as_completed(works)) as made:
             async for candidate in made:
                 yield candidate
 

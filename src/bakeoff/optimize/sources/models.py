@@ -21,9 +21,9 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources import prompts
+from bakeoff.optimize.sources.as_completed import as_completed
 from bakeoff.optimize.sources.replies import files_of, versions_of
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
-from bakeoff.optimize.sources.together import as_they_come
 from bakeoff.sampling.errors import refused
 from bakeoff.sampling.sampler import ceilings_of
 from bakeoff.sampling.usage import settled
@@ -105,7 +105,7 @@ class ModelSource:
                 request = prompts.proposal(context, number, self.max_tokens)
             requests.append(request)
         works = [partial(self._ask, f"propose/{number}", request) for number, request in enumerate(requests, 1)]
-        async with aclosing(as_they_come(works)) as replies:
+        async with aclosing(as_completed(works)) as replies:
             async for label, text in replies:
                 for candidate in self._candidates(context, label, lead + text, ()):
                     yield candidate

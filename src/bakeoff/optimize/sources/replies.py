@@ -1,4 +1,4 @@
-"""Reads code out of what a model replied."""
+"""Code out of what a model replied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 
 from bakeoff.judge.fences import blocks_of, defines, without_thoughts
-from bakeoff.optimize.sources.reached import reached
+from bakeoff.optimize.source_code.dead_code import without_dead_code
 
 _VERSION = re.compile(r"\A\s*#\s*version\s+(\d+)\b[^\n]*\n", re.IGNORECASE)
 
@@ -35,12 +35,12 @@ def versions_of(reply: str, name: str) -> list[Version]:
     text = without_thoughts(reply)
     blocks = blocks_of(text)
     if not blocks:
-        return [Version(reached(text, name))] if _is_python(text) and defines(text, name) else []
+        return [Version(without_dead_code(text, name))] if _is_python(text) and defines(text, name) else []
     found = []
     for block in blocks:
         if defines(block, name):
             said = _VERSION.match(block)
-            code = reached(block[said.end() :] if said else block, name)
+            code = without_dead_code(block[said.end() :] if said else block, name)
             found.append(Version(code, int(said[1]) if said else None))
     return found
 

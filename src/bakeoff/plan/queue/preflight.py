@@ -68,11 +68,11 @@ class Preflight:
         Raises:
             BakeoffError: no process is to be had; that says nothing of it.
         """
-        ground, wanted = self.verification.ground, self.verification.timeout
+        runner, wanted = self.verification.runner, self.verification.timeout
         limit = PATIENCE if wanted is None else min(PATIENCE, wanted)
-        base = ground.workspace.base
+        base = runner.workspace.base
         try:
-            found, kept = await CommandRequirement(command, ground).try_base(base.snapshot.commit, limit)
+            found, kept = await CommandRequirement(command, runner).try_base(base.snapshot.commit, limit)
         except SpawnError as failure:
             raise BakeoffError(f"check `{one_line(command, 200)}` could not be run: {failure}") from failure
         output = {"command": command, "verdict": to_json(found), "ended": kept.limit is None}

@@ -38,7 +38,7 @@ class MergeQueue:
     Attributes:
         merger: merges them.
         verification: runs their checks; its base is the tree of `tip`.
-        ground: where commands that make lockfiles run.
+        runner: runs commands that make lockfiles.
         tip: what they are merged onto.
         width: prefixes that are tested at once while a culprit is looked for.
         say: told in words what happens.
@@ -47,7 +47,7 @@ class MergeQueue:
 
     merger: Merger
     verification: Verification
-    ground: CheckRunner
+    runner: CheckRunner
     tip: Point
     width: int = 1
     say: Callable[[str], None] = lambda text: None
@@ -136,7 +136,7 @@ class _Batch:
         """Reason that no slot can hold a change of those paths; None for none."""
         if max(map(len, paths), default=0) > LONGEST:
             return BEYOND
-        base = self.queue.ground.workspace.base
+        base = self.queue.runner.workspace.base
         given = next((found for path in paths if (found := base.given_below(path)) is not None), None)
         return None if given is None else f"a file where slots have a folder for {given}"
 
@@ -160,16 +160,16 @@ class _Batch:
 
     async def _lockfile(self, tree: str, path: str, command: str) -> str | None:
         """The object that the command makes of a lockfile; None where it fails."""
-        ground, verification = self.queue.ground, self.verification
+        runner, verification = self.queue.runner, self.verification
 
         async def work(_: int) -> Outcome:
-            async with ground.holding(tree) as slot:
-                trial = await ground.run(slot, command, "lockfile", {}, verification.timeout)
+            async with runner.holding(tree) as slot:
+                trial = await runner.run(slot, command, "lockfile", {}, verification.timeout)
                 content = await in_thread(read_small, slot.outside, os.fsencode(path), LOCKFILE_LIMIT)
             done = trial.finished
             oid = None
             if done is not None and done.exit_code == 0 and done.ended_by is None and content is not None:
-                oid = await in_thread(stored_content, ground.workspace.base, os.fsencode(path), content)
+                oid = await in_thread(stored_content, runner.workspace.base, os.fsencode(path), content)
             else:
                 said = "it was not run" if done is None else tail(text_of(done), 300) or f"status {done.exit_code}"
                 self.queue.say(f"{path} could not be made anew by {command!r}: {trial.unbuilt or said}")

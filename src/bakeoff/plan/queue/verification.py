@@ -48,7 +48,7 @@ class Verification:
 
     Attributes:
         run: where they are nodes.
-        ground: where they run.
+        runner: runs them.
         base: the tree that all is merged onto.
         checks: shell commands that must end with exit status 0.
         timeout: seconds for one check.
@@ -58,7 +58,7 @@ class Verification:
     """
 
     run: Run
-    ground: CheckRunner
+    runner: CheckRunner
     base: str
     checks: Sequence[str]
     timeout: float | None = None
@@ -125,7 +125,7 @@ class Verification:
                 if not found.result and not failing_tests(found):  # red once and for no test by name: it may be chance
                     found = await self._check("base:again", self.base, number)
                 if not found.result and not failing_tests(found):
-                    self._missing[number] = await in_thread(what_to_copy, found.reason, self.ground.workspace.base)
+                    self._missing[number] = await in_thread(what_to_copy, found.reason, self.runner.workspace.base)
                 self._on_base[number] = found
             return self._on_base[number]
 
@@ -135,7 +135,7 @@ class Verification:
         Raises:
             BakeoffError: it could not be run.
         """
-        requirement = CommandRequirement(self.checks[number], self.ground, timeout=self.timeout)
+        requirement = CommandRequirement(self.checks[number], self.runner, timeout=self.timeout)
 
         async def work(_: int) -> Outcome:
             verdict = await requirement.check(Subject({"tree": tree}, facts={"judged": tree}))

@@ -1,4 +1,4 @@
-"""Dead code elimination in a piece of a reply: what a function does not reach is no part of a proposal for it."""
+"""Dead code elimination: what a definition does not reach is taken out of the text around it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _PLAIN = ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom
 
 
-def reached(code: str, name: str) -> str:
+def without_dead_code(code: str, name: str) -> str:
     """The code without the top-level statements that the definition of `name` in it does not need.
 
     Tests, examples, helpers that nothing calls and imports that nothing reads go; all that is left stays as it is

@@ -1,4 +1,4 @@
-"""Several pieces of work at once, each result given as it comes."""
+"""Results of several pieces of work at once, in the order in which they complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anyio
 T = TypeVar("T")
 
 
-async def as_they_come(works: Sequence[Callable[[], Awaitable[T]]]) -> AsyncGenerator[T, None]:
+async def as_completed(works: Sequence[Callable[[], Awaitable[T]]]) -> AsyncGenerator[T, None]:
     """The results of all works, the first to end first; what one raises is raised when all others were given.
 
     Closed or cancelled, it ends those that go on. Close it in the task that iterates over it (`aclosing`).
