@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from bakeoff.plan.decompose.graph.cache import ScanCache
 from bakeoff.plan.decompose.graph.import_graph import import_graph, language_of
 from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.errors import DecomposeError
 from bakeoff.workspace.repository.cache import ProjectCache
 from bakeoff.workspace.snapshot.project import Project
-from bakeoff.plan.errors import DecomposeError
 
 Result = TypeVar("Result")
 

@@ -32,8 +32,8 @@ from bakeoff.sampling.attempt.preflight import Preflight, Tried, say_protected
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.landing.applying import as_user
-from bakeoff.workspace.git import Git
-from bakeoff.workspace.repository import Repository
+from bakeoff.workspace.repository.git import Git
+from bakeoff.workspace.repository.repository import Repository
 from bakeoff.workspace.sandbox.policy import check_policy
 from bakeoff.workspace.shared_workspaces import Workspaces
 from bakeoff.workspace.snapshot.submodules import Submodules
