@@ -7,6 +7,8 @@ AGENTS := .tools/.ready
 LOCAL := $(VENV)/.local-model
 WORKERS ?= 3
 SEEDS ?= 200000
+# Images often set it: every interpreter that a test starts would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test coverage check bench soak agents-cli local-model clean
 .DELETE_ON_ERROR:
@@ -65,7 +67,7 @@ check: $(READY)
 bench: $(READY) $(LOCAL)
 	$(BIN)/python -m benchmarks --check
 
-soak: $(READY)
+soak: $(READY) $(AGENTS)
 	BAKEOFF_SOAK=1 BAKEOFF_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m soak -x tests
 
 clean:

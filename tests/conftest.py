@@ -20,10 +20,28 @@ settings.register_profile("test", deadline=None, suppress_health_check=[HealthCh
 settings.register_profile("soak", parent=settings.get_profile("test"), derandomize=False)
 settings.load_profile("soak" if os.environ.get("BAKEOFF_SOAK") else "test")
 
+# Thousands of interpreters are started below: without bytecode each of them would compile the same files again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Whoever starts the tests in the background may have signals ignored, and what the tests start would inherit that.
 for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, _handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what is marked `soak(only=True)`, unless `make soak` runs it."""
+    if "BAKEOFF_SOAK" in os.environ:
+        return
+    for item in items:
+        if any(mark.kwargs.get("only") for mark in item.iter_markers("soak")):
+            item.add_marker(pytest.mark.skip(reason="run by make soak"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def bare_pytest() -> None:
+    """Have every pytest that a test starts load no plugins of ours: hypothesis alone takes twice pytest's own time."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 
 @pytest.fixture(autouse=True, scope="session")

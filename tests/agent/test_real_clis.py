@@ -33,7 +33,11 @@ def real(request, tmp_path, required) -> Real:
     return set_up(request.param, tmp_path, required)
 
 
-def only(*names: str) -> pytest.MarkDecorator:
+SLOW = pytest.mark.soak(only=True)
+"""What takes a slow CLI seconds of CPU to say, and what codex says, too."""
+
+
+def only(*names: object) -> pytest.MarkDecorator:
     """For the CLIs of these names alone."""
     return pytest.mark.parametrize("real", names, indirect=True)
 
@@ -75,9 +79,11 @@ CUT, GARBAGE = (Cut(), "cut-stream"), (Garbage(), "cut-stream")
     ("real", "failure"),
     [
         *((name, failure) for name in ("codex", "claude") for failure in (LIMITED, OVERLOADED, REFUSED, CUT, GARBAGE)),
-        *(("gemini", failure) for failure in (LIMITED, CUT)),
-        *(("qwen", failure) for failure in (OVERLOADED, REFUSED, GARBAGE)),
-        *((name, TOO_LONG) for name in NAMES),
+        *((name, TOO_LONG) for name in ("codex", "claude")),
+        ("gemini", LIMITED),
+        ("qwen", REFUSED),
+        *(pytest.param("gemini", failure, marks=SLOW) for failure in (CUT, TOO_LONG)),
+        *(pytest.param("qwen", failure, marks=SLOW) for failure in (OVERLOADED, GARBAGE, TOO_LONG)),
     ],
     indirect=["real"],
     ids=lambda value: value if isinstance(value, str) else value[1],
@@ -97,8 +103,8 @@ async def test_failure_is_named(real, failure):
     assert model.seen or patient  # on a busy machine it may not even have begun
 
 
-@only("codex", "gemini", "claude")
 @pytest.mark.parametrize("headers_first", [False, True])
+@only("codex", pytest.param("gemini", marks=SLOW), "claude")
 async def test_stalled_model_is_cancelled(real, headers_first):
     with ScriptedModel(Stall(headers_first=headers_first)) as model:
         async with real.spawner() as processes:

@@ -1,4 +1,7 @@
-"""Every coding-agent CLI that installs, in every job: a scripted model's turn, by `--endpoint` alone."""
+"""Every coding-agent CLI that installs, in a job, and codex in all: a scripted model's turn, by `--endpoint` alone.
+
+Every CLI in every job takes minutes of CPU: that is run by `make soak`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,24 @@ from scripted_model import Say, ScriptedModel, Shell, by_turn
 __all__ = ["lab"]
 
 NAMES = ("codex", "gemini", "qwen", "opencode", "aider", "mini", "claude", "copilot")
-pytestmark = [pytest.mark.agents, pytest.mark.parametrize("name", NAMES)]
+pytestmark = pytest.mark.agents
 
 TASK = "make add add"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What ends mini's work."""
 WHOLE = "calc.py\n```\ndef add(a, b):\n    return a {} b\n```\n"
 """What aider takes for a new version of a file, from a model that it does not know."""
+
+
+def in_turn(job: int) -> pytest.MarkDecorator:
+    """All CLIs. Those that have another of the four jobs are left to `make soak`; codex, which is quick, has each."""
+    return pytest.mark.parametrize(
+        "name",
+        [
+            name if name == "codex" or index % 4 == job else pytest.param(name, marks=pytest.mark.soak(only=True))
+            for index, name in enumerate(NAMES)
+        ],
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +57,7 @@ def scripted(lab: Lab, name: str, operator: str = "+") -> ScriptedModel:
     return model
 
 
+@in_turn(0)
 def test_a_step(lab: Lab, name: str) -> None:
     step = {"id": "fix", "type": "prompt", "prompt": TASK}
     lab.write(
@@ -68,6 +83,7 @@ def test_a_step(lab: Lab, name: str) -> None:
     assert "a + b" in (lab.root / "calc.py").read_text()
 
 
+@in_turn(1)
 def test_an_attempt(lab: Lab, name: str) -> None:
     was = lab.digest
     with scripted(lab, name):
@@ -80,6 +96,7 @@ def test_an_attempt(lab: Lab, name: str) -> None:
     assert lab.left() == []
 
 
+@in_turn(2)
 def test_an_optimisation(lab: Lab, name: str) -> None:
     lab.write("calc.py", ADD.replace("-", "+"))
     lab.commit()
@@ -91,6 +108,7 @@ def test_an_optimisation(lab: Lab, name: str) -> None:
     assert (candidate["origin"], candidate["reason"]) == (f"agent/{name}/propose/1", "check-failed")
 
 
+@in_turn(3)
 def test_a_plan(lab: Lab, name: str) -> None:
     with scripted(lab, name):
         asked = ("--agent", name, "--endpoint", "here", "--repair", "0", "--check", FIXED)
