@@ -14,7 +14,7 @@ import pytest
 from crash.laboratory import KILLED, Project, Zygote, wait_until_gone
 
 SOAK = bool(os.environ.get("BAKEOFF_SOAK"))
-MOMENTS = 200 if SOAK else 20
+MOMENTS = 200 if SOAK else 8
 FIRST = int(os.environ.get("BAKEOFF_FIRST_SEED", "0"))
 
 

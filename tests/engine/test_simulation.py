@@ -10,7 +10,7 @@ import pytest
 from simulation import search, sessions
 from simulation.search import PROGRAMS, SeedFailure, simulate
 
-SEEDS = int(os.environ.get("BAKEOFF_SEEDS", "10000"))
+SEEDS = int(os.environ.get("BAKEOFF_SEEDS", "3000"))
 FIRST = int(os.environ.get("BAKEOFF_FIRST_SEED", "0"))
 PARTS = 8  # so that several processes can share the work
 
