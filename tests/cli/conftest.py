@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -30,11 +31,15 @@ class Result:
     err: str
 
 
+Command = Callable[..., Result]
+
+
 @dataclass
 class Project:
-    """A folder with workflow files, and commands run in it as processes of their own."""
+    """A folder with workflow files, and commands run in it: in this process where `here` can, else each in its own."""
 
     folder: Path
+    here: Command | None = None
 
     def write(self, id_: str, body: str) -> Path:
         path = self.folder / f"{id_}.yml"
@@ -42,6 +47,9 @@ class Project:
         return path
 
     def __call__(self, *args: str, stdin: bytes = b"", **env: str) -> Result:
+        if self.here is not None and not stdin and not env:
+            with contextlib.chdir(self.folder):
+                return self.here(*args)
         done = subprocess.run(
             [*ARGV, *args], cwd=self.folder, env=environment(**env), input=stdin, capture_output=True, timeout=60
         )
@@ -65,8 +73,8 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path, command: Command) -> Project:
+    return Project(tmp_path, command)
 
 
 def until(true: Callable[[], bool], timeout: float = 60.0) -> None:
@@ -121,9 +129,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def here(sample: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(sample.folder)
     return sample
-
-
-Command = Callable[..., Result]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Commands that act on runs: real processes, ordered by pipes and not by the clock."""
+"""Commands that act on runs; live ones are real processes, ordered by pipes and not by the clock."""
 
 from __future__ import annotations
 

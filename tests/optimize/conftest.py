@@ -7,11 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bakeoff.cli.command_line import run_command_line
 
 SLOW = '''\
 """Some numbers."""
@@ -45,6 +48,8 @@ class Shop:
 
     root: Path
     home: Path
+    monkeypatch: pytest.MonkeyPatch
+    read: Callable[[], Any]
 
     def git(self, *args: str) -> str:
         words = ["git", "-c", "user.name=Some User", "-c", "user.email=user@example.org", *args]
@@ -66,11 +71,18 @@ class Shop:
         return subprocess.Popen(words, cwd=self.root, **{**pipes, **more})
 
     def __call__(self, *args: str, status: int = 0) -> str:
-        with self.spawn(*args) as process:
-            out, err = process.communicate(timeout=240)
-        assert process.returncode == status, f"{process.returncode}\n{out}\n{err}"
-        self.said = err
-        return out
+        """Run a command in this process; what it says on standard error is `said`."""
+        with self.monkeypatch.context() as patch:
+            patch.chdir(self.root)
+            patch.setattr(sys, "argv", ["bakeoff", *args])
+            self.read()
+            try:
+                left = run_command_line()
+            except SystemExit as leaving:
+                left = leaving.code if isinstance(leaving.code, int) else 1
+        out, self.said = self.read()
+        assert left == status, f"{left}\n{out}\n{self.said}"
+        return str(out)
 
     def optimize(self, *args: str, status: int = 0) -> dict[str, Any]:
         asked = ("optimize", "numbers_.py:common", "--no-rules", "--json", "--seconds", "90")
@@ -87,8 +99,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    made = Shop(tmp_path / "shop", tmp_path)
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Shop:
+    made = Shop(tmp_path / "shop", tmp_path, monkeypatch, capfd.readouterr)
     made.write("numbers_.py", SLOW)
     made.write("test_numbers.py", TEST)
     made.git("init", "-q")
