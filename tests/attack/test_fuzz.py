@@ -17,7 +17,7 @@ from bakeoff.reader.reading import UnreadError, read_here
 SECONDS = 5.0
 """Of processor time, which no machine that is busy makes longer."""
 
-SOAK = (pytest.mark.soak, pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak"))
+SOAK = pytest.mark.soak(only=True)
 BAD = ("timeout", "died", "MemoryError")
 
 

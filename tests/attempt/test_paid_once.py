@@ -39,6 +39,8 @@ WINDOWS = [
     ("bakeoff.engine.run:Run.commit", "before"),
 ]
 """Between the record of what an agent's call came to and the record of its attempt, in order."""
+RARE = {1, 3, 4, 6, 8, 9, 10}
+"""Those that only `make soak` kills in: what they leave is what a neighbour leaves."""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,13 @@ def check_end(lab: Lab, *, calls: int = 1, usd: float | None = None, before: str
     return shown
 
 
-@pytest.mark.parametrize(("where", "when"), WINDOWS)
+@pytest.mark.parametrize(
+    ("where", "when"),
+    [
+        pytest.param(*window, marks=[pytest.mark.soak(only=True)] if number in RARE else [])
+        for number, window in enumerate(WINDOWS)
+    ],
+)
 def test_killed_after_the_end_of_its_agent(lab: Lab, zygote: Zygote, where: str, when: str) -> None:
     hire(lab, f"{FIX}; ln -s calc.py link; echo x > new.txt")
     before = lab.digest()

@@ -61,7 +61,7 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_UNIX
     except OSError: pass
 """
 
-SOAK = (pytest.mark.soak, pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak"))
+SOAK = pytest.mark.soak(only=True)
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_a_run_keeps_its_level(strict: Lab, monkeypatch: pytest.MonkeyPatch) -> 
     assert levels == ["weak", "weak"]
 
 
-@pytest.mark.parametrize("kind", ["overlay", "repository", "worktree"])
+@pytest.mark.parametrize("kind", ["overlay", "worktree", pytest.param("repository", marks=SOAK)])
 def test_git_works_in_checks_and_shows_no_other_attempt(strict: Lab, kind: str) -> None:
     lab = strict
     lab.git("tag", "v1")
@@ -273,9 +273,14 @@ def editable(lab: Lab, elsewhere: Path | None = None) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "sandbox", "linked"),
-    [("overlay", "full", False), ("repository", "full", False), ("repository", "none", False),
-     ("overlay", "full", True), ("repository", "full", True)],
-)  # fmt: skip
+    [
+        ("overlay", "full", False),
+        ("repository", "none", False),
+        ("repository", "full", True),
+        pytest.param("repository", "full", False, marks=SOAK),
+        pytest.param("overlay", "full", True, marks=SOAK),
+    ],
+)
 def test_attempts_are_judged_on_their_own_content(
     strict: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, sandbox: str, linked: bool
 ) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ SENTINELS = ("/var/tmp/sentinel", "/tmp/sentinel", "/tmp/bomb", "/var/tmp/writte
 COLD = ("wrong", "leaves the session", "passing reports, then exit", "patches the clock", "leaves a daemon", "random")
 
 
-SOAK = (pytest.mark.soak, pytest.mark.skipif("BAKEOFF_SOAK" not in os.environ, reason="run by make soak"))
+SOAK = pytest.mark.soak(only=True)
 
 
 async def all_of(judge: Judge, sources: dict[str, str]) -> dict[str, Judgement]:

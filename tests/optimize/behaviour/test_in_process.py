@@ -84,9 +84,17 @@ DOCTESTS = 'def work(f, xs):\n    """Of each.\n\n    >>> work({0}, [1, 2])\n    
 ADDED = "    assert xs, 'none'\n    return [f(x)"
 
 
-@pytest.mark.parametrize(("function", "trust"), [("abs", False), ("(lambda x: x)", True)])
+BESIDES = "import mod\n\ndef test_it():\n    assert mod.work(abs, [-1]) == [1]\n"
+
+
 @pytest.mark.parametrize(
-    "besides", ["", "import mod\n\ndef test_it():\n    assert mod.work(abs, [-1]) == [1]\n"], ids=["alone", "besides"]
+    ("function", "trust", "besides"),
+    [
+        pytest.param("abs", False, "", id="alone"),
+        pytest.param("(lambda x: x)", True, BESIDES, id="trusted, besides"),
+        pytest.param("abs", False, BESIDES, id="besides", marks=pytest.mark.soak(only=True)),
+        pytest.param("(lambda x: x)", True, "", id="trusted, alone", marks=pytest.mark.soak(only=True)),
+    ],
 )
 async def test_doctests_of_its_own_file_judge_a_function(
     tmp_path: Path, function: str, trust: bool, besides: str
@@ -176,28 +184,26 @@ SIGNED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("signature", "said"),
-    [
-        ("xs", "keyword back is gone"),
-        ("rows, *, back=False, by=1", "parameter xs is now called rows"),
-        ("xs, *, back=True, by=1", "keyword back has another default"),
-        ("*xs, **back", "parameter xs is gone"),
-        ("xs, *, back=False, by=1, _known=()", None),
-    ],
-)
-async def test_calls_that_no_test_makes_are_possible_as_before(
-    tmp_path: Path, signature: str, said: str | None
-) -> None:
+SIGNATURES = {
+    "xs": "keyword back is gone",
+    "rows, *, back=False, by=1": "parameter xs is now called rows",
+    "xs, *, back=True, by=1": "keyword back has another default",
+    "*xs, **back": "parameter xs is gone",
+    "xs, *, back=False, by=1, _known=()": None,
+}
+
+
+async def test_calls_that_no_test_makes_are_possible_as_before(tmp_path: Path) -> None:
     tests = "from mod import work\n\ndef test_it():\n    assert work([1, 2]) == [1, 2]\n"
-    body = "    return list(xs)\n" if not signature.startswith("*") else "    return list(xs[0])\n"
-    body = body.replace("xs", "rows") if signature.startswith("rows") else body
     async with judging(tmp_path / "p", {"mod.py": SIGNED, "test_mod.py": tests}, "mod.py:work") as judge:
-        found = await judge(f"def work({signature}):\n{body}")
-    if said is None:
-        assert found.reason is None, found
-    else:
-        assert (found.reason, said in found.detail) == ("invalid", True), found
+        for signature, said in SIGNATURES.items():
+            body = "    return list(xs)\n" if not signature.startswith("*") else "    return list(xs[0])\n"
+            body = body.replace("xs", "rows") if signature.startswith("rows") else body
+            found = await judge(f"def work({signature}):\n{body}")
+            if said is None:
+                assert found.reason is None, found
+            else:
+                assert (found.reason, said in found.detail) == ("invalid", True), found
 
 
 LIBRARY = {
