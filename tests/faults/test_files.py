@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,26 +11,26 @@ import pytest
 from flows import HEAD
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 30.0
+SECONDS = 30
+"""Of the processor, so that a busy machine breaks nothing."""
 MEMORY = 2 << 30
 
 
 def run(root: Path, text: str) -> tuple[int, str]:
-    """Exit status and standard error of `bakeoff run`; its time and memory are bounded."""
+    """Exit status and standard error of `bakeoff run`; its processor time and memory are bounded."""
     (root / "flow.yml").write_text(text)
-    since = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}));"
+         f"resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}));"
          "from bakeoff.cli import main; main()", "run", "flow.yml", "--quiet", "--run-id", "it"],
         cwd=root,
         env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=SECONDS * 2,
+        timeout=600,
         check=False,
     )  # fmt: skip
-    assert time.monotonic() - since < SECONDS
     assert "Traceback" not in ended.stderr, ended.stderr[-2000:]
     return ended.returncode, ended.stderr
 

@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import subprocess
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -192,7 +191,7 @@ pid = os.fork()
 if pid == 0:
     os.setsid()
     os.write(writing, b"x")
-    time.sleep(60)
+    time.sleep(3600)
 os.read(reading, 1)
 def add(a, b): return pid
 """
@@ -201,9 +200,7 @@ def add(a, b): return pid
 async def test_a_daemon_that_holds_the_pipe_is_not_waited_for_and_does_not_stay() -> None:
     seen: list[int] = []
     async with Spawner(token=f"tests-{os.getpid()}", base_env=os.environ, masker=Masker()) as spawner:
-        since = time.monotonic()
         verdict = await judge(spawner, DAEMON, [Case([1, 2], lambda value: seen.append(value) or True)])
-        assert time.monotonic() - since < 40
     if os.geteuid() == 0:  # the kernel does not limit root's processes
         assert verdict.verdict == "passed"
         assert seen[0] not in process_table()

@@ -184,9 +184,8 @@ async def test_what_comes_after_the_end_is_not_waited_for():
     reply = sse(chunk("all", "stop"))
     with serve(Raw(reply.chunks, stall=True)) as server:
         async with open_model(server) as model:
-            since = time.monotonic()
-            assert (await model.generate(ASK)).text == "all"
-            assert time.monotonic() - since < 30
+            with anyio.fail_after(300):
+                assert (await model.generate(ASK)).text == "all"
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -431,9 +430,7 @@ async def test_cancelled_requests_are_closed_and_the_server_sees_it(tls, headers
                     group.start_soon(model.generate, ASK)
                 assert await anyio.to_thread.run_sync(server.wait, lambda seen: len(seen) == 8)
                 assert server.in_flight == 8
-                since = time.monotonic()
                 group.cancel_scope.cancel()
-            assert time.monotonic() - since < 10
             assert await anyio.to_thread.run_sync(server.wait, lambda seen: server.in_flight == 0, 5)
         assert all(seen.left.is_set() for seen in server.seen)
         with gate.store as state:

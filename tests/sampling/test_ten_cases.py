@@ -288,40 +288,31 @@ def test_7a_an_async_validator_is_awaited() -> None:
 
 @pytest.mark.parametrize("burns", [False, True])
 def test_7b_a_blocking_validator_holds_nothing_up(burns: bool) -> None:
+    beats = 0
+
     def blocking(_: str) -> bool:
-        end = time.monotonic() + 0.05
-        while burns and time.monotonic() < end:
-            pass
-        if not burns:
-            time.sleep(0.05)
-        return True
+        """Block until the loop has gone on."""
+        seen, end = beats, time.monotonic() + 300
+        while beats < seen + 3 and time.monotonic() < end:
+            if not burns:
+                time.sleep(0.001)
+        return beats >= seen + 3
 
-    async def main() -> tuple[float, float]:
-        gaps: list[float] = []
-
+    async def main() -> None:
         async def beat() -> None:
-            last = time.monotonic()
+            nonlocal beats
             while True:
                 await anyio.sleep(0.001)
-                gaps.append(time.monotonic() - last)
-                last += gaps[-1]
+                beats += 1
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(beat)
             model = Backend(lambda n: (0.05, f"text {n}"))
-            since = time.monotonic()
             result = await sample("go", [blocking], strategy=rejection(1, 16), model=model)
-            took = time.monotonic() - since
             tasks.cancel_scope.cancel()
         assert result.success
-        return took, max(gaps)
 
-    tries = []
-    for _ in range(60):  # other programs on the machine delay a beat, too
-        tries.append(real(main))
-        if min(took for took, _ in tries) < 0.2 and min(gap for _, gap in tries) < 0.02:
-            return
-    pytest.fail(f"seconds and longest gaps: {tries}")
+    real(main)
 
 
 def test_7c_a_validator_that_raises_is_an_error_of_its_own() -> None:
@@ -511,13 +502,14 @@ def test_10_a_long_vote_does_not_stall_the_loop() -> None:
     ]
 
     async def main() -> float:
+        """The most processor time that the loop's thread took between two beats: what others take does not count."""
         gaps: list[float] = []
 
         async def beat() -> None:
-            last = time.monotonic()
+            last = time.thread_time()
             while True:
                 await anyio.sleep(0.001)
-                gaps.append(time.monotonic() - last)
+                gaps.append(time.thread_time() - last)
                 last += gaps[-1]
 
         async with anyio.create_task_group() as tasks:

@@ -135,7 +135,7 @@ if os.fork() == 0:
         for name in ("SIGTERM", "SIGHUP", "SIGINT"):
             import signal; signal.signal(getattr(signal, name), signal.SIG_IGN)
         open("alive", "w").write("x")
-        time.sleep(60)
+        time.sleep(3600)
     os._exit(0)
 while not os.path.exists("alive"):
     time.sleep(0.005)
@@ -145,7 +145,7 @@ print("left", flush=True)
         with anyio.fail_after(60):
             done = await python(processes, box, daemon)
         assert (done.exit_code, str(done.stdout.value)) == (0, "left\n"), done.stderr.value
-        assert done.seconds < 10
+        assert done.seconds < 1800
         marker = box.slot.path.encode()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -185,11 +185,11 @@ made = 0
 try:
     for _ in range(400):
         if os.fork() == 0:
-            time.sleep(30)
+            time.sleep(3600)
             os._exit(0)
         made += 1
         time.sleep(0.0005)
-    time.sleep(30)
+    time.sleep(3600)
 except OSError as failure:
     print(made, failure.errno)
 """
@@ -198,7 +198,7 @@ except OSError as failure:
 async def test_a_fork_bomb_ends_at_its_limit(project: Checkout, processes: Spawner) -> None:
     async with boxed(project, limits=Limits(processes=40)) as box:
         done = await python(processes, box, BOMB)
-        assert done.seconds < 20
+        assert done.seconds < 1800
         if os.geteuid() == 0:
             assert done.exit_code == -signal.SIGKILL
             assert "ended: more than 40 processes" in str(done.stderr.value)

@@ -133,12 +133,12 @@ def test_fail_fast_cancels_who_is_at_work_and_what_waits(plans):
 
 def test_a_try_that_takes_too_long_is_ended_with_all_it_started(plans):
     plans.lab.settings("grace = 0.5\n")
-    hang = "trap '' TERM; echo part > left.txt; sleep 30 & sleep 30; wait"
+    hang = "trap '' TERM; echo part > left.txt; sleep 3600 & sleep 3600; wait"
     parts = [plans.part("slow", hang), plans.part("a", "echo > a.txt")]
     shown = plans.run(parts, status=3, config={"timeout_per_subplan": 4})
     slow = shown["subplans"][0]
     assert (slow["status"], slow["kind"], slow["why"]) == ("failed", "timeout", "timed out after 4 s")
-    assert slow["seconds"] < 25  # it would go on for 30
+    assert slow["seconds"] < 1800  # it would go on for 3600
     assert plans.lab.left() == []
     assert any("salvage" in ref for ref in plans.lab.refs())  # what it had written is kept
 
