@@ -10,7 +10,7 @@ SEEDS ?= 200000
 # Images often set it: every interpreter that a test starts would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test coverage check bench soak agents-cli local-model clean
+.PHONY: setup demo test coverage check style types floors audit bytecode bench soak agents-cli local-model clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -56,13 +56,27 @@ coverage: $(READY) $(AGENTS) $(LOCAL)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=97
 
-check: $(READY)
+# Its parts can go side by side: make -j2 check.
+check: style types floors audit
+
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(READY)
 	$(BIN)/mypy
+
+floors: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/circles.py bakeoff
+
+audit: $(READY)
 	$(BIN)/python .ci/audit.py
+
+# What every worker of the tests would compile again, where it can be done while others download.
+bytecode: $(READY)
+	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 bench: $(READY) $(LOCAL)
 	$(BIN)/python -m benchmarks --check

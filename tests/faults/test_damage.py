@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.report.overview import overview
 from flows import NOTE, Flow
+
+SOAK = "BAKEOFF_SOAK" in os.environ
 
 TEXT = f"""
 steps:
@@ -93,7 +96,7 @@ DAMAGE = {
 COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 
 
-@settings(max_examples=250, derandomize=True, **COMMON)
+@settings(max_examples=250 if SOAK else 80, derandomize=True, **COMMON)
 @given(**DAMAGE)
 def test_what_can_be_read_is_true(sample: Sample, part: str, how: str, place: float, value: int) -> None:
     home = damaged(sample, part, how, place, value)
@@ -112,7 +115,7 @@ def test_what_can_be_read_is_true(sample: Sample, part: str, how: str, place: fl
             assert choice == sample.whole.decisions[path]
 
 
-@settings(max_examples=40, derandomize=True, **COMMON)
+@settings(max_examples=40 if SOAK else 20, derandomize=True, **COMMON)
 @given(**DAMAGE)
 def test_a_damaged_run_resumes_to_the_same_report_or_refuses(
     sample: Sample, part: str, how: str, place: float, value: int
@@ -226,7 +229,7 @@ FORMAT = 60
 """Where the header says the format; a changed last byte may be a newer bakeoff's."""
 
 
-@settings(max_examples=100, derandomize=True, **COMMON)
+@settings(max_examples=100 if SOAK else 40, derandomize=True, **COMMON)
 @example(at=18, value=1)
 @example(at=20, value=4)
 @example(at=31, value=128)

@@ -11,7 +11,11 @@ from agent.real import CODEX_PROVIDER, KEY, TOOLS
 from plan.run.conftest import lab, plans, states  # noqa: F401  (fixtures)
 from scripted_model import Say, ScriptedModel, Shell
 
-pytestmark = [pytest.mark.agents, pytest.mark.skipif(not (TOOLS / ".ready").exists(), reason="run `make agents-cli`")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.soak(only=True),
+    pytest.mark.skipif(not (TOOLS / ".ready").exists(), reason="run `make agents-cli`"),
+]
 
 TEST = """import importlib, pathlib, pytest
 
