@@ -53,5 +53,5 @@ def test_the_rules_make_the_example_more_than_three_times_as_fast(tmp_path: Path
     assert look("report", "r", "--markdown", "-o", "-").startswith((project / "text.md").read_text())
     look("report", "r", "-o", "page.html")
     page = (project / "page.html").read_text()
-    assert "<h2>Speed-ups</h2><svg" in page
+    assert "<h2>Speed-ups</h2><div" in page
     assert "+    last_year_set = set(last_year)" in page

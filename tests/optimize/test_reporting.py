@@ -19,7 +19,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.markdown import block, markdown, text_of
 from bakeoff.optimize.options import OptimizeOptions
-from bakeoff.optimize.page import optimisation
+from bakeoff.optimize.page import optimisation, optimisation_verdict
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.summary import cautions, cost, fallen, profiles, speedup_of, support
@@ -117,8 +117,27 @@ def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: RunView
     assert "\x1b" not in page
     found.winner, found.races = None, []
     page = "".join(optimisation(found, None))
-    assert "Nothing was found" in page
     assert "svg" not in page
+
+
+def test_the_verdict_is_a_sentence(found: RunView) -> None:
+    won = optimisation_verdict(found)
+    assert won is not None
+    assert won.words == "rules/good wins: 2.00 times as fast as the original (95 % interval: 1.80 to 2.20)."
+    assert won.lands
+    found.winner = None
+    none = optimisation_verdict(found)
+    assert none is not None
+    assert none.words == "Nothing is decided, of 4 candidates."
+    del found.entrants[3]
+    none = optimisation_verdict(found)
+    assert none is not None
+    assert (none.words, none.lands) == (
+        "Nothing was found that behaves the same and is faster, of 3 candidates.",
+        False,
+    )
+    found.status = RunStatus.PAUSED
+    assert optimisation_verdict(found) is None
 
 
 def test_a_plot_of_extreme_speed_ups_stays_in_its_frame(found: RunView) -> None:

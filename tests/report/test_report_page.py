@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.engine.history import History, encode, encode_record
-from bakeoff.engine.journal import Entry, checksum, create
-from bakeoff.engine.record import Record, RunStatus, Status, Stored
+from bakeoff.engine.history import History, encode
+from bakeoff.engine.journal import Entry
+from bakeoff.engine.record import RunStatus, Status, Stored
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.report import steps_table, timeline
 from bakeoff.report.outline import name_of, outline, parent_of, walk
@@ -17,6 +17,7 @@ from bakeoff.report.overview import overview, overviews
 from bakeoff.report.page import MOST_ERRORS, report_page
 from bakeoff.report.state import run_state
 from bakeoff.report.timeline import Scale
+from report.journals import META, end, folder_of, run, start
 
 EVIL = "</script></pre><script>alert(1)</script>\"' onload=x \x1b[2J\u202e"
 
@@ -25,39 +26,6 @@ def history(*entries: tuple[str, str, object]) -> History:
     rows = [Entry(number, kind, path, body if isinstance(body, str) else encode(body))
             for number, (kind, path, body) in enumerate(entries, 1)]  # fmt: skip
     return History(Path()).read(rows)
-
-
-def end(path: str, status: Status = Status.COMPLETED, begun: float = 10.0, seconds: float = 1.0, **more):
-    type_ = more.pop("type_", "shell")
-    record = Record(path, type_, status, started_at=begun, ended_at=begun + seconds, **more)
-    return "end", path, encode_record(record, Path())[0]
-
-
-def start(path: str, at: float = 10.0, place: int = 0, attempt: int = 1):
-    return "start", path, [attempt, at, place, {}]
-
-
-def run(status: str, at: float = 0.0, **more):
-    return "run", "", {"status": status, "at": at, **more}
-
-
-META = ("meta", "", {"run_id": "r", "workflow_id": "w", "name": "W", "created_at": 9.0, "inputs": {}})
-
-
-def folder_of(root: Path, *entries: tuple[str, str, object]) -> RunFolder:
-    import sqlite3
-
-    root.mkdir(parents=True, exist_ok=True)
-    create(root / "journal.db")
-    with sqlite3.connect(root / "journal.db") as db:
-        for kind, path, body in entries:
-            text = body if isinstance(body, str) else encode(body)
-            db.execute(
-                "INSERT INTO entry (kind, path, body, sum) VALUES (?, ?, ?, ?)",
-                (kind, path, text, checksum(kind, path, text)),
-            )
-    db.close()
-    return RunFolder(root)
 
 
 def page_of(root: Path, *entries) -> str:
@@ -245,7 +213,7 @@ def test_the_timeline_has_a_row_a_place_and_a_bar_a_try() -> None:
     assert '<rect class="cancelled"' in svg
     assert "a, failed, 2.00 s</title>" in svg
     assert "a, completed, 2.00 s, try 2</title>" in svg
-    assert '<a href="#n0">' in svg
+    assert '<a href="#n0" tabindex="-1">' in svg
     assert svg.count('class="row"') == 6
     live = history(META, run("running"), start("a", 10, 0))
     assert "a, running, 90.0 s".replace("90.0 s", "1 m 30 s") in drawn(live, RunStatus.RUNNING)

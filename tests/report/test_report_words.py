@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.engine.record import RunStatus
-from bakeoff.report.diff_markup import diff_markup
+from bakeoff.report.diff_markup import MOST, MOST_OPEN, diff_markup
 from bakeoff.report.escape import markup, one_line, path_text, visible
 from bakeoff.report.words import counted, duration, has_no_winner, how_to_go_on, moment, size
 
@@ -105,9 +105,28 @@ def test_a_path_is_one_line_with_all_that_is_in_it() -> None:
 def test_a_diff_is_coloured_and_escaped() -> None:
     text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n <b>\n--- old\n+&new\n\\ No newline\n"
     assert diff_markup(text + "diff --git a/y b/y\n--- a/y") == (
-        '<pre><span class="quiet">diff --git a/x b/x</span>\n<span class="quiet">--- a/x</span>\n'
-        '<span class="quiet">+++ b/x</span>\n<span class="quiet">@@ -1,2 +1,2 @@</span>\n &lt;b&gt;\n'
-        '<span class="deleted">--- old</span>\n<span class="added">+&amp;new</span>\n'
-        '<span class="quiet">\\ No newline</span>\n<span class="quiet">diff --git a/y b/y</span>\n'
-        '<span class="quiet">--- a/y</span></pre>'
+        '<details class="diff" open><summary>x <span class="more-lines">+1</span> '
+        '<span class="fewer-lines">-1</span></summary><pre><span class="hunk">@@ -1,2 +1,2 @@</span>'
+        '<span> &lt;b&gt;</span><span class="deleted">--- old</span><span class="added">+&amp;new</span>'
+        '<span class="hunk">\\ No newline</span></pre></details>\n'
+        '<details class="diff" open><summary>y <span class="more-lines">+0</span> '
+        '<span class="fewer-lines">-0</span></summary><pre></pre></details>\n'
     )
+
+
+def test_a_long_diff_is_folded_but_for_its_first_file() -> None:
+    text = "".join(f"diff --git a/{name} b/{name}\n@@ -1 +1 @@\n" + "+x\n" * MOST_OPEN for name in ("one", "two"))
+    page = diff_markup(text)
+    assert (page.count("<details"), page.count(" open>")) == (2, 1)
+    assert f'two <span class="more-lines">+{MOST_OPEN:,}</span>' in page
+    assert "lines more" not in page
+    assert "and 1 lines more" in diff_markup("+x\n" * (MOST + 1))
+
+
+def test_what_a_diff_says_of_a_file_without_lines_is_told() -> None:
+    page = diff_markup("diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n")
+    assert "<summary>a/old b/new" in page
+    assert "rename to new" in page
+    gone = "diff --git a/x b/x\ndeleted file mode 100644\nindex 1..0\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    assert "<summary>x <" in diff_markup(gone)
+    assert "deleted file mode" in diff_markup(gone)

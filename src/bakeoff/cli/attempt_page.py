@@ -1,14 +1,40 @@
-"""What the HTML report of attempts shows besides the run: the verdict first. All text in it is escaped."""
+"""What the HTML report of attempts shows besides the run: the verdict, then why. All text in it is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from bakeoff.cli.attempt_table import notes, table_cells, unmet
+from bakeoff.engine.record import RunStatus
 from bakeoff.report.diff_markup import diff_markup
 from bakeoff.report.escape import markup
-from bakeoff.report.look import table_head
-from bakeoff.sampling.attempt.view import RunView
+from bakeoff.report.table import NAME, NUMBER, SHORT, Column, Row, cell, status_cell, table
+from bakeoff.report.verdict import NONE, WON, Verdict
+from bakeoff.report.words import counted
+from bakeoff.sampling.attempt.view import AttemptView, RunView
+
+_KINDS = {"attempt": NAME, "score": NUMBER, "diff": NUMBER, "cost": NUMBER, "time": NUMBER}
+"""Of the columns of the table; the others hold words."""
+
+
+def attempts_verdict(found: RunView) -> Verdict | None:
+    """Who won, or why nobody did; None where that is not settled."""
+    chosen, count = found.chosen, len(found.attempts)
+    if chosen is not None:
+        changed = ("It changed tests.",) if chosen.facts.get("tests_changed") else ()
+        words = f"{_called(found, chosen)} wins, of {count} made: it passes every check."
+        return Verdict(WON, words, changed, lands=True)
+    if found.status is not RunStatus.COMPLETED:
+        return None
+    why = [f"{found.reason[:1].upper()}{found.reason[1:].rstrip('.')}."] if found.reason else []
+    if found.closest is not None:
+        view = found.attempts[found.closest]
+        why.append(f"{_called(found, view)} came closest: {view.met} of {len(found.names)} met.")
+    return Verdict(NONE, f"Nothing passed, of {counted(count, 'attempt')} made.", tuple(why))
+
+
+def _called(found: RunView, view: AttemptView) -> str:
+    return f"Attempt {view.id}" + (f" ({found.options.refs[view.id - 1]})" if found.options.refs else "")
 
 
 def attempts_part(found: RunView, diff: str | None) -> Iterator[str]:
@@ -18,26 +44,43 @@ def attempts_part(found: RunView, diff: str | None) -> Iterator[str]:
         found: how the run stands.
         diff: of the winner, or else of the closest; None where there is neither.
     """
-    chosen = found.chosen
-    if chosen is not None:
-        yield f"<h2>Winner</h2><p><b>attempt {chosen.id}</b> of {len(found.attempts)} passed and is taken.</p>"
-    else:
-        closest = "" if found.closest is None else f"; attempt {found.closest} came closest"
-        yield f"<h2>Winner</h2><p>None: {markup(found.reason or 'nothing passed')}{closest}.</p>"
     if diff is not None:
-        yield f"<h2>{'Diff' if chosen is not None else 'Diff of the closest'}</h2>{diff_markup(diff)}"
+        yield f"<h2>{'Diff' if found.chosen is not None else 'Diff of the closest'}</h2>{diff_markup(diff)}"
     heads, rows = table_cells(found)
     if not rows:
         return
-    yield f"<h2>Attempts</h2>{table_head(heads)}"
-    for view, row in zip(found.attempts.values(), rows, strict=True):
-        colour = {"passed": "completed", "failed": "failed", "error": "failed"}.get(view.status, "skipped")
-        cells = [markup(cell) for cell in row]
-        cells[1] = f'<span class="{colour}">{cells[1]}</span>'
-        yield f"<tr>{''.join(f'<td>{cell}' for cell in cells)}\n"
-    yield "</table>"
+    yield "<h2>Attempts</h2>"
+    columns = [Column(head, _KINDS.get(head, SHORT)) for head in heads]
+    yield from table(
+        "Attempts", columns, (_row(heads, *pair) for pair in zip(found.attempts.values(), rows, strict=True))
+    )
+    yield "".join(f'<p class="quiet">{markup(line.strip())}</p>' for line in _signs(found))
     yield "".join(f'<p class="quiet">{markup(line.strip())}</p>' for line in notes(found))
     yield from _why(found)
+
+
+def _row(heads: list[str], view: AttemptView, texts: list[str]) -> Row:
+    tone = {"passed": "completed", "failed": "failed", "error": "failed"}.get(view.status, "skipped")
+    size = view.facts.get("diff") or {}
+    values = {
+        "attempt": view.id,
+        "score": view.score,
+        "speed-up": None if view.speed is None or view.speed.speedup is None else view.speed.speedup.estimate,
+        "diff": size.get("added", 0) + size.get("deleted", 0) if size else None,
+        "cost": view.usage.get("usd") or view.usage.get("tokens"),
+        "time": view.seconds,
+    }
+    cells = [cell(text, values.get(head)) for head, text in zip(heads, texts, strict=True)]
+    cells[1] = status_cell(texts[1], tone)
+    return Row(cells)
+
+
+def _signs(found: RunView) -> Iterator[str]:
+    """What the marks behind the numbers of attempts mean."""
+    if found.chosen is not None:
+        yield "* the winner"
+    if found.closest is not None:
+        yield "+ the closest"
 
 
 def _why(found: RunView) -> Iterator[str]:

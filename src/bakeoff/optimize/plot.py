@@ -1,4 +1,4 @@
-"""Speed-ups with their intervals, race by race, as a drawing in SVG. All text in it is escaped."""
+"""Speed-ups with their intervals, race by race, as a chart. All text in it is escaped."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterator
 
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.view import RunView
-from bakeoff.report.escape import markup, one_line
+from bakeoff.report.chart import Line, Tick, bar, chart, dot
+from bakeoff.report.escape import one_line
 
-WIDTH, LEFT, ROW = 900, 240, 18
-RIGHT = 90
 TICKS = (0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000)
+
+APART = 0.09
+"""Of the width, what two marks of the axis must be apart, so that both can be read on a phone."""
 
 
 def plot(found: RunView) -> Iterator[str]:
-    """A row for each candidate of each race, on a logarithmic axis; nothing where nothing was measured."""
+    """A line for each candidate of each race, on a logarithmic axis; nothing where nothing was measured."""
     rows = [
         (race, number, speed)
         for race, speeds in enumerate(found.races, 1)
@@ -25,16 +27,12 @@ def plot(found: RunView) -> Iterator[str]:
     if not rows:
         return
     axis = _Axis([speed for _, _, speed in rows])
-    height = ROW * (len(rows) + 2)
-    yield f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="speed-ups with their intervals">'
-    yield from axis.ticks(height, found.options.min_speedup)
-    for place, (race, number, speed) in enumerate(rows):
-        yield from _row(found, axis, ROW * (place + 1), race, number, speed)
-    yield "</svg>\n"
+    lines = (_line(found, axis, race, number, speed) for race, number, speed in rows)
+    yield from chart("Speed-ups with their intervals", lines, axis.ticks(found.options.min_speedup))
 
 
 class _Axis:
-    """Where a ratio stands."""
+    """Where a ratio stands, from 0 to 1."""
 
     def __init__(self, speeds: list[Speed]) -> None:
         values = [1.0]
@@ -46,28 +44,26 @@ class _Axis:
 
     def __call__(self, ratio: float | None) -> float:
         if ratio is None:
-            return WIDTH - RIGHT
+            return 1.0
         log = self.low if ratio <= 0 else min(max(math.log(ratio), self.low), self.high)
-        return LEFT + (WIDTH - LEFT - RIGHT) * (log - self.low) / (self.high - self.low)
+        return (log - self.low) / (self.high - self.low)
 
-    def ticks(self, height: int, least: float) -> Iterator[str]:
-        for tick in TICKS:
-            if self.low <= math.log(tick) <= self.high:
-                x = self(tick)
-                yield f'<path class="tick" d="M{x:.1f} 0V{height - ROW}"/>'
-                yield f'<text x="{x:.1f}" y="{height - 5}" text-anchor="middle">{tick:g}x</text>'
-        yield f'<path class="cut" d="M{self(least):.1f} 0V{height - ROW}"><title>at least {least:g}x</title></path>'
+    def ticks(self, least: float) -> list[Tick]:
+        """Round ratios that are far enough from each other; and what the lower bound must reach, without a name."""
+        marks: list[Tick] = []
+        for ratio in TICKS:
+            at = self(ratio)
+            if self.low <= math.log(ratio) <= self.high and (not marks or at - marks[-1].at >= APART):
+                marks.append(Tick(at, f"{ratio:g}x"))
+        return [*marks, Tick(self(least), "", cut=True)]
 
 
-def _row(found: RunView, axis: _Axis, y: int, race: int, number: int, speed: Speed) -> Iterator[str]:
+def _line(found: RunView, axis: _Axis, race: int, number: int, speed: Speed) -> Line:
     assert speed.speedup is not None
     entrant, interval = found.entrants[number], speed.speedup
-    name = f"{race}: {number} {entrant.file}{' *' if number == found.winner else ''}"
-    colour = {"faster": "completed", "undecided": "paused"}.get(speed.verdict, "failed")
-    low, middle, high = axis(interval.low), axis(interval.estimate), axis(interval.high)
     again = ", measured again" if speed.remeasured else ""
-    yield f"<g><title>race {markup(name)}: {markup(speed.verdict)}, {speed.pairs} pairs{again}</title>"
-    yield f'<text class="row" x="{LEFT - 8}" y="{y + 4}">{markup(one_line(name, 44))}</text>'
-    yield f'<rect class="{colour}" x="{low:.1f}" y="{y - 1.5}" width="{max(high - low, 1):.1f}" height="3"/>'
-    yield f'<circle class="{colour}" cx="{middle:.1f}" cy="{y}" r="{5 if speed.remeasured else 3}"/>'
-    yield f'<text x="{WIDTH - RIGHT + 8}" y="{y + 4}">{interval.estimate:.3g}x</text></g>\n'
+    name = f"race {race}: {number} {entrant.file}{' *' if number == found.winner else ''}"
+    tone = {"faster": "completed", "undecided": "paused"}.get(speed.verdict, "failed")
+    low, middle, high = axis(interval.low), axis(interval.estimate), axis(interval.high)
+    drawn = bar(tone, low, high, 4) + dot(tone, middle, 6 if speed.remeasured else 4)
+    return Line(one_line(name, 120), drawn, f"{interval.estimate:.3g}x {speed.verdict}{again}")

@@ -14,19 +14,25 @@ from bakeoff.report.escape import markup, one_line
 from bakeoff.report.look import PAGE_END, page_head
 from bakeoff.report.outline import Node, outline, tally, walk
 from bakeoff.report.steps_table import steps_table
+from bakeoff.report.table import facts, filter_line
 from bakeoff.report.timeline import timeline
+from bakeoff.report.verdict import Verdict, banner, verdict_of
 from bakeoff.report.words import amounts, duration, moment
 
 MOST_ERRORS = 100
 """Failed nodes that the list of errors names."""
 
+FIRST_ERRORS = 10
+"""Of these, how many are seen before the list is unfolded."""
 
-def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
-    """The page, in pieces.
+
+def report_page(folder: RunFolder, about: Iterable[str] = (), verdict: Verdict | None = None) -> Iterator[str]:
+    """The page, in pieces: the verdict, what supports it, then the run.
 
     Args:
         folder: the run's.
-        about: what stands below the head: HTML that has been escaped.
+        about: what stands below the verdict: HTML that has been escaped.
+        verdict: what the run came to, by its job; how it stands if left out.
 
     Passes on JournalError: the journal cannot be read.
     """
@@ -34,37 +40,35 @@ def report_page(folder: RunFolder, about: Iterable[str] = ()) -> Iterator[str]:
     status, error = folder.status_and_error(history)
     tops = outline(history, status)
     nodes = [node for _, node in walk(tops)]
-    yield from _head(folder, history, status, error, nodes)
+    yield from _head(folder, history, status)
+    yield from banner(verdict or verdict_of(folder, history, status, error, nodes), folder, history)
     yield from about
+    outputs = history.ending.get("outputs") or {}
+    if outputs:
+        yield f"<h2>Outputs</h2>{facts((name, _value(value)) for name, value in outputs.items())}"
+    yield from _errors(nodes)
     yield "<h2>Timeline</h2>"
     now = max(time.time(), history.updated_at)
     yield from timeline(history, status, {node.path: number for number, node in enumerate(nodes)}, now)
-    yield '<p class="quiet">A row is a place, a bar is one try of a step. Hover for its name, click for its row.</p>'
-    yield from _errors(nodes)
-    yield from _filter(nodes)
+    yield "<h2>Steps</h2>"
+    counts = [(name, f"{name} ({count:,})") for name, count in tally(nodes).items()]
+    yield filter_line("Status", [("", "every status"), *counts])
     yield from steps_table(tops, history, float(history.meta.get("created_at") or 0.0))
+    yield f"<h2>Run</h2>{facts(_facts(history, nodes))}"
     yield from _definition(folder)
     yield PAGE_END
 
 
-def _head(
-    folder: RunFolder, history: History, status: RunStatus, error: str | None, nodes: list[Node]
-) -> Iterator[str]:
+def _head(folder: RunFolder, history: History, status: RunStatus) -> Iterator[str]:
     yield page_head(f"{history.meta.get('workflow_id') or 'run'} {folder.id}")
     yield (
         f"<h1>{markup(history.meta.get('name') or history.meta.get('workflow_id') or '?')} "
-        f'<span class="badge {status}">{status}</span></h1>'
+        f'<span class="badge {status}">{status.replace("_", " ")}</span></h1>'
     )
     yield f'<div class="quiet">run {markup(folder.id)}</div>'
-    if error:
-        yield f'<p class="error">{markup(error)}</p>'
-    yield "<dl>"
-    for name, text in _facts(history, status, nodes):
-        yield f"<dt>{markup(name)}<dd>{markup(text)}\n"
-    yield "</dl>"
 
 
-def _facts(history: History, status: RunStatus, nodes: list[Node]) -> Iterator[tuple[str, str]]:
+def _facts(history: History, nodes: list[Node]) -> Iterator[tuple[str, str]]:
     meta = history.meta
     yield "created", moment(meta.get("created_at"))
     yield "last change", moment(history.updated_at)
@@ -73,40 +77,30 @@ def _facts(history: History, status: RunStatus, nodes: list[Node]) -> Iterator[t
     yield "steps", ", ".join(f"{count:,} {name}" for name, count in tally(nodes).items()) or "none"
     for name, value in history.inputs.items():
         yield f"input {name}", _value(value)
-    for name, value in (history.ending.get("outputs") or {}).items():
-        yield f"output {name}", _value(value)
     yield "used", amounts(history.usage, history.unreported) or "nothing that is paid for"
-    gate = history.ending.get("gate")
-    if gate and status is RunStatus.PAUSED:
-        yield (
-            "waits for",
-            f"{gate.get('step_id')}: {gate.get('message')} ({' / '.join(map(str, gate.get('options', ())))})",
-        )
     if history.damaged:
         yield "damaged", f"journal entries that cannot be read: {len(history.damaged)}"
-    yield "file", str(meta.get("source") or "-")
-    yield "bakeoff", str(meta.get("bakeoff") or "-")
+    for name, what in (("file", "source"), ("bakeoff", "bakeoff")):
+        if meta.get(what):
+            yield name, str(meta[what])
 
 
 def _errors(nodes: list[Node]) -> Iterator[str]:
     failed = [(number, node) for number, node in enumerate(nodes) if node.error]
     if not failed:
         return
-    yield "<h2>Errors</h2><ul>"
-    for number, node in failed[:MOST_ERRORS]:
-        yield f'<li><a href="#n{number}">{markup(node.path)}</a>: '
-        yield f'<span class="failed">{markup(one_line(node.error or ""))}</span>'
-    if len(failed) > MOST_ERRORS:
-        yield f"<li>and {len(failed) - MOST_ERRORS:,} more"
-    yield "</ul>"
+    yield f"<h2>Errors</h2><ul>{''.join(map(_error, failed[:FIRST_ERRORS]))}</ul>"
+    more = failed[FIRST_ERRORS:MOST_ERRORS]
+    if more:
+        yield f"<details><summary>{len(failed) - FIRST_ERRORS:,} more</summary><ul>{''.join(map(_error, more))}"
+        yield f"<li>and {len(failed) - MOST_ERRORS:,} more" if len(failed) > MOST_ERRORS else ""
+        yield "</ul></details>"
 
 
-def _filter(nodes: list[Node]) -> Iterator[str]:
-    yield '<h2>Steps</h2><p><input id="q" type="search" placeholder="filter by any text" aria-label="Filter"> '
-    yield '<select id="s" aria-label="Status"><option value="">every status'
-    for name, count in tally(nodes).items():
-        yield f'<option value="{markup(name)}">{markup(name)} ({count:,})'
-    yield '</select> <span id="n" class="quiet"></span></p>'
+def _error(failed: tuple[int, Node]) -> str:
+    number, node = failed
+    said = f'<span class="status failed">{markup(one_line(node.error or ""))}</span>'
+    return f'<li><a href="#n{number}">{markup(node.path)}</a>: {said}'
 
 
 def _definition(folder: RunFolder) -> Iterator[str]:

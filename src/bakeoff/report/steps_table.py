@@ -10,6 +10,7 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.report.escape import markup, one_line
 from bakeoff.report.outline import Node, walk
+from bakeoff.report.table import NAME, NUMBER, TEXT, Cell, Column, Row, cell, status_cell, table
 from bakeoff.report.words import amounts, duration, size
 
 MOST_SHOWN = 4000
@@ -19,27 +20,49 @@ BUDGET = 16_000_000
 """Characters of output in one report; beyond, only failed nodes show theirs."""
 
 
+_COLUMNS = [
+    Column("Step", NAME),
+    Column("Type"),
+    Column("Status"),
+    Column("Began", NUMBER),
+    Column("Took", NUMBER),
+    Column("Tries", NUMBER),
+    Column("Result", TEXT),
+]
+
+
 def steps_table(tops: list[Node], history: History, began: float) -> Iterator[str]:
     """The table, in pieces; row N of `walk` has the id `nN`."""
-    yield (
-        '<table id="steps"><thead><tr><th>Step<th>Type<th>Status<th class="num">Began<th class="num">Took'
-        '<th class="num">Tries<th>Result</tr></thead><tbody>'
-    )
+    yield from table("Steps", _COLUMNS, _rows(tops, history, began), tree=True)
+
+
+def _rows(tops: list[Node], history: History, began: float) -> Iterator[Row]:
     spent = 0
     for number, (depth, node) in enumerate(walk(tops)):
         failed = node.status not in ("completed", "skipped", "running")
         details = "".join(_details(node, failed, history)) if failed or spent < BUDGET else ""
         spent += len(details)
-        took = duration(node.seconds) if node.seconds is not None else "-"
-        started = f"+{duration(node.started_at - began)}" if node.started_at else "-"
         tries = (node.attempts or "") if node.type != "gate" else ""
-        yield (
-            f'<tr id="n{number}" data-s="{markup(node.status)}"><td '
-            f'class="d{min(depth, 9)}" title="{markup(node.path)}">{markup(one_line(node.name, 120))}'
-            f'<td>{markup(node.type)}<td><span class="{markup(node.status)}">{markup(node.status)}</span>'
-            f'<td class="num">{started}<td class="num">{took}<td class="num">{tries}<td>{details}</tr>\n'
-        )
-    yield "</tbody></table>"
+        since = node.started_at - began if node.started_at else None
+        cells = [
+            _name(node, depth),
+            cell(node.type),
+            status_cell(node.status, node.status),
+            cell("-") if since is None else cell(f"+{duration(since)}", since),
+            cell(duration(node.seconds), node.seconds),
+            cell(tries),
+            Cell(details),
+        ]
+        yield Row(cells, f"n{number}", node.status)
+
+
+def _name(node: Node, depth: int) -> Cell:
+    """What it is called among its siblings; in a table that is sorted, and has no tree, its path instead."""
+    name = markup(one_line(node.name, 120))
+    if node.path == node.name:
+        return Cell(name, depth=min(depth, 9))
+    path = markup(one_line(node.path, 400))
+    return Cell(f'<span class="own">{name}</span><span class="path">{path}</span>', depth=min(depth, 9))
 
 
 def _details(node: Node, failed: bool, history: History) -> Iterator[str]:

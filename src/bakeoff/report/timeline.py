@@ -12,10 +12,13 @@ from bakeoff.report.escape import markup
 from bakeoff.report.words import duration
 
 WIDTH = 1000
-"""Units across; the picture is as wide as the page."""
+"""Units across, which are stretched over the width of the page; text is not."""
 
-LEFT = 34
-"""Units for the numbers of the places."""
+MOST_TICKS = 5
+"""Marks of the axis besides the one at its beginning."""
+
+MOST_CUTS = 10
+"""Stretches in which nothing ran that are told one by one."""
 
 MOST_DETAILED = 20_000
 """Tries that are drawn each with its name; of more, the shapes alone are drawn."""
@@ -90,23 +93,34 @@ def timeline(history: History, status: RunStatus, rows: Mapping[str, int], now: 
     scale = Scale([(span.at, _end(span, history, end)) for span in spans])
     places = max(span.place for span in spans) + 1
     height = 14 if places <= 32 else 8 if places <= 100 else max(2, 800 // places)
-    top, bottom = 4, 4 + places * height
-    yield (
-        f'<svg viewBox="0 0 {WIDTH} {bottom + 20}" role="img" aria-label="Timeline: one row a place, time from '
-        f'left to right">'
-    )
-    yield from _axis(scale, top, bottom)
-    every = max(1, round(12 / height)) if height < 12 else 1
+    tall = places * height
+    yield f'<div class="places"><svg height="{tall + 22}" aria-hidden="true">'
+    every = max(1, -(-14 // height))
     for place in range(0, places, every):
-        yield f'<text x="{LEFT - 6}" y="{top + place * height + height * 0.5 + 3.5:g}" class="row">{place}</text>'
-    newest = {span.path: span for span in spans}
-    detailed = len(spans) <= MOST_DETAILED
+        yield f'<text x="85%" y="{place * height + min(height, 14) * 0.5 + 4:g}" class="row">{place}</text>'
+    yield f'</svg><svg height="{tall + 22}" role="img" aria-label="Timeline: one row a place, time from left to right">'
+    yield f'<svg viewBox="0 0 {WIDTH} {tall}" height="{tall}" preserveAspectRatio="none">'
+    yield from _lines(scale, tall)
+    yield from _bars(history, status, rows, scale, (height, end))
+    yield "</svg>"
+    yield from _times(scale, tall)
+    yield "</svg></div>"
+    yield from _legend(scale)
+
+
+def _bars(
+    history: History, status: RunStatus, rows: Mapping[str, int], scale: Scale, extent: tuple[int, float]
+) -> Iterator[str]:
+    """A bar for each try; `extent` is how tall a row is, and until when open ones are drawn."""
+    height, end = extent
+    newest = {span.path: span for span in history.spans}
+    detailed = len(history.spans) <= MOST_DETAILED
     shapes: dict[str, list[str]] = {}
-    for span in spans:
+    for span in history.spans:
         until = _end(span, history, end)
-        left, right = _across(scale(span.at)), _across(scale(until))
+        left, right = scale(span.at) * WIDTH, scale(until) * WIDTH
         kind = _kind(span, newest[span.path] is span, history, status)
-        wide, y = max(right - left, 0.5), top + span.place * height
+        wide, y = max(right - left, 0.5), span.place * height
         if not detailed:
             shapes.setdefault(kind, []).append(f"M{left:.1f} {y + 1}h{wide:.1f}v{height - 2}h-{wide:.1f}z")
             continue
@@ -116,14 +130,10 @@ def timeline(history: History, status: RunStatus, rows: Mapping[str, int], now: 
         rect = f'<rect class="{kind}" x="{left:.1f}" y="{y + 1}" width="{wide:.1f}" height="{max(1, height - 2)}">'
         number = rows.get(span.path)
         rect += f"<title>{markup(title)}</title></rect>"
-        yield f'<a href="#n{number}">{rect}</a>' if number is not None else rect
+        # The table has the same for the keyboard: thousands of links would stand before it.
+        yield f'<a href="#n{number}" tabindex="-1">{rect}</a>' if number is not None else rect
     for kind, parts in shapes.items():
         yield f'<path class="{kind}" d="{"".join(parts)}"/>'
-    yield "</svg>"
-
-
-def _across(share: float) -> float:
-    return LEFT + share * (WIDTH - LEFT - 2)
 
 
 def _end(span: Start, history: History, end: float) -> float:
@@ -143,19 +153,35 @@ def _kind(span: Start, newest: bool, history: History, status: RunStatus) -> str
     return "paused" if record is not None and record.type == "gate" else "failed"
 
 
-def _axis(scale: Scale, top: float, bottom: float) -> Iterator[str]:
-    for share, seconds in scale.cuts():
-        x = _across(share)
-        yield f'<line class="cut" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}">'
-        yield f"<title>nothing ran for {duration(seconds)}</title></line>"
-    step = _step(scale.length / 8)
-    for number in range(9):
-        if number * step > scale.length * 1.001:
-            break
-        x = _across(number * step / scale.length)
-        yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom + 4}"/>'
-        anchor = "start" if number == 0 else "end" if x > WIDTH - 30 else "middle"
-        yield f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="{anchor}">{duration(number * step)}</text>'
+def _lines(scale: Scale, tall: int) -> Iterator[str]:
+    for at, _ in _ticks(scale):
+        yield f'<line class="tick" x1="{at * WIDTH:.1f}" x2="{at * WIDTH:.1f}" y1="0" y2="{tall}"/>'
+    for at, _ in scale.cuts():
+        yield f'<line class="cut" x1="{at * WIDTH:.1f}" x2="{at * WIDTH:.1f}" y1="0" y2="{tall}"/>'
+
+
+def _times(scale: Scale, tall: int) -> Iterator[str]:
+    for at, seconds in _ticks(scale):
+        anchor = "start" if at == 0 else "end" if at > 0.95 else "middle"
+        yield f'<text x="{at:.2%}" y="{tall + 16}" text-anchor="{anchor}">{duration(seconds)}</text>'
+
+
+def _ticks(scale: Scale) -> Iterator[tuple[float, float]]:
+    """Where the axis has a mark, from 0 to 1, and its seconds; few enough to stand beside each other on a phone."""
+    step = _step(scale.length / MOST_TICKS)
+    for number in range(MOST_TICKS + 1):
+        if number * step <= scale.length * 1.001:
+            yield number * step / scale.length, number * step
+
+
+def _legend(scale: Scale) -> Iterator[str]:
+    yield '<p class="quiet">A row is a place where one step runs at a time, a bar is one try of a step. '
+    yield "Select a bar to go to its row in the table."
+    cuts = [f"nothing ran for {duration(seconds)}" for _, seconds in scale.cuts()]
+    if cuts:
+        more = f", and {len(cuts) - MOST_CUTS:,} more" if len(cuts) > MOST_CUTS else ""
+        yield f" Dashed lines are cuts, from left to right: {', '.join(cuts[:MOST_CUTS])}{more}."
+    yield "</p>"
 
 
 def _step(least: float) -> float:

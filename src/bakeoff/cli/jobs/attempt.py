@@ -43,7 +43,7 @@ class Attempts(Job):
 
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
-        from bakeoff.cli.attempt_page import attempts_part
+        from bakeoff.cli.attempt_page import attempts_part, attempts_verdict
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
@@ -52,7 +52,7 @@ class Attempts(Job):
         diff = None
         if number is not None:
             diff = shown_diff(run.project, Work.of(run.folder.id, found, found.attempts[number]), False)
-        return report_page(run.folder, attempts_part(found, diff))
+        return report_page(run.folder, attempts_part(found, diff), attempts_verdict(found))
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
         """See `Job`.

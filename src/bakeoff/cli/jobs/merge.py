@@ -53,7 +53,7 @@ class Merge(Job):
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.cli.merging import work_of
-        from bakeoff.plan.queue.page import merge_part
+        from bakeoff.plan.queue.page import merge_part, merge_verdict
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
@@ -61,7 +61,8 @@ class Merge(Job):
         if found.findings is None:
             return report_page(run.folder)
         diff = shown_diff(run.project, work_of(run.folder.id, found), False) if found.facts() else None
-        return report_page(run.folder, merge_part(found.findings, len(found.options.refs), diff))
+        verdict = merge_verdict(found.findings, len(found.options.refs))
+        return report_page(run.folder, merge_part(found.findings, diff), verdict)
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
         """See `Job`.

@@ -48,11 +48,11 @@ class Optimisation(Job):
 
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
-        from bakeoff.optimize.page import optimisation
+        from bakeoff.optimize.page import optimisation, optimisation_verdict
         from bakeoff.report.page import report_page
 
         found = _view(run)
-        return report_page(run.folder, optimisation(found, _diff(run, found)))
+        return report_page(run.folder, optimisation(found, _diff(run, found)), optimisation_verdict(found))
 
     def markdown(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""

@@ -50,13 +50,13 @@ class PlanJob(Job):
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.cli.plan_running import work_of
-        from bakeoff.plan.run.page import plan_part
+        from bakeoff.plan.run.page import plan_part, plan_verdict
         from bakeoff.report.page import report_page
         from bakeoff.sampling.attempt.landing import shown_diff
 
         found = _view(run)
         diff = shown_diff(run.project, work_of(run.folder.id, found), False) if found.facts() else None
-        return report_page(run.folder, plan_part(found, diff))
+        return report_page(run.folder, plan_part(found, diff), plan_verdict(found))
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
         """See `Job`.
