@@ -123,7 +123,7 @@ def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: RunView
 def test_the_verdict_is_a_sentence(found: RunView) -> None:
     won = optimisation_verdict(found)
     assert won is not None
-    assert won.words == "rules/good wins: 2.00 times as fast as the original (95 % interval: 1.80 to 2.20)."
+    assert won.words == "rules/good wins: 2.00 times as fast as the original (95\u00a0% interval: 1.80 to 2.20)."
     assert won.lands
     found.winner = None
     none = optimisation_verdict(found)

@@ -13,8 +13,12 @@ from bakeoff.report.verdict import NONE, WON, Verdict
 from bakeoff.report.words import counted
 from bakeoff.sampling.attempt.view import AttemptView, RunView
 
-_KINDS = {"attempt": NAME, "score": NUMBER, "diff": NUMBER, "cost": NUMBER, "time": NUMBER}
+_KINDS = {"score": NUMBER, "diff": NUMBER, "cost": NUMBER, "time": NUMBER}
 """Of the columns of the table; the others hold words."""
+
+
+_REASONS = {"budget exhausted": "All attempts that were asked for were made."}
+"""Why a run ended, where its own word for that is not plain."""
 
 
 def attempts_verdict(found: RunView) -> Verdict | None:
@@ -26,7 +30,7 @@ def attempts_verdict(found: RunView) -> Verdict | None:
         return Verdict(WON, words, changed, lands=True)
     if found.status is not RunStatus.COMPLETED:
         return None
-    why = [f"{found.reason[:1].upper()}{found.reason[1:].rstrip('.')}."] if found.reason else []
+    why = [_REASONS.get(found.reason, f"It ended: {found.reason}.")] if found.reason else []
     if found.closest is not None:
         view = found.attempts[found.closest]
         why.append(f"{_called(found, view)} came closest: {view.met} of {len(found.names)} met.")
@@ -51,6 +55,7 @@ def attempts_part(found: RunView, diff: str | None) -> Iterator[str]:
         return
     yield "<h2>Attempts</h2>"
     columns = [Column(head, _KINDS.get(head, SHORT)) for head in heads]
+    columns[0] = Column(heads[0], NAME if found.options.refs else SHORT)
     yield from table(
         "Attempts", columns, (_row(heads, *pair) for pair in zip(found.attempts.values(), rows, strict=True))
     )

@@ -75,7 +75,7 @@ def _times(winner: CandidateState) -> str:
     if speed is None:
         return ""
     high = "" if speed.high is None else f" to {speed.high:.2f}"
-    return f": {speed.estimate:.2f} times as fast as the original (95 % interval: {speed.low:.2f}{high})"
+    return f": {speed.estimate:.2f} times as fast as the original (95\u00a0% interval: {speed.low:.2f}{high})"
 
 
 def optimisation(found: RunView, diff: str | None) -> Iterator[str]:

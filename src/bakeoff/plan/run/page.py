@@ -33,7 +33,7 @@ def plan_verdict(found: RunView) -> Verdict | None:
         return None
     landed, wanted = len(findings.landed), len(findings.wanted)
     words = f"{landed} of {counted(wanted, 'subplan')} landed."
-    why = [f"The goal: {one_line(found.plan.goal, 300)}"]
+    why = []
     if findings.rounds:
         tested = findings.rounds[-1].tested
         why.append(f"{tested[:1].upper()}{tested[1:]}.")
