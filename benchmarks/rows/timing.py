@@ -22,9 +22,10 @@ from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.evidence import REPORT, Evidence
 from bakeoff.judge.timing.field import Field
+from bakeoff.judge.timing.functions import race
 from bakeoff.judge.timing.parent import Code, Place
 from bakeoff.judge.timing.plan import Input
-from bakeoff.judge.timing.race import Options, race
+from bakeoff.judge.timing.race import Options
 from bakeoff.judge.timing.speed import FASTER, Speed
 from benchmarks.measure import Bench as Given
 from benchmarks.measure import Measure

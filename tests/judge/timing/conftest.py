@@ -10,9 +10,10 @@ import pytest
 
 from bakeoff.judge.codec import encode
 from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.functions import race
 from bakeoff.judge.timing.parent import Code, Place
 from bakeoff.judge.timing.plan import Input
-from bakeoff.judge.timing.race import Options, Raced, race
+from bakeoff.judge.timing.race import Options, Raced, RaceRecord
 
 ORIGINAL = """
 def f(xs):
@@ -63,7 +64,7 @@ def raced(root: Path, tmp_path: Path) -> Callable[..., Any]:
         **options: Any,
     ) -> Raced:
         (root / "mod.py").write_text(original)
-        more = {name: options.pop(name) for name in ("kept", "told") if name in options}
+        record = RaceRecord(**{name: options.pop(name) for name in ("kept", "told") if name in options})
         return await race(
             here(root),
             Code("mod", qualname, str(root), is_async=is_async, unseen=unseen),
@@ -72,7 +73,7 @@ def raced(root: Path, tmp_path: Path) -> Callable[..., Any]:
             inputs(*SIZES) if given is None else given,
             Options(**{"seconds": 60.0, "seed": 1, "fork_seconds": 20.0, **options}),
             lock=BenchLock(tmp_path / "lock"),
-            **more,
+            record=record,
         )
 
     return run

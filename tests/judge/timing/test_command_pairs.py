@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bakeoff.judge.timing.command_pairs import Pairs, failed
+from bakeoff.judge.timing.command_pairs import CommandPairs, failed
 from bakeoff.judge.timing.command_run import Ran, difference
 
 FLOOR = math.log(1.05)
@@ -24,9 +24,9 @@ def noise(seed: int) -> Iterator[float]:
         yield math.exp(chance.gauss(0, 0.02))
 
 
-def measured(other: Ran, count: int = 40, original: Ran | None = None) -> Pairs:
-    """Pairs of runs with 2 % of noise."""
-    pairs, factors = Pairs(), noise(1)
+def measured(other: Ran, count: int = 40, original: Ran | None = None) -> CommandPairs:
+    """CommandPairs of runs with 2 % of noise."""
+    pairs, factors = CommandPairs(), noise(1)
     one = original or ran(1.0)
     for _ in range(count):
         before, after = next(factors), next(factors)
@@ -62,7 +62,7 @@ def test_of_a_command_that_waits_processor_time_says_little() -> None:
 
 
 def test_nothing_is_faster_until_its_processor_time_is_known() -> None:
-    pairs, chance = Pairs(), random.Random(2)
+    pairs, chance = CommandPairs(), random.Random(2)
     for _ in range(30):
         pairs.add(ran(1.0), ran(0.5, chance.choice([0.5, 2.0])))
     assert pairs.decide(FLOOR) is None
@@ -79,7 +79,7 @@ def test_nothing_is_faster_until_its_processor_time_is_known() -> None:
     ],
 )
 def test_what_fails_fast_never_wins(run: Ran, verdict: str, said: str) -> None:
-    pairs = Pairs(expected=ran(1.0, output="a", head=b"1\n"))
+    pairs = CommandPairs(expected=ran(1.0, output="a", head=b"1\n"))
     assert pairs.add(ran(1.0), run) is None
     for _ in range(30):
         pairs.add(ran(1.0), ran(0.1, output="a"))
@@ -104,7 +104,7 @@ def test_where_outputs_differ_is_said() -> None:
 def test_a_race_of_equals_is_seldom_won() -> None:
     won = 0
     for seed in range(60):
-        pairs, factors = Pairs(), noise(seed)
+        pairs, factors = CommandPairs(), noise(seed)
         for _ in range(40):
             pairs.add(ran(next(factors)), ran(next(factors)))
             won += pairs.decide(0.0) == ("faster", "")

@@ -16,9 +16,9 @@ import pytest
 
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran, Runner
-from bakeoff.judge.timing.commands import Terms, race_commands, try_command
+from bakeoff.judge.timing.commands import CommandRaceOptions, race_commands, try_command
 from bakeoff.judge.timing.parent import Place, TimingError
-from bakeoff.judge.timing.race import Options, Raced
+from bakeoff.judge.timing.race import Options, Raced, RaceRecord
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.process.command import Command
 from ending import wait_until_ended
@@ -35,7 +35,8 @@ def python(text: str) -> Command:
 async def raced(
     tmp_path: Path, contenders: Mapping[str, Command], original: Command | None = None, **more: Any
 ) -> Raced:
-    given = {name: more.pop(name) for name in ("kept", "told", "terms") if name in more}
+    given = {"demands": more.pop("demands")} if "demands" in more else {}
+    given["record"] = RaceRecord(**{name: more.pop(name) for name in ("kept", "told") if name in more})
     options = Options(**{"seconds": 60.0, "fork_seconds": 20.0, **more})
     return await race_commands(
         original or python(SLOW), contenders, options, lock=BenchLock(tmp_path / "lock"), **given
@@ -128,9 +129,9 @@ def sh(text: str, *words: str) -> Command:
 
 
 async def test_who_prints_something_else_falls_however_fast(tmp_path: Path) -> None:
-    same = Terms(same_output=True)
+    same = CommandRaceOptions(same_output=True)
     contenders = {"wrong": sh("echo 2"), "silent": sh(":"), "fails": sh("exit 1")}
-    found = await raced(tmp_path, contenders, sh("sleep 0.05; echo 1"), terms=same)
+    found = await raced(tmp_path, contenders, sh("sleep 0.05; echo 1"), demands=same)
     assert found.winner is None
     assert {name: speed.verdict for name, speed in found.speeds.items()} == {
         "wrong": "output-differs",
@@ -143,19 +144,21 @@ async def test_who_prints_something_else_falls_however_fast(tmp_path: Path) -> N
 async def test_what_a_first_run_prints_does_not_count(tmp_path: Path) -> None:
     builds = "test -f $1 || echo building; touch $1; sleep $2; echo 1"
     original, quick = sh(builds, str(tmp_path / "a"), "0.1"), sh(builds, str(tmp_path / "b"), "0")
-    found = await raced(tmp_path, {"quick": quick}, original, terms=Terms(same_output=True))
+    found = await raced(tmp_path, {"quick": quick}, original, demands=CommandRaceOptions(same_output=True))
     assert found.speeds["quick"].verdict == "faster", found.speeds
-    ran = await try_command(original, Options(), Terms(same_output=True), lock=BenchLock(tmp_path / "lock"))
+    ran = await try_command(
+        original, Options(), CommandRaceOptions(same_output=True), lock=BenchLock(tmp_path / "lock")
+    )
     assert ran.head == b"1\n"
 
 
 async def test_an_original_that_prints_another_thing_each_time_is_refused(tmp_path: Path) -> None:
     changes = sh("echo x >> $1; wc -l < $1", str(tmp_path / "count"))
     with pytest.raises(TimingError, match=r"not print the same each time.*--bench-output any"):
-        await raced(tmp_path, {"a": changes}, changes, terms=Terms(same_output=True))
+        await raced(tmp_path, {"a": changes}, changes, demands=CommandRaceOptions(same_output=True))
     lock = BenchLock(tmp_path / "lock")
     with pytest.raises(TimingError, match="not print the same"):
-        await try_command(changes, Options(), Terms(same_output=True), lock=lock)
+        await try_command(changes, Options(), CommandRaceOptions(same_output=True), lock=lock)
     assert (await try_command(changes, Options(), lock=lock)).status == 0
 
 
@@ -182,8 +185,8 @@ def named(name: str) -> Command:
 
 async def test_what_starting_takes_does_not_count(tmp_path: Path, simulated: Callable[..., None]) -> None:
     simulated(nothing=0.1, slow=0.3, quick=0.2)
-    terms = Terms(empty=named("nothing"))
-    found = await raced(tmp_path, {"quick": named("quick")}, named("slow"), terms=terms)
+    demands = CommandRaceOptions(empty=named("nothing"))
+    found = await raced(tmp_path, {"quick": named("quick")}, named("slow"), demands=demands)
     speed = found.speeds["quick"]
     assert speed.verdict == "faster"
     assert speed.speedup is not None
@@ -207,13 +210,17 @@ async def test_what_is_fast_by_files_of_earlier_runs_is_found(tmp_path: Path, si
     simulated(slow=1.0, cheat=lambda: run_with_file(1.0, 0.1), builds=lambda: run_with_file(0.3, 0.1), honest=0.1)
     for name, verdict in (("cheat", "cross-call-state"), ("builds", "faster"), ("honest", "faster")):
         left.clear()
-        found = await raced(tmp_path, {name: named(name)}, named("slow"), terms=Terms(forget={name: forget}))
+        found = await raced(
+            tmp_path, {name: named(name)}, named("slow"), demands=CommandRaceOptions(forget={name: forget})
+        )
         assert found.speeds[name].verdict == verdict, name
         assert ("file" in found.speeds[name].detail) == (verdict != "faster")
 
     times = itertools.cycle([0.3, 1.0])  # on a machine with noise: neither is seen
     simulated(slow=1.0, unclear=lambda: 0.1 if "file" in left else run_with_file(next(times), 0.1))
-    found = await raced(tmp_path, {"unclear": named("unclear")}, named("slow"), terms=Terms(forget={"unclear": forget}))
+    found = await raced(
+        tmp_path, {"unclear": named("unclear")}, named("slow"), demands=CommandRaceOptions(forget={"unclear": forget})
+    )
     assert found.speeds["unclear"].verdict == "undecided"
     assert "did not show within the time" in found.speeds["unclear"].detail
 
@@ -221,9 +228,9 @@ async def test_what_is_fast_by_files_of_earlier_runs_is_found(tmp_path: Path, si
 async def test_processes_that_are_left_are_counted_by_who_clears_away(
     tmp_path: Path, simulated: Callable[..., None]
 ) -> None:
-    terms = Terms(tidy={"leaves": lambda: 1})
+    demands = CommandRaceOptions(tidy={"leaves": lambda: 1})
     simulated(leaves=0.1, slow=1.0)
-    found = await raced(tmp_path, {"leaves": named("leaves")}, named("slow"), terms=terms)
+    found = await raced(tmp_path, {"leaves": named("leaves")}, named("slow"), demands=demands)
     assert found.speeds["leaves"].verdict == "process-leak"
 
 

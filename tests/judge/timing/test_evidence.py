@@ -135,9 +135,9 @@ def test_more_work_is_asked_for_while_the_clock_outside_says_nothing() -> None:
 
 def test_disturbed_pairs_are_dropped_or_count_by_processor_time() -> None:
     found = evidence(warm=5_000.0, own=0.5)
-    assert (found.dropped, len(found.ratio)) == (30, 0)
+    assert (found.disturbed, len(found.ratio)) == (30, 0)
     assert found.speedup() is None
-    assert evidence(warm=5_000.0, own=0.5, weights=replace(WEIGHTS, waits=True)).dropped == 0
+    assert evidence(warm=5_000.0, own=0.5, weights=replace(WEIGHTS, waits=True)).disturbed == 0
     chance, long = random.Random(2), Evidence(WEIGHTS)
     single = replace(JOB, repeats=0)
     for _ in range(30):
@@ -146,7 +146,7 @@ def test_disturbed_pairs_are_dropped_or_count_by_processor_time() -> None:
         for each in (one, other):
             each.warm = [[] for _ in range(COUNT)]
         long.add(one, other, single)
-    assert long.dropped == 0
+    assert long.disturbed == 0
     assert 1.9 < math.exp(long.ratio.median) < 2.3
     assert len(long.cold) == 0
 

@@ -16,9 +16,10 @@ from bakeoff.judge.codec import encode
 from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.block import Blocks
+from bakeoff.judge.timing.functions import race
 from bakeoff.judge.timing.parent import HASH_SEED, READS, Code, Parent, Place, TimingError, place
 from bakeoff.judge.timing.plan import Input, Known
-from bakeoff.judge.timing.race import Options, race
+from bakeoff.judge.timing.race import Options
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.process.command import Command
 
@@ -284,8 +285,8 @@ async def test_busy_machines_are_borne_after_a_while(root: Path) -> None:
 
     bench = Bench(here(root), Code("mod", "f", str(root)), [{}], 1)
     busy = Load(0.0, 1.5, 0.0, 0.0)
-    assert [bench._counts(busy) for _ in range(4)] == [False, False, False, True]
-    assert bench.spoiled == {"others other processors": 3}
+    assert [bench.load.counts(busy) for _ in range(4)] == [False, False, False, True]
+    assert bench.load.spoiled == {"others other processors": 3}
 
 
 async def test_a_place_is_made_of_a_command() -> None:

@@ -1,6 +1,7 @@
-"""How fast code is, measured so that neither noise, nor order, nor the code itself decides what comes out.
+"""Benchmarks that neither noise, nor order, nor the measured code itself decides.
 
-`race` measures versions of a function against the original, `commands` whole commands. See docs/timing.md.
+`functions.race` measures versions of a function against the original, `commands.race_commands` whole commands. See
+docs/timing.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from bakeoff.judge.codec import parse
 from bakeoff.judge.codec.wire import ITERATOR
 from bakeoff.judge.timing.evidence import Evidence, interval, mean
-from bakeoff.judge.timing.load import Load, LoadWatch
+from bakeoff.judge.timing.load import LoadGuard
 from bakeoff.judge.timing.parent import Code, Files, Gone, OriginalChangedError, Parent, Place, TimingError
 from bakeoff.judge.timing.plan import Input, Known, Plan, choice
 from bakeoff.judge.timing.sample import Job, Sample, compare
@@ -26,8 +26,6 @@ CHUNK = 0.15
 """Seconds after which the load is looked at."""
 AGAINST_ITSELF = 9
 """Rounds of the calibration: what the first interval at alpha .05 takes."""
-PATIENT = 3
-"""Chunks in a row that load may spoil before it counts as what the machine is like."""
 
 
 @dataclass(slots=True)
@@ -57,15 +55,11 @@ class Bench:
         self.chance = random.Random(seed)  # noqa: S311 - to be repeatable, not secret
         self.seconds = seconds
         self.cpu = place.cpus[-1] if place.cpus else None
-        self.watch = LoadWatch(self.cpu)
+        self.load = LoadGuard(self.cpu)
         self.parents: list[Parent] = []
         self.started = 0
         self.turn = 0
-        self.usual = 0.0
-        self.spoiled: Counter[str] = Counter()
-        self._row = 0
         self._killed = False
-        self._used = 0.0
         self.waits = False
         self.changing = False
         self.modules: list[str] = []
@@ -141,7 +135,7 @@ class Bench:
             self.parents.insert(place, self.parents.pop())
             sample = Sample(contender)
             sample.fail("crash", f"the parent of its fork was lost: {failure}")
-        self._used += float(sample.facts.get("cpu_seconds", 0.0))
+        self.load.used += float(sample.facts.get("cpu_seconds", 0.0))
         return sample
 
     def keeps(self, contender: int, job: Job) -> list[str]:
@@ -184,25 +178,11 @@ class Bench:
             until: when to stop, by `time.monotonic`; one round is taken in any case.
         """
         end = min(until, time.monotonic() + CHUNK)
-        before, used, own = self.watch.read(), self._used, time.process_time()
+        begun = self.load.begin()
         rounds = [self.round(plan, contenders)]
         while time.monotonic() < end:
             rounds.append(self.round(plan, contenders))
-        load = self.watch.between(before, self.watch.read(), self._used - used, time.process_time() - own)
-        return rounds if self._counts(load) else []
-
-    def _counts(self, load: Load) -> bool:
-        spoiled = load.too_much(self.usual)
-        if spoiled is None:
-            self._row = 0
-            return True
-        self.spoiled[spoiled.split(" ", 1)[0] + " " + _kind(spoiled)] += 1
-        self._row += 1
-        if self._row >= PATIENT:
-            # It does not stop: from here on it is what this machine is like, and pairs have to bear it.
-            self.usual = max(self.usual, load.total, load.steal)
-            self._row = 0
-        return False
+        return rounds if self.load.counts(self.load.since(begun)) else []
 
     def learn(self, inputs: Sequence[Input]) -> tuple[list[Known], Counter[str], bool, bool]:
         """What the original makes of each input, by two forks of two parents that agree.
@@ -261,18 +241,15 @@ class Bench:
         evidence = Evidence(plan.weights)
         loads: list[float] = []
         for count in range(AGAINST_ITSELF):
-            before, used, own = self.watch.read(), self._used, time.process_time()
+            begun = self.load.begin()
             one, two = self.round(plan, [0]), self.round(plan, [0])
             evidence.add(one.samples[0], two.samples[0], replace(one.job, order=two.job.order))
-            seen = self.watch.between(before, self.watch.read(), self._used - used, time.process_time() - own)
-            loads.append(seen.total)
+            loads.append(self.load.since(begun).total)
             if count and time.monotonic() > until:
                 break
         load = mean(loads)
         # A moment's readings are coarse; their mean is not.
-        idle = load < 0.3
-        if not idle:
-            self.usual = load
+        idle = self.load.calibrate(load)
         ratio = evidence.ratio
         return Calibration(
             ratio.spread, interval(ratio), idle, load, len(plan.inputs), len(plan.weights.fresh), dict(dropped),
@@ -286,10 +263,3 @@ def _lazy(message: bytes) -> bool:
         return False
     parts = parse(message).parts
     return getattr(parts[1], "tag", None) == ITERATOR
-
-
-def _kind(text: str) -> str:
-    for word in ("hypervisor", "frequency", "further", "processor"):
-        if word in text:
-            return {"further": "other processors", "processor": "this processor"}.get(word, word)
-    return "load"

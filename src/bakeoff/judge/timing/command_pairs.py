@@ -6,7 +6,7 @@ import math
 
 from bakeoff.judge.timing.command_run import Ran, difference
 from bakeoff.judge.timing.evidence import DECIDE, REPORT
-from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER
+from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER, Verdict
 from bakeoff.judge.timing.statistics import MedianSequence
 
 OUTPUT_DIFFERS = "output-differs"
@@ -17,7 +17,7 @@ WAITING = 0.1
 """Share of the time below which processor time says little."""
 
 
-class Pairs:
+class CommandPairs:
     """What is known of one contender: runs of the original beside runs of its own."""
 
     def __init__(self, alpha: float = DECIDE, expected: Ran | None = None, leaves: bool = False) -> None:
@@ -31,11 +31,11 @@ class Pairs:
         self.alpha = alpha
         self.expected = expected
         self.leaves = leaves
-        self.wall = MedianSequence(alpha, REPORT)
+        self.ratio = MedianSequence(alpha, REPORT)
         self.cpu = MedianSequence(alpha)
         self.effort = MedianSequence(alpha)
         self.memory = MedianSequence(alpha)
-        self.failure: tuple[str, str] | None = None
+        self.failure: Verdict | None = None
 
     def add(self, original: Ran, other: Ran) -> float | None:
         """Take a pair; the logarithm of its ratio, or None where the contender failed."""
@@ -43,7 +43,7 @@ class Pairs:
         if self.failure is not None:
             return None
         ratio = math.log(original.wall / other.wall)
-        self.wall.add(ratio)
+        self.ratio.add(ratio)
         if original.cpu > 0 and other.cpu > 0:
             self.cpu.add(math.log(original.cpu / other.cpu))
         # Of a command that mostly waits the processor time is small and says little.
@@ -52,28 +52,32 @@ class Pairs:
         self.memory.add(other.maxrss / max(1, original.maxrss))
         return ratio
 
-    def decide(self, floor: float) -> tuple[str, str] | None:
+    def decide(self, floor: float) -> Verdict | None:
         """The verdict and why, as soon as there is one; `floor` is the logarithm of the least that counts."""
         if self.failure is not None:
             return self.failure
         alpha = self.alpha
-        if self.wall.high(alpha) < floor:
-            return NOT_FASTER, f"at most {math.exp(self.wall.high(alpha)):.3g} times as fast"
-        if self.wall.low(alpha) <= floor:
+        if self.ratio.high(alpha) < floor:
+            return NOT_FASTER, f"at most {math.exp(self.ratio.high(alpha)):.3g} times as fast"
+        if self.ratio.low(alpha) <= floor:
             return None
         if self.effort.high(alpha) < -SLACK:
-            took = math.exp(self.wall.median), math.exp(-self.cpu.median)
+            took = math.exp(self.ratio.median), math.exp(-self.cpu.median)
             return MIXED, "{:.3g} times as fast by the clock, with {:.3g} times the processor time".format(*took)
         return (FASTER, "") if self.effort.low(alpha) > -SLACK else None
 
+    def dropped(self, floor: float) -> Verdict | None:
+        """Verdict that ends its part in a selection: a failure. What is `mixed` may still be the fastest."""
+        return self.failure
+
     def missing(self, floor: float) -> str:
-        """Why nothing is decided."""
-        if self.wall.low(self.alpha) > floor:
+        """Reason why nothing is decided when the time is over."""
+        if self.ratio.low(self.alpha) > floor:
             return "the processor time does not bear it out within the time"
         return "the time is over"
 
 
-def failed(run: Ran, expected: Ran | None, leaves: bool = False) -> tuple[str, str] | None:
+def failed(run: Ran, expected: Ran | None, leaves: bool = False) -> Verdict | None:
     """What is wrong with a run of a contender, as verdict and detail."""
     if run.status is None:
         return "timeout", "it took too long"

@@ -51,12 +51,10 @@ class Runner:
 
     Attributes:
         seconds: that a run may take.
-        used: seconds of processor time of all runs so far.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.used = 0.0
         self._watch = subprocess.Popen(
             ["/bin/sh", "-c", WATCH],
             stdin=subprocess.PIPE,
@@ -103,7 +101,6 @@ class Runner:
             process.returncode = os.waitstatus_to_exitcode(status)
             left = tidy() if tidy is not None else 0
             cpu = used.ru_utime + used.ru_stime
-            self.used += cpu
             printed.seek(0)
             head = printed.read(HEAD)
             printed.seek(0)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bakeoff.judge.timing.sample import Job, Sample
-from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER, Interval
+from bakeoff.judge.timing.speed import FASTER, MIXED, NOT_FASTER, Interval, Verdict
 from bakeoff.judge.timing.statistics import MedianSequence
 
 DECIDE, REPORT = 0.02, 0.05
@@ -60,7 +60,7 @@ class Evidence:
 
     Attributes:
         ratio: mean logarithm, over the inputs, of how many times faster.
-        dropped: pairs that something disturbed.
+        disturbed: pairs that do not count, as something else ran meanwhile.
         keeps: names of what holds more after each call: then `ratio` is of first calls, and `later` of the others.
         failure: what ended it, with its detail; None while it goes on.
     """
@@ -81,9 +81,9 @@ class Evidence:
         self.heavy = {place: MedianSequence(alpha / len(weights.heavy)) for place in weights.heavy}
         self.hidden, self.spent, self.unseen, self.gain = (MedianSequence(alpha) for _ in range(4))
         self.first, self.loading, self.saved, self.cpu = (MedianSequence(alpha) for _ in range(4))
-        self.dropped = 0
+        self.disturbed = 0
         self.keeps: list[str] = []
-        self.failure: tuple[str, str] | None = None
+        self.failure: Verdict | None = None
 
     def add(self, original: Sample, other: Sample, job: Job) -> float | None:
         """Take a pair; its `ratio`, or None where it is dropped."""
@@ -94,7 +94,7 @@ class Evidence:
         pairs = self._times(original, other, job)
         judged = pairs if pairs is None or not other.keeps else self._first_times(original, other, job)
         if pairs is None or judged is None:
-            self.dropped += 1
+            self.disturbed += 1
             return None
         ratio = self._judge(judged)
         saved = [one - two for one, two in pairs.values()]
@@ -171,7 +171,7 @@ class Evidence:
         cold = mean([float(original.cold[place][0] - other.cold[place][0]) for place in later])
         self.cold_saved.add(cold - mean([saved[place] for place in later]) / 2)
 
-    def decide(self, floor: float) -> tuple[str, str] | None:
+    def decide(self, floor: float) -> Verdict | None:
         """The verdict and why, as soon as there is one.
 
         Args:
@@ -193,7 +193,18 @@ class Evidence:
             return objection
         return (FASTER, self._by_what()) if self.agreed and self.total.low(alpha) > -0.02 else None
 
-    def _objection(self) -> tuple[str, str] | None:
+    def dropped(self, floor: float) -> Verdict | None:
+        """Verdict that ends its part in a selection: any but `faster`."""
+        verdict = self.decide(floor)
+        return None if verdict is None or verdict[0] == FASTER else verdict
+
+    def missing(self, floor: float) -> str:
+        """Reason why nothing is decided when the time is over."""
+        if len(self.ratio) and self.ratio.low(self.alpha) > floor and not self.agreed:
+            return "the clock outside does not bear it out within the time"
+        return "the time is over"
+
+    def _objection(self) -> Verdict | None:
         """Why what is faster by its own clock does not count as that."""
         alpha = self.alpha
         if self.total.high(alpha) < 0:
@@ -215,7 +226,7 @@ class Evidence:
             return "cross-call-state", f"importing it takes {self.loading.median / 1e6:.1f} ms more"
         return None
 
-    def _remembered(self) -> tuple[str, str] | None:
+    def _remembered(self) -> Verdict | None:
         """That it is faster only where it was asked the same before."""
         alpha = self.alpha
         if self.later.low(alpha) - self.cold.high(alpha) > GAP and self.cold_saved.high(alpha) < 0:

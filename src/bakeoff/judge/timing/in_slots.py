@@ -11,9 +11,9 @@ from typing import Any
 from bakeoff.judge.check_runner import CheckRunner, Ready
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran
-from bakeoff.judge.timing.commands import COMMANDS, Terms, race_commands, try_command
+from bakeoff.judge.timing.commands import COMMANDS, CommandRaceOptions, race_commands, try_command
 from bakeoff.judge.timing.parent import TimingError
-from bakeoff.judge.timing.race import Options, Raced, Told
+from bakeoff.judge.timing.race import Options, Raced, RaceRecord, Told
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import INVALID
 from bakeoff.system.folders import remove_tree
@@ -51,7 +51,7 @@ class SlotRace:
         """
         async with self._ready(self.ground.workspace.snapshot.commit) as (slot, ready):
             _check(ready)
-            ran = await try_command(ready.command, self.options, self._terms({"": slot}, ready), lock=self.lock)
+            ran = await try_command(ready.command, self.options, self._demands({"": slot}, ready), lock=self.lock)
         _check(ready)
         return ran, ready.box.protection.receipt()
 
@@ -76,11 +76,10 @@ class SlotRace:
             _check(readies[""])
             wrong = {name: ready.invalid for name, ready in readies.items() if ready.invalid is not None}
             contenders = {name: ready.command for name, ready in readies.items() if name and name not in wrong}
-            terms = self._terms(slots, readies[""])
+            demands = self._demands(slots, readies[""])
             original = readies[""].command
-            raced = await race_commands(
-                original, contenders, self.options, terms, lock=self.lock, kept=speeds, told=told
-            )
+            record = RaceRecord(speeds, told)
+            raced = await race_commands(original, contenders, self.options, demands, lock=self.lock, record=record)
         _check(readies[""])
         found = speeds | dict(raced.speeds)
         # Where Python found its modules is known for good when all has run.
@@ -95,10 +94,10 @@ class SlotRace:
         ):
             yield slot, ready
 
-    def _terms(self, slots: Mapping[str, Slot], original: Ready) -> Terms:
+    def _demands(self, slots: Mapping[str, Slot], original: Ready) -> CommandRaceOptions:
         tidy = {name: _Tidy(slot) for name, slot in slots.items()}
         forget = {name: _Forget(slot, slots[""]) for name, slot in slots.items() if name}
-        return Terms(self.same_output, original.box.command(("sh", "-c", ":")), tidy, forget)
+        return CommandRaceOptions(self.same_output, original.box.command(("sh", "-c", ":")), tidy, forget)
 
 
 class _Forget:

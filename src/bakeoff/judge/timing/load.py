@@ -1,9 +1,10 @@
-"""What else kept the processors busy while something was measured."""
+"""Load: processor time that others took while something was measured, and whether that spoils the samples."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ ROOT = Path("/")
 OWN_CPU, OTHERS, STEAL, DRIFT = 0.25, 0.5, 0.05, 0.05
 """Foreign load of the processor that is measured on; of all others together, in processors; what the hypervisor took;
 change of frequency: more than these make a block worthless on an idle machine."""
+IDLE = 0.3
+"""Processors that others keep busy on a machine that counts as idle, at most."""
+PATIENT = 3
+"""Disturbances in a row, after which load counts as what the machine is like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,67 @@ class LoadWatch:
             max(0.0, after.steal - before.steal) / seconds,
             drift,
         )
+
+
+Mark = tuple[Reading, float, float]
+"""When measuring began: what the system had counted, and what this process and what it measures had used."""
+
+
+class LoadGuard:
+    """Tells samples that others disturbed from those that count.
+
+    Attributes:
+        used: seconds of processor time of what is measured, so far; whoever runs it adds to them.
+        usual: processors that others are known to keep busy all the time.
+        spoiled: how often samples did not count, by what disturbed them.
+    """
+
+    def __init__(self, cpu: int | None) -> None:
+        """Watch the processor that is measured on; None for any."""
+        self.used = 0.0
+        self.usual = 0.0
+        self.spoiled: Counter[str] = Counter()
+        self._watch = LoadWatch(cpu)
+        self._row = 0
+
+    def begin(self) -> Mark:
+        """Begin to measure."""
+        return self._watch.read(), self.used, time.process_time()
+
+    def since(self, mark: Mark) -> Load:
+        """Load that others made since then."""
+        before, used, own = mark
+        here, beside = self.used - used, time.process_time() - own
+        if self._watch.cpu is None:
+            here, beside = 0.0, here + beside
+        return self._watch.between(before, self._watch.read(), here, beside)
+
+    def calibrate(self, load: float) -> bool:
+        """Take the load while the machine was calibrated for the usual one; return whether it is idle."""
+        if load >= IDLE:
+            self.usual = load
+        return load < IDLE
+
+    def counts(self, load: Load) -> bool:
+        """Whether samples count that were taken under this load."""
+        disturbed = load.too_much(self.usual)
+        if disturbed is None:
+            self._row = 0
+            return True
+        self.spoiled[disturbed.split(" ", 1)[0] + " " + _kind(disturbed)] += 1
+        self._row += 1
+        if self._row >= PATIENT:
+            # It does not stop: from here on it is what this machine is like, and pairs have to bear it.
+            self.usual = max(self.usual, load.total, load.steal)
+            self._row = 0
+        return False
+
+
+def _kind(text: str) -> str:
+    for word in ("hypervisor", "frequency", "further", "processor"):
+        if word in text:
+            return {"further": "other processors", "processor": "this processor"}.get(word, word)
+    return "load"
 
 
 def _text(file: Path) -> str:

@@ -1,49 +1,45 @@
-"""Versions of a function against the original: calibrated, raced, and the best one measured again.
+"""Race of contenders against the original: calibrated, dropped round by round, and the best one measured again.
 
-raced = await race(place(command), Code("pkg.mod", "function", root), original, candidates, inputs)
-raced.winner, raced.speeds["candidate"].speedup
+The rules are the same for whatever is measured. A `Sampler` takes the samples: of versions of a function
+(`functions.py`), or of whole commands (`commands.py`).
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import Enum
+from typing import Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from bakeoff.judge.timing.bench import Bench
-from bakeoff.judge.timing.bench_lock import BLOCK, BenchLock
+from bakeoff.judge.timing.bench_lock import BLOCK
 from bakeoff.judge.timing.block import Blocks
-from bakeoff.judge.timing.evidence import DECIDE, Evidence, interval
+from bakeoff.judge.timing.evidence import DECIDE
 from bakeoff.judge.timing.field import TOO_SLOW, Field
-from bakeoff.judge.timing.parent import Code, Files, OriginalChangedError, Place, TimingError
-from bakeoff.judge.timing.plan import Input, Known, Plan
-from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed
+from bakeoff.judge.timing.parent import OriginalChangedError, TimingError
+from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed, Verdict
+from bakeoff.judge.timing.statistics import MedianSequence
 
 SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
-CALIBRATION, CALIBRATING = 0.1, 0.4
-"""Share of the time that the calibration may take, and seconds."""
-ANEW = 3
+RESTARTS = 3
 """Restarts of a race at most, each without an input on which the original gave another result."""
-TRACED = 3
-"""Forks that memory is measured in."""
+TIME_OVER = "the time is over"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How it is measured.
+    """Thresholds and limits of a race.
 
     Attributes:
         min_speedup: what the lower bound must be above.
         seconds: of measuring, starting and waiting for others left out; what is not decided then is undecided.
         seed: of everything that is left to chance.
-        fork_seconds: that one fork may take before it counts as hung.
+        fork_seconds: that one fork, or one run of a command, may take before it counts as hung.
         memory: measure peak memory of what is faster, too.
         earlier: races of these that ended undecided: each halves what a decision may err, as it is one more chance.
     """
@@ -57,7 +53,7 @@ class Options:
 
     @property
     def alpha(self) -> float:
-        """How often a decision may be wrong."""
+        """Error rate of a decision."""
         return DECIDE * 0.5**self.earlier
 
     def __post_init__(self) -> None:
@@ -67,9 +63,12 @@ class Options:
             raise ValueError(f"seconds must be above 0, not {self.seconds}")
 
 
+DEFAULTS = Options()
+
+
 @dataclass(frozen=True, slots=True)
 class Raced:
-    """What came of it.
+    """Result of a race.
 
     Attributes:
         speeds: of every contender.
@@ -95,80 +94,168 @@ class Raced:
 Told = Callable[[str, Speed], Awaitable[None]]
 
 
-async def race(
-    place: Place,
-    code: Code,
-    original: Mapping[str, bytes],
-    contenders: Mapping[str, Files],
-    inputs: Sequence[Input],
-    options: Options = Options(),
-    *,
-    lock: BenchLock | None = None,
-    kept: Mapping[str, Speed] | None = None,
-    told: Told | None = None,
-) -> Raced:
-    """Measure all contenders against the original, and the best one again.
+@dataclass(frozen=True, slots=True)
+class RaceRecord:
+    """Record of a race, so that one that was interrupted goes on with the contenders that are left.
 
-    Cancelled, all processes are gone before this returns.
+    Attributes:
+        kept: verdicts of the race that was interrupted; these contenders are not measured again.
+        told: awaited with each verdict as soon as it is final, so that it can be kept.
+    """
+
+    kept: Mapping[str, Speed] = field(default_factory=dict)
+    told: Told | None = None
+
+
+NO_RECORD = RaceRecord()
+
+
+class Phase(Enum):
+    """Phase of a race."""
+
+    SELECTION = "selection"
+    """All contenders, until the rest is not worth telling apart."""
+    ALONE = "alone"
+    """The only contender: nothing was selected, so what the machine was calibrated with serves."""
+    AGAIN = "again"
+    """One contender that was selected, by samples that had no part in that."""
+
+
+class Pairs(Protocol):
+    """Pairs of samples, one contender's beside the original's, and the verdict that follows from them.
+
+    Attributes:
+        ratio: logarithms of how many times faster the contender is.
+    """
+
+    ratio: MedianSequence
+
+    def decide(self, floor: float) -> Verdict | None:
+        """Verdict, as soon as there is one; `floor` is the logarithm of the least speed-up that counts."""
+
+    def dropped(self, floor: float) -> Verdict | None:
+        """Verdict that ends its part in a selection; None while it may still win."""
+
+    def missing(self, floor: float) -> str:
+        """Reason why nothing is decided when the time is over."""
+
+
+PairsT = TypeVar("PairsT", bound=Pairs)
+RoundT = TypeVar("RoundT")
+
+
+class Sampler(Protocol[PairsT, RoundT]):
+    """Takes samples of contenders, interleaved with the original's; what a race measures is known here alone.
+
+    `begin`, `rounds`, `add` and `adapt` block, within a block's time; `calibrate` and `confirm` take blocks themselves.
+
+    Attributes:
+        blocks: of the race.
+        insists: a pair of each counts, however short the time is; else one round is taken, if that can be counted.
+        calibration: of the machine, once `calibrate` has ended.
+    """
+
+    blocks: Blocks
+    insists: bool
+    calibration: Calibration | None
+
+    async def calibrate(self) -> Mapping[str, Verdict]:
+        """Run the original, and measure it against itself; verdicts on contenders that failed before they were timed.
+
+        Raises:
+            OriginalChangedError: the original does not do what it did, which `without` may mend.
+            TimingError: nothing can be measured.
+        """
+
+    def without(self, changed: OriginalChangedError) -> bool:
+        """Leave out the input that the original answers anew; whether the race can begin again then."""
+
+    def begin(self, phase: Phase) -> None:
+        """Get ready for a phase."""
+
+    def pairs(self, alpha: float) -> PairsT:
+        """No pairs yet, of the phase; `alpha` is the error rate of the decision."""
+
+    def rounds(self, names: Sequence[str], until: float) -> Sequence[RoundT]:
+        """Take rounds, one at least, of the original and of these; none where load disturbed them.
+
+        Args:
+            names: of contenders.
+            until: when to stop, by `time.monotonic`.
+
+        Raises:
+            OriginalChangedError: the original does not do what it did.
+        """
+
+    def add(self, pairs: PairsT, taken: RoundT, name: str) -> float | None:
+        """Add a contender's pair of a round; the logarithm of its ratio, None where that does not count."""
+
+    def adapt(self, pairs: PairsT, floor: float) -> None:
+        """Have samples do more work, where that is what a decision misses."""
+
+    async def confirm(self, name: str, speed: Speed) -> Speed:
+        """Verdict on a contender that is faster, after what is looked at of such alone."""
+
+    def speed(self, verdict: Verdict, pairs: PairsT, *, remeasured: bool) -> Speed:
+        """All that is known of a contender, with its receipt."""
+
+    def untimed(self, verdict: Verdict) -> Speed:
+        """The same of one without any pairs."""
+
+    def close(self) -> None:
+        """End all processes. Blocks."""
+
+
+async def run_race(
+    make: Callable[[Sequence[str]], Sampler[PairsT, RoundT]],
+    names: Iterable[str],
+    options: Options,
+    record: RaceRecord,
+) -> Raced:
+    """Race contenders until each has its verdict; cancelled, all processes are gone before this returns.
 
     Args:
-        place: an interpreter beside the original's files.
-        code: the function.
-        original: contents of every file that any contender changes, as they are.
-        contenders: contents of their changed Python files.
-        inputs: what to call it on; at least half of them fresh, else memorised inputs win.
-        options: how.
-        lock: of this machine.
-        kept: verdicts of an earlier race that was interrupted; these contenders are not measured again.
-        told: awaited with each verdict as soon as it is final, so that it can be kept.
+        make: gives the sampler for the contenders whose verdicts are not kept; it is closed.
+        names: of all contenders.
+        options: see `Options`.
+        record: see `RaceRecord`.
 
-    An input on which the original turns out to give another result each time is left out; where there are too many of
-    them, all that is not settled by then is undecided.
-
-    Passes on TimingError: nothing can be measured, or a contender changes what is not Python.
+    Passes on TimingError: nothing can be measured.
     """
-    speeds = dict(kept or {})
-    left = [name for name in contenders if name not in speeds]
+    speeds, names = dict(record.kept), list(names)
+    left = [name for name in names if name not in speeds]
     calibration = None
     if left:
-        for name in left:
-            _check(name, contenders[name])
-        files: list[Files] = [original, *(contenders[name] for name in left)]
-        bench = Bench(place, code, files, options.seed, options.fork_seconds)
-        blocks = Blocks(lock or BenchLock(), options.seconds, bench.kill)
-        running = _Race(bench, left, inputs, options, blocks, told)
+        race = _Race(make(left), left, options, record.told)
         try:
-            await running.run()
+            await race.run()
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(bench.close)
-        speeds.update(running.speeds)
-        calibration = running.calibration
-    return Raced.of({name: speeds[name] for name in contenders}, calibration)
+                await anyio.to_thread.run_sync(race.sampler.close)
+        speeds |= race.speeds
+        calibration = race.sampler.calibration
+    return Raced.of({name: speeds[name] for name in names}, calibration)
 
 
-def _check(name: str, files: Files) -> None:
-    for path in files:
-        if not path.endswith(".py"):
-            raise TimingError(f"{name} changes {path}: only Python files can be timed side by side")
-
-
-@dataclass(slots=True)
-class _Race:
+class _Race(Generic[PairsT, RoundT]):
     """One race under way."""
 
-    bench: Bench
-    names: list[str]
-    inputs: Sequence[Input]
-    options: Options
-    blocks: Blocks
-    told: Told | None
-    speeds: dict[str, Speed] = field(default_factory=dict)
-    calibration: Calibration | None = None
-    known: list[Known] = field(default_factory=list)
-    how: tuple[bool, bool] = (False, True)
-    floor: float = 0.0
-    so_far: dict[str, Speed] = field(default_factory=dict)
+    def __init__(
+        self, sampler: Sampler[PairsT, RoundT], names: Sequence[str], options: Options, told: Told | None
+    ) -> None:
+        self.sampler = sampler
+        self.blocks = sampler.blocks
+        self.names = list(names)
+        self.options = options
+        self.floor = math.log(options.min_speedup)
+        self.told = told
+        self.speeds: dict[str, Speed] = {}
+        self.so_far: dict[str, Speed] = {}
+
+    @property
+    def open(self) -> list[str]:
+        """Contenders without a verdict."""
+        return [name for name in self.names if name not in self.speeds]
 
     async def run(self) -> None:
         """Race until every contender has its verdict; restart without inputs on which the original varies.
@@ -176,183 +263,120 @@ class _Race:
         Raises:
             TimingError: nothing can be measured.
         """
-        self.floor = math.log(self.options.min_speedup)
-        for turn in range(ANEW + 1):
+        for turn in range(RESTARTS + 1):
             try:
                 return await self.compete()
             except OriginalChangedError as changed:
                 failure = changed
-                self.inputs = [given for given in self.inputs if given.call != changed.call]
-                if changed.call is None or time.monotonic() >= self.blocks.until():
+                if not self.sampler.without(changed):
                     break
             except TimingError:
                 if not turn:
                     raise
                 break
         for name in self.open:
-            await self.settle(name, Speed(UNDECIDED, str(failure)))
+            await self.settle(name, self.sampler.untimed((UNDECIDED, str(failure))))
 
     async def compete(self) -> None:
         """Select among what is open, and measure the best again.
 
-        Passes on OriginalChangedError: the original no longer gives what it gave.
+        Passes on OriginalChangedError: the original no longer does what it did.
         """
-        plan = await self.blocks.block(self.calibrate)
+        for name, verdict in (await self.sampler.calibrate()).items():
+            self.names.remove(name)
+            await self.settle(name, self.sampler.untimed(verdict))
         alone = len(self.open) == 1
         finalists = self.open if alone else await self.select()
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
                 await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
-            elif await self.final(name, plan if alone else None, self.options.alpha / 2**attempt):
+            elif await self.final(name, Phase.ALONE if alone else Phase.AGAIN, self.options.alpha / 2**attempt):
                 won = name
-
-    @property
-    def open(self) -> list[str]:
-        """Contenders without a verdict."""
-        return [name for name in self.names if name not in self.speeds]
-
-    def calibrate(self) -> Plan:
-        """Learn what the inputs are, and what noise there is."""
-        bench = self.bench
-        with self.blocks.starting():
-            bench.renew()
-            self.known, dropped, *self.how = bench.learn(self.inputs)  # type: ignore[assignment]
-        plan = bench.plan(self.known, *self.how)
-        until = min(self.blocks.until(CALIBRATION), time.monotonic() + CALIBRATING)
-        self.calibration = bench.itself(plan, dropped, until)
-        return plan
 
     async def select(self) -> list[str]:
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
-        plan = self.bench.plan(self.known, *self.how)
         names = self.open
+        self.sampler.begin(Phase.SELECTION)
         contest = Field(names, self.floor)
-        evidence = {name: Evidence(plan.weights, self.options.alpha / len(self.names)) for name in names}
+        pairs = {name: self.sampler.pairs(self.options.alpha / len(self.names)) for name in names}
 
         def some() -> None:
             end = min(self.blocks.until(SELECTION), time.monotonic() + BLOCK)
-            while not contest.settled and time.monotonic() < end:
-                numbers = [self.number(name) for name in contest.alive]
-                for taken in self.bench.chunk(plan, [0, *numbers], end):
-                    ratios = {}
-                    for name in list(contest.alive):
-                        ratio = evidence[name].add(taken.samples[0], taken.samples[self.number(name)], taken.job)
-                        verdict = evidence[name].decide(self.floor)
-                        if ratio is not None and evidence[name].may_be_judged:
-                            ratios[name] = ratio
-                        if verdict is not None and verdict[0] != FASTER:
-                            contest.drop(name, verdict[1])
-                    contest.add(ratios)
+            while True:
+                for taken in self.sampler.rounds(list(contest.alive), end):
+                    self.take(taken, pairs, contest)
+                if contest.settled or time.monotonic() >= end:
+                    return
 
-        while not contest.settled and time.monotonic() < self.blocks.until(SELECTION):
+        while not contest.settled and (
+            time.monotonic() < self.blocks.until(SELECTION)
+            or (self.sampler.insists and not any(map(len, contest.ratios.values())))
+        ):
             await self.blocks.block(some)
-            for name in list(contest.out):
-                if name not in self.speeds:
-                    await self.settle(name, self.selected(name, evidence[name], contest))
-        for name in self.open:
-            if name not in contest.alive:
-                await self.settle(name, self.selected(name, evidence[name], contest))
-        self.so_far = {name: self.selected(name, evidence[name], contest) for name in contest.alive}
-        fast = [name for name in contest.alive if evidence[name].ratio.median > self.floor]
+            for name in [name for name in contest.out if name not in self.speeds]:
+                await self.settle(name, self.selected(pairs[name], contest.out[name]))
+        self.so_far = {name: self.selected(pairs[name], TIME_OVER) for name in contest.alive}
+        fast = [name for name in contest.alive if pairs[name].ratio.median > self.floor]
         for name in contest.alive:
             if name not in fast:
                 await self.settle(name, self.so_far[name])
-        return sorted(fast, key=lambda name: -evidence[name].ratio.median)
+        return sorted(fast, key=lambda name: -pairs[name].ratio.median)
 
-    def selected(self, name: str, evidence: Evidence, contest: Field) -> Speed:
-        """What the selection says of a contender."""
-        why = contest.out.get(name, "the time is over")
-        verdict = evidence.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
-        return self.speed(verdict, evidence, remeasured=False)
+    def take(self, taken: RoundT, pairs: Mapping[str, PairsT], contest: Field) -> None:
+        """Add a round of the selection, and drop who cannot win."""
+        ratios = {}
+        for name in list(contest.alive):
+            ratio = self.sampler.add(pairs[name], taken, name)
+            if ratio is not None:
+                ratios[name] = ratio
+            if (verdict := pairs[name].dropped(self.floor)) is not None:
+                contest.drop(name, verdict[1])
+        contest.add(ratios)
 
-    async def final(self, name: str, plan: Plan | None, alpha: float) -> bool:
-        """Measure one contender in parents of its own; whether it is faster.
+    def selected(self, pairs: PairsT, why: str) -> Speed:
+        """Verdict by the selection on one that was dropped, or that nothing was decided on."""
+        verdict = pairs.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
+        return self.sampler.speed(verdict, pairs, remeasured=False)
 
-        Args:
-            name: of the contender.
-            plan: of the phase, where the parents that there are have not been used to select anything.
-            alpha: of the decision.
-        """
-        fresh: list[Plan] = [] if plan is None else [plan]
-        evidence: list[Evidence] = []
+    async def final(self, name: str, phase: Phase, alpha: float) -> bool:
+        """Measure one contender apart from the selection; whether it is faster. `alpha` is of the decision."""
+        found: list[PairsT] = []
 
         def some() -> bool:
-            if not fresh:
-                with self.blocks.starting():
-                    self.bench.renew()
-                fresh.append(self.bench.plan(self.known, *self.how))
-            if not evidence:
-                fresh[0].show()
-                evidence.append(Evidence(fresh[0].weights, alpha))
-            return self.finalise(name, fresh[0], evidence[0])
+            if not found:
+                self.sampler.begin(phase)
+                found.append(self.sampler.pairs(alpha))
+            return self.decide(name, found[0])
 
-        done = False
-        while not done and (time.monotonic() < self.blocks.until() or not evidence):
-            done = await self.blocks.block(some)
-        found = evidence[0]
-        verdict = found.decide(self.floor) or (UNDECIDED, self.why_undecided(found))
-        speed = self.speed(verdict, found, remeasured=True)
-        if self.options.memory and speed.verdict == FASTER:
-            speed = replace(speed, memory=await self.blocks.block(lambda: self.memory(name, fresh[0])))
+        decided = False
+        while not decided and (
+            not found or time.monotonic() < self.blocks.until() or (self.sampler.insists and not len(found[0].ratio))
+        ):
+            decided = await self.blocks.block(some)
+        pairs = found[0]
+        verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
+        speed = self.sampler.speed(verdict, pairs, remeasured=True)
+        if speed.verdict == FASTER:
+            speed = await self.sampler.confirm(name, speed)
         await self.settle(name, speed)
         return speed.verdict == FASTER
 
-    def finalise(self, name: str, plan: Plan, evidence: Evidence) -> bool:
-        """Rounds of one contender for a block's time; whether that decides it."""
-        number = self.number(name)
+    def decide(self, name: str, pairs: PairsT) -> bool:
+        """Take rounds of one contender for a block's time; whether that decides it."""
         end = min(self.blocks.until(), time.monotonic() + BLOCK)
-        while evidence.decide(self.floor) is None:
-            for taken in self.bench.chunk(plan, [0, number], end):
-                evidence.add(taken.samples[0], taken.samples[number], taken.job)
-                if evidence.decide(self.floor) is not None:
+        while True:
+            for taken in self.sampler.rounds([name], end):
+                self.sampler.add(pairs, taken, name)
+                if pairs.decide(self.floor) is not None:
                     break
-            more = evidence.more_work(self.floor)
-            if more > 1 and plan.grow(more):
-                evidence.regard_anew()
-            if time.monotonic() >= end:
-                break
-        return evidence.decide(self.floor) is not None
-
-    def memory(self, name: str, plan: Plan) -> float | None:
-        """Peak of a contender in relation to the original's."""
-        job = replace(plan.job(self.bench.chance), trace=True)
-        peaks = []
-        for number in (self.number(name), 0):
-            found = [self.bench.sample(number, job).peak for _ in range(TRACED)]
-            peaks.append(statistics.median([peak for peak in found if peak is not None] or [0]))
-        return peaks[0] / peaks[1] if peaks[1] else None
-
-    def why_undecided(self, evidence: Evidence) -> str:
-        """What is missing."""
-        if len(evidence.ratio) and evidence.ratio.low(evidence.alpha) > self.floor and not evidence.agreed:
-            return "the clock outside does not bear it out within the time"
-        return "the time is over"
-
-    def number(self, name: str) -> int:
-        """Of a contender in the bench; 0 is the original."""
-        return self.names.index(name) + 1
+            self.sampler.adapt(pairs, self.floor)
+            decided = pairs.decide(self.floor) is not None
+            if decided or time.monotonic() >= end:
+                return decided
 
     async def settle(self, name: str, speed: Speed) -> None:
-        """A verdict is final."""
+        """Make a verdict final."""
         self.speeds[name] = speed
         if self.told is not None:
             await self.told(name, speed)
-
-    def speed(self, verdict: tuple[str, str], evidence: Evidence, *, remeasured: bool) -> Speed:
-        """All that is known of a contender."""
-        assert self.calibration is not None
-        receipt: dict[str, Any] = {
-            "parents": self.bench.started, "processor": self.bench.cpu, "disturbed_pairs": evidence.dropped,
-            "spoiled": dict(self.bench.spoiled), "alpha": evidence.alpha, "min_speedup": self.options.min_speedup,
-            "calibration": self.calibration.to_json(),
-        }  # fmt: skip
-        if len(evidence.hidden):
-            receipt["unaccounted_us"] = round(evidence.hidden.median / 1e3, 1)
-            receipt["gained_us"] = round(evidence.gain.median / 1e3, 1)
-            receipt["loading_ms"] = round(evidence.loading.median / 1e6, 3)
-        return Speed(
-            *verdict, speedup=interval(evidence.ratio), fresh=interval(evidence.fresh), cold=interval(evidence.cold),
-            total=interval(evidence.total), cpu=math.exp(evidence.cpu.median) if len(evidence.cpu) else None,
-            remeasured=remeasured, pairs=len(evidence.ratio), receipt=receipt,
-        )  # fmt: skip

@@ -12,6 +12,9 @@ FASTER, NOT_FASTER, MIXED, UNDECIDED = "faster", "not-faster", "mixed", "undecid
 SOUND = (FASTER, NOT_FASTER, MIXED, UNDECIDED)
 """The verdicts on those that did not fail."""
 
+Verdict = tuple[str, str]
+"""A verdict on speed, as in `Speed.verdict`, and why, in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

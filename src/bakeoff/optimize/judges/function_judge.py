@@ -10,9 +10,10 @@ from pathlib import Path
 import anyio
 
 from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.functions import race
 from bakeoff.judge.timing.parent import READS, Code, place
 from bakeoff.judge.timing.plan import Input
-from bakeoff.judge.timing.race import Options, race
+from bakeoff.judge.timing.race import Options
 from bakeoff.judge.timing.speed import Speed
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.behaviour import Behaviour
