@@ -76,7 +76,7 @@ class AgentCheck:
         return self.agents
 
     def complaints(self, file: Examined, inherited: str | None = None) -> Iterator[tuple[Path, str]]:
-        """What to warn of in a file: the place, and the words.
+        """Warnings on a file: the place, and the words.
 
         Args:
             file: what to look at.
@@ -109,7 +109,7 @@ class AgentCheck:
             yield (*entry.path, "workflow"), f"in `{entry.raw['workflow']}`, line {line}: {message}"
 
     def _default(self, entry: Entry, own: str | None, inherited: str | None) -> Iterator[tuple[Path, str]]:
-        """What is wrong with the agent for steps that name none; said at the first of them."""
+        """The fault of the agent for steps that name none; said at the first of them."""
         name = own or inherited or self.known.default
         if not name:
             advice = "give the step or the workflow an `integration`, or set `integration` in the settings"
@@ -120,7 +120,7 @@ class AgentCheck:
 
 
 def unknown_agent(name: str, known: Agents) -> str:
-    """What to say of an agent that is not there."""
+    """The message on an agent that is not there."""
     if name == "auto":
         return "`auto` is the agent that .specify/integration.json names, and that file names none"
     hint = suggestion(name, known.names) or f"; known are {', '.join(known.names)}"
@@ -128,7 +128,7 @@ def unknown_agent(name: str, known: Agents) -> str:
 
 
 def unknown_by_inputs(workflow: Workflow, inputs: Mapping[str, Any], known: Agents, masker: Masker) -> Iterator[str]:
-    """What to warn of in steps that take their agent from the inputs, once those have their values."""
+    """Warnings on steps that take their agent from the inputs, once those have their values."""
     for step in all_steps(workflow.steps):
         if step.agent_key is None or getattr(step, step.agent_key) is None or step.template(step.agent_key).is_literal:
             continue
@@ -176,7 +176,7 @@ def named_by_inputs(step: Any, key: str, inputs: Mapping[str, Any]) -> str | Non
 
 
 def missing_models(workflow: Workflow, inputs: Mapping[str, Any], settings: Settings, masker: Masker) -> Iterator[str]:
-    """What to warn of: models that are not known, or whose key is not set, as far as the inputs tell their names."""
+    """Warnings on models that are not known, or whose key is not set, as far as the inputs tell their names."""
     from bakeoff.model.registry import missing
 
     for step in all_steps(workflow.steps):

@@ -253,7 +253,7 @@ def _check_concurrency(tree: Tree, entry: Entry) -> None:
 
 
 def odd_concurrency(value: Any) -> str | None:
-    """What to say of a value of `max_concurrency` that counts as another one; None where it means what it says."""
+    """Warning on a value of `max_concurrency` that counts as another one; None where it means what it says."""
     bound = concurrency(value)
     if value is None or (bound is not None and (isinstance(value, str) or bound == value)):
         return None

@@ -58,7 +58,7 @@ class Asker(Protocol):
 
 @dataclass(slots=True)
 class RunContext:
-    """What all steps of a run share.
+    """Context of a run, which all its steps share.
 
     Attributes:
         run: where results are committed.
@@ -118,7 +118,7 @@ class RunContext:
 
 @dataclass(slots=True)
 class NodeContext:
-    """Where a step is being run: everything its type needs to know.
+    """Context of a node: everything that its type needs to know where it stands.
 
     `commit_queue`, where there is one, takes the step's own record: nobody sees it before the fan-out has ended.
     """

@@ -1,4 +1,4 @@
-"""How many paid calls a workflow may make at most, said before the first one."""
+"""Worst-case number of paid calls of a workflow, said before the first one."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def most_calls(workflow: Workflow, find: FindCopy) -> Calls:
 
 
 def announcement(workflow: Workflow, find: FindCopy, ceilings: Mapping[str, float], made: float = 0) -> str | None:
-    """What to say before the first call; None where no agent is known to be called.
+    """Announcement of paid calls before the first one; None where no agent is known to be called.
 
     Args:
         workflow: what is run.

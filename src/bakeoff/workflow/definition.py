@@ -57,7 +57,7 @@ class Workflow:
 
     @property
     def directory(self) -> FilePath | None:
-        """Where the file stands."""
+        """Folder of the file."""
         return self.path.parent if self.path else None
 
 

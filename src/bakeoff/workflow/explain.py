@@ -1,4 +1,4 @@
-"""What a run would do, before it does anything: `run --dry-run` and `resume --explain`."""
+"""Dry run and explanation of a resume: what a run would do, before it does anything (`--dry-run`, `--explain`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bakeoff.workflow.values import is_list, plain
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What happens to one node.
+    """Row of the explanation: what happens to one node.
 
     Attributes:
         path: where it stands.
@@ -51,7 +51,7 @@ class Row:
 
 
 def plan_run(store: RunStore, path: Path, inputs: Mapping[str, Any], run_options: WorkflowOptions) -> list[Row]:
-    """What a new run would do, as far as it can be said before its first step.
+    """Rows for a new run, as far as it can be said before its first step.
 
     Passes on BakeoffError: the file, the inputs or the settings are wrong.
     """
@@ -86,7 +86,7 @@ def plan_resume(
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What there was before an edit: the last record of each node, and the nodes that were interrupted."""
+    """State before an edit: the last record of each node, and the nodes that were interrupted."""
 
     records: Mapping[str, Record]
     open: set[str]
@@ -178,7 +178,7 @@ class _Plan:
         self.running.setdefault(id(scope), (scope, path))
 
     def inherit(self, scope: Scope, outer: Scope) -> None:
-        """What runs before `scope` opens runs before all that is in it."""
+        """Steps that run before `scope` opens run before all that is in it."""
         if id(outer) in self.running:
             self.runs(scope, self.running[id(outer)][1])
 
@@ -222,7 +222,7 @@ class _Plan:
     def choice(
         self, context: NodeContext, unknown: frozenset[str], name: str, fields: set[str], choose: Callable[[], Any]
     ) -> Any:
-        """What was decided, or would be now; None when that cannot be said."""
+        """The choice that was made, or would be now; None when that cannot be said."""
         found = context.run.find(context.path)
         if found is not None:
             value = found[0].output.get(name)
@@ -342,7 +342,7 @@ class _Plan:
 
 
 def _key(context: NodeContext) -> tuple[Mapping[str, Any] | None, str]:
-    """What a step that is no container of ours is given, and the key that it would have now.
+    """Input of a step that is no container of ours, and the key that it would have now.
 
     Where it works on a snapshot, one is taken: in bakeoff's repository, nothing of the user's is touched.
     """

@@ -1,4 +1,4 @@
-"""What an expression is once parsed: a tree that is evaluated many times, and read by validation."""
+"""Syntax tree of an expression: evaluated many times, and read by validation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bakeoff.workflow.values import is_list, loaded, plain
 
 
 class Names(Protocol):
-    """Where an expression finds its names.
+    """Namespace of an expression.
 
     `inputs` and `steps` are there always; `item`, `index` and `parent_item` inside a fan-out; `iteration` (the pass of
     the innermost loop, from 0) and `iterations` (that of each open loop, by id) inside loops; `fan_in` under `output`
@@ -70,7 +70,7 @@ class Path:
     position: int
 
     def evaluate(self, names: Names) -> Any:
-        """What stands there; None for anything missing, never an error."""
+        """Value of the node; None for anything missing, never an error."""
         value = names.lookup(self.root)
         for step in self.steps:
             if type(value) is Stored:
@@ -165,7 +165,7 @@ class Filtered:
     position: int
 
     def evaluate(self, names: Names) -> Any:
-        """What the filter makes of the part.
+        """Result of the filter on the part.
 
         Raises:
             ExpressionError: the filter cannot take it.

@@ -137,7 +137,7 @@ def _block(text: str, start: int, end: int) -> Block:
 
 
 def _block_end(text: str, place: int) -> int:
-    """Where the first `}}` outside quotes stands; the first one at all where quotes do not close."""
+    """Index of the first `}}` outside quotes; the first one at all where quotes do not close."""
     first = text.find("}}", place)
     while first >= 0:
         single, double = text.find("'", place, first), text.find('"', place, first)

@@ -48,7 +48,7 @@ def join(value: Any, separator: Any) -> str:
 
 
 def map_(value: Any, path: Any) -> list[Any]:
-    """What stands at the dotted `path` of each element that is a mapping; other elements as they are."""
+    """Values at the dotted `path` of each element that is a mapping; other elements as they are."""
     keys = _text("map", path, "text as path").split(".")
     value = loaded(value)
     return [_at(part, keys) if isinstance(part, Mapping) else part for part in value] if is_list(value) else []
@@ -84,7 +84,7 @@ def split(value: Any, separator: Any) -> list[str]:
 
 
 def length(value: Any) -> int:
-    """How many elements or characters.
+    """Number of elements or characters.
 
     Raises:
         FilterError: the value is neither a list nor text.

@@ -1,4 +1,4 @@
-"""Where `workflow:` finds the file it names."""
+"""Lookup of workflow files: the one that `workflow:` or a command line names."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _ADVICE = "quote it with `| sh`, or hand it over in `env:`, or use `argv:`"
 
 
 def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[NodeContext, str]]:
-    """Where untrusted text is executed, pasted unquoted or quoted where that does not help: place and message.
+    """Places where untrusted text is executed, pasted unquoted or quoted where that does not help, each with a message.
 
     Without `taint`, only the last.
     """
@@ -45,7 +45,7 @@ _CHOICES = {
 
 
 def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
-    """Where untrusted text chooses what is run: by a field that does so, or by a variable that loads code."""
+    """Untrusted text that chooses what is run: by a field that does so, or by a variable that loads code."""
     found = []
     for use in uses:
         why = _CHOICES.get(use.field)
@@ -77,7 +77,7 @@ def mark_unread_words(tree: Tree, uses: list[Use]) -> None:
 
 
 def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
-    """Where a shell step executes a variable that an `env`, its own or one around it, fills with untrusted text."""
+    """Variables that a shell step executes, filled by an `env`, its own or one around it, with untrusted text."""
     untrusted = {
         use.path: any(taint.untrusted(block.node, use.entry) for block in use.template.blocks)
         for use in uses
@@ -151,7 +151,7 @@ def _executor(use: Use) -> str | None:
 
 
 def _executed(written: str, program: str, where: str = ", in `env:`") -> str:
-    """What is wrong with untrusted text as code, or as the name of what runs."""
+    """The message on untrusted text as code, or as the name of what runs."""
     what = "is the name of the program" if program == ITSELF else f"is executed by `{program}`, however it is quoted"
     return (
         f"`{written}` is text that nobody has read (an agent's) and {what}; "

@@ -117,7 +117,7 @@ def _unshown(declaration: InputDeclaration) -> str:
 
 
 def undeclared(declarations: Mapping[str, InputDeclaration], given: Iterable[str]) -> list[str]:
-    """What to say of each name that is given and that the workflow does not declare."""
+    """Warnings on names that are given and that the workflow does not declare."""
     return [
         f"there is no input `{name}`{suggestion(name, declarations) or '; its value is dropped'}"
         for name in given

@@ -231,7 +231,7 @@ class Retry(Strict):
 
 
 class StepModel(Strict):
-    """What every step has. The model of a step type derives from it and adds its own fields.
+    """Fields that every step has. The model of a step type derives from it and adds its own fields.
 
     Mark fields with `Interpolated` (see `Text`) to have their `{{ }}` evaluated and checked.
     """

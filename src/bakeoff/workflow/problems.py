@@ -1,4 +1,4 @@
-"""What validation finds: problems with a place in the file, and the words they are told in."""
+"""Problems that validation finds, each with a place in the file, and the words they are told in."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def quoting(value: Any) -> str:
-    """How to make text of a value that YAML does not take for text; nothing where quotes would not help."""
+    """Advice to quote a value that YAML does not take for text; nothing where quotes would not help."""
     if isinstance(value, bool):
         return "; put it in quotes (YAML reads a bare yes, no, on or off as a boolean)"
     return "; put it in quotes" if isinstance(value, int | float) else ""

@@ -111,7 +111,7 @@ def executor(words: Sequence[str], place: int) -> str | None:
 
 
 def _operand(words: Sequence[str], at: int, valued: str, skipped: int = 0) -> int:
-    """Where the first operand stands, after options, their values and `skipped` other operands."""
+    """Index of the first operand, after options, their values and `skipped` other operands."""
     while at < len(words):
         word = words[at]
         if word[:1] in ("-", "+") and len(word) > 1:
@@ -137,7 +137,7 @@ def _configures(words: Sequence[str], at: int, place: int, options: frozenset[st
 
 
 def own_words(words: Sequence[str]) -> int:
-    """Where the words of the program itself begin, behind those of programs that only start it (`env`, `timeout`)."""
+    """Index of the program's own words, behind those of programs that only start it (`env`, `timeout`)."""
     at = 0
     while at < len(words):
         name = words[at].rsplit("/", 1)[-1]

@@ -1,4 +1,4 @@
-"""What an expression sees from where it stands: inputs, the records of earlier steps, the item, loop counters."""
+"""Scope of an expression: inputs, the records of earlier steps, the item, loop counters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RecordView(Mapping[str, Any]):
         raise KeyError(name)
 
     def _input(self) -> Any:
-        """What the step was given; the arguments of a command stand beside it, where spec-kit has them."""
+        """Input that the step was given; the arguments of a command stand beside it, where spec-kit has them."""
         given = self.record.input
         if self.record.type == "command" and isinstance(given, Mapping) and isinstance(given.get("input"), Mapping):
             return {**given, **given["input"]}
@@ -174,7 +174,7 @@ class View(Sequence[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How steps of a list are called in the run's tree: `prefix + id + suffix`."""
+    """Names of a list's steps in the run's tree: `prefix + id + suffix`."""
 
     prefix: str = ""
     suffix: str = ""

@@ -127,7 +127,7 @@ class _Reader(Generic[Mark]):
         self.outer.pop()
 
     def _where(self) -> str:
-        """What a command stands in that `| sh` does not protect from."""
+        """Surroundings of a command that `| sh` does not protect from."""
         if "`" in self.modes:
             return "inside `...`"
         return "inside $((...))" if _ARITHMETIC in self.modes else PLAIN

@@ -38,7 +38,7 @@ class Shell(StepModel):
 
 
 class Agent(StepModel):
-    """What the steps that drive a coding agent have in common."""
+    """Fields of the steps that drive a coding agent."""
 
     agent_key: ClassVar[str | None] = "integration"
 

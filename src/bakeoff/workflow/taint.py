@@ -228,7 +228,7 @@ def _paths(use: Use) -> list[Path]:
 
 
 def _inner_places(steps: Steps) -> list[int]:
-    """Where, after a `results`, the names of an item's own steps begin: those behind `steps`."""
+    """Indices at which, after a `results`, the names of an item's own steps begin: those behind `steps`."""
     first = steps.index("results") if "results" in steps else len(steps)
     return [context + 1 for context in range(first + 1, len(steps)) if steps[context] == "steps"]
 

@@ -189,7 +189,7 @@ class Tree:
             entry.scope.ids[name] = entry
 
     def _check_id(self, path: Path, name: str) -> None:
-        """What an id may not be, since people type it, terminals show it and paths are made of it."""
+        """Refusal of an id that people cannot type, terminals cannot show or paths cannot hold."""
         for sign in ":/":
             if sign in name:
                 self.error(

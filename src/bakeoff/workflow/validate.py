@@ -248,7 +248,7 @@ class _Examiner:
         return any(taint.untrusted(block.node, None) for use in outputs for block in use.template.blocks)
 
     def _pasted(self, callee: _Examined, inputs: frozenset[str]) -> list[tuple[str, str]]:
-        """Where a called workflow pastes its untrusted inputs into a shell: the place, and what happens there."""
+        """Places where a called workflow pastes its untrusted inputs into a shell, and what happens there."""
         taint = self._taint(callee, inputs)
         own = set(check_shell(callee.tree, callee.uses, self._taint(callee, frozenset())))
         name = callee.document.path.name if callee.document.path else callee.document.name

@@ -1,4 +1,4 @@
-"""How values look to an expression: stored output is loaded, lazy views become plain lists and dicts."""
+"""Values as expressions see them: stored output is loaded, lazy views become plain lists and dicts."""
 
 from __future__ import annotations
 

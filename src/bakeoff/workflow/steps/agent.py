@@ -123,7 +123,7 @@ def _refused(failure: AgentError, asked: Mapping[str, Any], given: dict[str, Any
 
 
 def reservation(entry: Entry, run_context: RunContext) -> dict[str, float]:
-    """What one call may use of the run's budget, as far as it can be said before.
+    """Reservation of one call from the run's budget, as far as it can be said before.
 
     Raises:
         BakeoffError: there is a money budget, and what this agent costs cannot be known or held.

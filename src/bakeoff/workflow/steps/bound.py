@@ -1,4 +1,4 @@
-"""How many items or branches a step has open at once."""
+"""Concurrency bound of a step: how many items or branches it has open at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bakeoff.workflow.values import concurrency, loaded, plain
 
 
 def asked_bound(context: NodeContext) -> int:
-    """What `max_concurrency` asks for; a value that counts as another one is said, once for each step.
+    """The bound that `max_concurrency` asks for; a value that counts as another one is said, once for each step.
 
     Passes on ExpressionError: it cannot be evaluated.
     """

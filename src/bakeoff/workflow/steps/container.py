@@ -1,4 +1,4 @@
-"""What every step that holds others has in common: its settings are theirs too, its time and tries cover them."""
+"""Containers, steps that hold others: their settings are those of the steps inside, their time and tries cover them."""
 
 from __future__ import annotations
 

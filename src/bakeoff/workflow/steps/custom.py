@@ -21,7 +21,7 @@ from bakeoff.workflow.values import plain
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """What a custom step may use. One context serves one try of one step.
+    """Context of a custom step. One serves one try of one step.
 
     Attributes:
         path: where the step stands in the run.

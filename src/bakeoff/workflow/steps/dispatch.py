@@ -25,7 +25,7 @@ CONTAINERS: dict[str, Container] = {
 
 
 def container_of(context: NodeContext) -> Container | None:
-    """How a step that holds others is run; None for a leaf."""
+    """The runner of a step that holds others; None for a leaf."""
     step = context.step
     built_in = CONTAINERS.get(step.type)
     if built_in is not None or step.type in BUILT_IN:

@@ -23,7 +23,7 @@ from bakeoff.workflow.values import is_list, plain
 
 @dataclass(slots=True)
 class _End:
-    """How one item ended."""
+    """Ending of one item."""
 
     scope: Scope
     output: Mapping[str, Any]
@@ -180,7 +180,7 @@ def _bound(context: NodeContext, asked: int, count: int) -> int:
 
 
 def _quorum(asked: Any, count: int) -> int | None:
-    """How many items must succeed; None where each must."""
+    """Quorum: how many items must succeed; None where each must."""
     if asked is None:
         return None
     return math.ceil(asked * count - 1e-9) if isinstance(asked, float) and asked <= 1 else int(asked)

@@ -100,7 +100,7 @@ async def _outcome(context: NodeContext, given: dict[str, Any], choice: str | No
 
 
 async def _forget(context: NodeContext) -> None:
-    """Whoever asks again must not hear the old answer."""
+    """Forget the answer, so that whoever asks again does not hear it."""
     await context.run.forget_answer(context.path)
     name = context.step.verdict_input
     if name is not None and context.run_context.inputs.get(name):

@@ -1,4 +1,4 @@
-"""What the steps whose attempts are nodes below them have in common: fields, beginnings, the record at the end."""
+"""Steps whose attempts are nodes below them: their common fields, beginnings, the record at the end."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Beginning:
         return path if self.number == 1 else f"{path}/again:{self.number}"
 
     def label(self, prefix: str) -> str:
-        """What names of files and results begin with; no path of a step reads so."""
+        """Prefix for names of files and results; no path of a step reads so."""
         name = os.path.basename(log_prefix(self.context))
         again = prefix.removeprefix(self.context.path).rpartition(":")[2]
         return f"{name}:{again}:" if again else f"{name}:"
@@ -174,7 +174,7 @@ def refuse_spent(context: NodeContext, reserve: Mapping[str, float]) -> None:
 def ended(
     result: SamplingResult, output: Mapping[str, Any], given: Mapping[str, Any], failure: SamplingError | None = None
 ) -> Outcome:
-    """How sampling ended, as a step's outcome; without success it is a failure that says what was closest, and why."""
+    """Outcome of a step whose sampling ended; without success it is a failure that says what was closest, and why."""
     best = result.winner
     facts: dict[str, Any] = {"winner": None, "closest": None, "reason": result.reason.value}
     if best is not None:

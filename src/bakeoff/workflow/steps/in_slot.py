@@ -168,7 +168,7 @@ class _Work:
 
 
 def _printed(outcome: Outcome) -> str:
-    """What its command printed, as far as that is not in a file."""
+    """Output that its command printed, as far as that is not in a file."""
     return "\n".join(text for name in ("stdout", "stderr") if isinstance(text := outcome.output.get(name), str))
 
 

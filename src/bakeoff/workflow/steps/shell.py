@@ -147,7 +147,7 @@ def _parse(finished: Finished, output: dict[str, Any], outcome: Outcome) -> None
 
 
 def log_prefix(context: NodeContext) -> str:
-    """Where a step's output goes when it needs files; one name per node, whatever its path is made of."""
+    """Name for a step's output where it needs files; one per node, whatever its path is made of."""
     name = quote(context.path, safe=":")
     if len(name) > 180:
         from bakeoff.workflow.scope import digest
