@@ -13,7 +13,8 @@ import pytest
 from agent.install_clis import MAYBE
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
-from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.agent.result import AgentResult
+from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.engine.mask import Masker
 from bakeoff.process.command import Processes
 from bakeoff.process.spawner import Spawner

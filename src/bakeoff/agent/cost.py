@@ -1,4 +1,4 @@
-"""What an agent's call cost, where its CLI tells tokens and no money: by the user's prices, else by genai-prices."""
+"""Cost of an agent's call, where its CLI tells tokens and no money: by the user's prices, else by genai-prices."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class AgentCheck:
-    """What was found of one agent.
+    """Findings on one agent.
 
     Attributes:
         path: its program, None when it is not installed.

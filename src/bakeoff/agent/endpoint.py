@@ -21,7 +21,7 @@ NO_KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(EndpointSettings):
-    """Where a CLI is to find its model: what a user says of it, with a name.
+    """Endpoint at which a CLI is to find its model: the user's settings of it, with a name.
 
     Attributes:
         name: what messages call it.
@@ -35,7 +35,7 @@ class Endpoint(EndpointSettings):
         return self.url.rstrip("/").removesuffix("/v1")
 
     def folder(self, agent: str) -> Path:
-        """Where the configuration of an agent that is set up for it is, and sessions, where they have to be beside it.
+        """Folder for the configuration of an agent that is set up for it, and for sessions that have to be beside it.
 
         It lasts, so that sessions can go on in another slot and another day; what is said of the endpoint is in its
         name, so that two that differ do not get into each other's way.
@@ -46,7 +46,7 @@ class Endpoint(EndpointSettings):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """What makes a CLI ask an endpoint.
+    """Variables, arguments and files that make a CLI ask an endpoint.
 
     Attributes:
         env: variables; None removes one that would lead it, or the user's own key, elsewhere.

@@ -48,8 +48,8 @@ class Entry:
         login_files: where its login lies. Seen to exist, never read, never copied.
         own: further files and folders of its state and configuration; with the folders of its login files, these are
             what it writes besides its work tree.
-        litter: name patterns of files and folders that it leaves at the top of its work tree, for itself alone; those
-            that were not there before are removed when it has ended.
+        leftovers: name patterns of files and folders that it leaves at the top of its work tree, for itself alone;
+            those that were not there before are removed when it has ended.
         login_variables: variables any of which is a login, or names an endpoint that may need none; globs.
         config_files: configuration in which a login or an endpoint may stand, at the top of a project or below `~`.
         config_variables: variables in which the same may stand, but which are none by themselves; globs.
@@ -81,7 +81,7 @@ class Entry:
     env: Mapping[str, str | None] = field(default_factory=dict)
     login_files: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
-    litter: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
     login_variables: tuple[str, ...] = ()
     config_files: tuple[str, ...] = ()
     config_variables: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Entry:
     prices: tuple[float | None, float | None] = (None, None)
 
     def named(self, model: str | None) -> str | None:
-        """What it calls `model`, or the model that it is asked for where that is None."""
+        """The CLI's own name for `model`, or the model that it is asked for where that is None."""
         name = model or self.model
         if name is None or self.endpoint is None:
             return name

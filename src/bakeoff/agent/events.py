@@ -36,7 +36,7 @@ USAGE_KEYS = (
 
 @dataclass(slots=True)
 class Reading:
-    """What a CLI's events said so far.
+    """State of a CLI's events so far.
 
     Attributes:
         text: the agent's last words; what it said before its last tool call is not among them.
@@ -87,7 +87,7 @@ class Reading:
         self.warnings = [_cut(text, STRAY_LIMIT) for text in self.warnings]
 
     def so_far(self) -> dict[str, int]:
-        """How many events there were, and the tokens in and out where they were told."""
+        """Number of events, and the tokens in and out where they were told."""
         usage = self.usage or {}
         known = [usage[kind] for kind in ("input_tokens", "output_tokens") if kind in usage]
         return {"events": self.heard, **({"tokens": sum(known)} if known else {})}

@@ -45,7 +45,7 @@ def find_executable(entry: Entry, cwd: str, env: Mapping[str, str | None]) -> st
 
 
 def extra_arguments(entry: Entry, env: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What the user adds to every call, split as a shell would.
+    """Arguments that the user adds to every call, split as a shell would.
 
     Raises:
         AgentError: the text cannot be split.

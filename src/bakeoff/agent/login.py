@@ -31,7 +31,7 @@ def login_of(entry: Entry, env: Mapping[str, str | None]) -> str | None:
 
 
 def how_to_log_in(entry: Entry) -> str:
-    """What a person does about a login that is not seen."""
+    """Advice to a person about a login that is not seen."""
     wanted = " or ".join(name for name in entry.login_variables if "*" not in name and not name.endswith("_URL"))
     return f"no login was seen: start {entry.executables[0]} once and log in" + (f", or set {wanted}" if wanted else "")
 

@@ -38,7 +38,7 @@ async def sandboxed(entry: Entry, slot: Slot, level: str, sockets: Sequence[str]
 
 
 def own_places(entry: Entry, environ: Mapping[str, str]) -> list[str]:
-    """What the agent may write besides its slot."""
+    """Paths that the agent may write besides its slot."""
     known = {**environ, **{name: value for name, value in entry.env.items() if value is not None}}
     places = agent_places(entry.login_files, entry.own, entry.home_variable, known)
     return places if entry.endpoint is None else [*places, str(entry.endpoint.folder(entry.name))]

@@ -1,1 +1,1 @@
-"""What a process on Linux puts on itself: system calls, rules about files, a filter of calls. Standard library only."""
+"""Confinement that a Linux process puts on itself: system calls, landlock, seccomp. Standard library only."""

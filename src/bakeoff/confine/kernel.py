@@ -179,7 +179,7 @@ def ignore_signals(numbers: tuple[int, ...]) -> None:
 
 
 def default_signals(numbers: tuple[int, ...]) -> None:
-    """What these signals mean to a process that says nothing."""
+    """Reset signals to what they mean to a process that says nothing."""
     for number in numbers:
         try:
             _signal.signal(number, _signal.SIG_DFL)

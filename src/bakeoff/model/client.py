@@ -55,7 +55,7 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is, and what is known of it.
+    """Endpoint of a model, and what is known of it.
 
     Attributes:
         name: what messages call it.
@@ -146,7 +146,7 @@ class HttpModel:
         return await retried(lambda: self._try(wire, request), self.retry, self._random)
 
     def at_most(self, request: Request) -> Usage:
-        """What one try of `request` may use at most, for a budget; None where nothing bounds it or has a price.
+        """Upper bound on the usage of one try of `request`, for a budget; None where nothing bounds it or has a price.
 
         The input is estimated, with few characters to a token.
         """
@@ -269,7 +269,7 @@ def estimate(request: Request) -> int:
 
 
 def _certificate(failure: BaseException | None) -> str | None:
-    """What was wrong with the endpoint's certificate, if that is what made the connection fail."""
+    """The fault of the endpoint's certificate, if that is what made the connection fail."""
     import ssl
 
     while failure is not None and not isinstance(failure, ssl.SSLCertVerificationError):

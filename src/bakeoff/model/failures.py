@@ -173,7 +173,7 @@ def _said(where: str, kind: Kind, status: int | None, text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """What a person would read of `text`, which may be a proxy's HTML page, on one line."""
+    """Visible text of `text`, which may be a proxy's HTML page, on one line."""
     text = text[:LONGEST_PAGE]
     if re.search(r"<html|<!doctype|<body", text, re.IGNORECASE):
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)

@@ -43,7 +43,7 @@ MAX_TOKENS = 256
 
 
 class LocalModelMissingError(BakeoffError):
-    """What the local model needs is not installed."""
+    """A package that the local model needs is not installed."""
 
 
 class LocalModel:
@@ -103,7 +103,7 @@ class LocalModel:
             await self._stack.aclose()
 
     def at_most(self, request: Request) -> Usage:
-        """What a request may use at most; it costs nothing."""
+        """Upper bound on the usage of a request; it costs nothing."""
         limit = request.max_tokens or MAX_TOKENS
         return Usage(estimate(replace(request, max_tokens=1)) - 1, limit, usd=0.0)
 

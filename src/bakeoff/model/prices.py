@@ -1,4 +1,4 @@
-"""What a generation costs: by the user's own prices, else by genai-prices where it is installed."""
+"""Price of a generation: by the user's own prices, else by genai-prices where it is installed."""
 
 from __future__ import annotations
 

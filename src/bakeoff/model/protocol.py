@@ -1,4 +1,4 @@
-"""What a model is asked, what it answers, how it fails. Light: imported by everything that speaks of models."""
+"""Model protocol: request, reply and errors. Light: imported by everything that speaks of models."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a generation used; None is unknown and never means 0.
+    """Usage of a generation; None is unknown and never means 0.
 
     Attributes:
         input_tokens: all tokens read, cached ones included.

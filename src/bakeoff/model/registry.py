@@ -87,7 +87,7 @@ def missing(name: str, settings: Settings, environ: Mapping[str, str] | None = N
 
 
 def _own(name: str, settings: Settings) -> ModelSettings | None:
-    """What the user says of a model, or of the one at an endpoint, which is asked in the chat format."""
+    """The user's settings of a model, or of the one at an endpoint, which is asked in the chat format."""
     endpoint = settings.endpoints.get(name)
     if endpoint is None:
         return settings.models.get(name)

@@ -23,7 +23,7 @@ JITTER = 0.1
 
 
 class Account(Protocol):
-    """Whoever awaits a reply and pays for it."""
+    """Account of whoever awaits a reply and pays for it."""
 
     def failed(self, failure: ModelError) -> None:
         """Hear of a try that failed: the time may be over before the last."""

@@ -144,7 +144,7 @@ class _Reader:
 async def read(
     function: Callable[..., Any], data: Data, *args: Any, seconds: float = SECONDS, memory: int = MEMORY
 ) -> Any:
-    """What `function(data, *args)` returns in a reader process.
+    """Result of `function(data, *args)`, computed in a reader process.
 
     Cancelled, the reader is killed.
 
@@ -240,7 +240,7 @@ def _job(function: Callable[..., Any], args: tuple[Any, ...], seconds: float, me
 
 
 def _understood(reader: _Reader, answer: bytes, seconds: float) -> Any:
-    """What it answered.
+    """The reader's answer.
 
     Raises:
         UnreadError: see `read`.

@@ -1,4 +1,4 @@
-"""What a user sets once, checked: one file per section, and `loading` for the whole."""
+"""Settings of a user, checked: one file per section, and `loading` for the whole."""
 
 from .agents import BUILT_IN, EVENTS, AgentSettings
 from .checks import SettingsError

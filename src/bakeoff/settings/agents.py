@@ -44,7 +44,7 @@ EVENTS = (*(name for name, has_format in _CLIS.items() if has_format), "text")
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What a user says of one coding agent: a change to a known one, or a new one by `argv`.
+    """Settings of one coding agent: a change to a known one, or a new one by `argv`.
 
     Attributes:
         argv: program and arguments, `{prompt}` among them; a list inside it is left out when a placeholder in it
@@ -120,7 +120,7 @@ _AGENT: Mapping[str, Check] = {
 
 
 def agent_settings(name: str, body: Any, where: str) -> AgentSettings:
-    """What the user says of agent `name`, checked; `where` names the table.
+    """Settings of agent `name`, checked; `where` names the table.
 
     Raises:
         SettingsError: it is wrong.

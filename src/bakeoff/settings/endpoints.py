@@ -11,7 +11,7 @@ from .checks import Check, SettingsError, checked, checked_value, close_to, tabl
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """What a user says of one endpoint.
+    """Settings of one endpoint.
 
     Attributes:
         url: its address, as clients of the OpenAI API are given it, `/v1` included.
@@ -30,7 +30,7 @@ _ENDPOINT: Mapping[str, Check] = {"url": url, "model": text, "key_env": text, "c
 
 
 def endpoint_settings(name: str, body: Any, where: str) -> EndpointSettings:
-    """What the user says of endpoint `name`, checked; `where` names the table.
+    """Settings of endpoint `name`, checked; `where` names the table.
 
     Raises:
         SettingsError: it is wrong.

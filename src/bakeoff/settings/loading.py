@@ -274,7 +274,7 @@ def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path
         if not text:
             continue
         if key is not None:
-            numeric = _TOP[key] in (whole, amount)
+            numeric = _TOP[key] in (whole, amount, above)
             value = checked_value(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
             if key == "endpoint":
                 named_endpoint(value, settings.endpoints, f"environment: {variable}")

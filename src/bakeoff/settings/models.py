@@ -24,7 +24,7 @@ from .checks import (
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a user says of one model that is behind HTTP.
+    """Settings of one model that is behind HTTP.
 
     Attributes:
         api: wire format: `chat`, `responses`, `completions` or `messages`.
@@ -70,7 +70,7 @@ _MODEL: Mapping[str, Check] = {
 
 
 def model_settings(name: str, body: Any, where: str) -> ModelSettings:
-    """What the user says of model `name`, checked; `where` names the table.
+    """Settings of model `name`, checked; `where` names the table.
 
     Raises:
         SettingsError: it is wrong.

@@ -11,7 +11,7 @@ from .checks import Check, checked, flag, one_of, text, texts, whole
 
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
-    """How slots, the places where attempts work, are made.
+    """Settings of slots, the places where attempts work.
 
     Attributes:
         kind: `auto`, or one kind that is then had or refused: `overlay`, `repository`, `worktree`.

@@ -52,7 +52,7 @@ ENTRY = Entry(
     env={**QUIET, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
     login_files=("~/.aider.conf.yml", "~/.aider/oauth-keys.env"),
     own=("~/.aider",),
-    litter=(".aider.chat.history.md", ".aider.input.history", ".aider.llm.history", ".aider.tags.cache.v*"),
+    leftovers=(".aider.chat.history.md", ".aider.input.history", ".aider.llm.history", ".aider.tags.cache.v*"),
     login_variables=(
         "OPENAI_API_KEY",
         "ANTHROPIC_API_KEY",

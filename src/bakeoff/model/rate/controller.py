@@ -1,4 +1,4 @@
-"""What the gate decides, as plain functions of a state and the time: no clock, no chance, no waiting.
+"""Rate controller: the gate's decisions as plain functions of a state and the time; no clock, no chance, no waiting.
 
 Two separate controls. 429 means "too often": it sets the *rate*. 503 and 529 mean "too many at once": they set the
 *window* of requests in flight.
@@ -52,7 +52,7 @@ FORGET = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is declared of an endpoint; None where nothing is.
+    """Declared limits of an endpoint; None where nothing is declared.
 
     Attributes:
         requests_per_minute: requests, evenly spread.
@@ -78,7 +78,7 @@ Owner = tuple[int, float, int]
 
 @dataclass(slots=True)
 class Presence:
-    """What one owner does: requests in flight, and when it last asked without being admitted."""
+    """Presence of one owner: requests in flight, and when it last asked without being admitted."""
 
     in_flight: int = 0
     waiting_at: float = NEVER

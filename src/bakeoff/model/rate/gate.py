@@ -188,7 +188,7 @@ class Gate:
 
 
 class Admission:
-    """What `Gate.admit` gives: enter it to wait, leave it when the request has ended."""
+    """Admission by `Gate.admit`: enter it to wait, leave it when the request has ended."""
 
     __slots__ = ("_gate", "_tokens")
 

@@ -112,7 +112,7 @@ class SharedState:
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where the gates' files are: below `XDG_CACHE_HOME`, else below `~/.cache`; None without a home."""
+    """Folder of the gates' files: below `XDG_CACHE_HOME`, else below `~/.cache`; None without a home."""
     cache, home = environ.get("XDG_CACHE_HOME"), environ.get("HOME")
     if cache and os.path.isabs(cache):
         return Path(cache, "bakeoff", "rates")

@@ -14,7 +14,7 @@ MOST_TOKENS = 1 << 50
 
 @dataclass(slots=True)
 class Reading:
-    """What is known of a reply while it is streamed.
+    """State of a reply while it is streamed.
 
     Attributes:
         parts: the text so far.

@@ -25,7 +25,7 @@ def body(request: Request, official: bool) -> dict[str, Any]:
 
 
 def common(request: Request) -> dict[str, Any]:
-    """What chat and raw completion have in common."""
+    """Fields that chat and raw completion have in common."""
     return {
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -39,7 +39,7 @@ def common(request: Request) -> dict[str, Any]:
 
 
 def response_format(request: Request) -> dict[str, Any] | None:
-    """How an output that fulfils a schema is asked for."""
+    """The `response_format` that asks for an output that fulfils a schema."""
     if request.json_schema is None:
         return None
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(request.json_schema)}}

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.agent.runner import AgentResult
+from bakeoff.agent.result import AgentResult
 from bakeoff.engine.history import History
 from bakeoff.engine.record import Stored
 from bakeoff.model.protocol import ModelError, Usage

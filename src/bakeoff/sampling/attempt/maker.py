@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.agent.entry import Entry
-from bakeoff.agent.runner import AgentRequest, AgentResult, run_agent
+from bakeoff.agent.result import AgentResult
+from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.agent.sandbox import sandboxed
 from bakeoff.judge.protected import Protection
 from bakeoff.process.command import Processes

@@ -12,12 +12,12 @@ from bakeoff.agent.entry import Entry
 from bakeoff.process.command import Command, Processes, SpawnError
 
 SECONDS = 60.0
-"""What listing or removing may take."""
+"""Most time for listing or removing."""
 
 
-async def litter_of(entry: Entry, processes: Processes, cwd: str) -> frozenset[str]:
+async def leftover_files(entry: Entry, processes: Processes, cwd: str) -> frozenset[str]:
     """Names at the top of `cwd` that the entry's patterns match; none where it cannot be looked."""
-    if not entry.litter:
+    if not entry.leftovers:
         return frozenset()
     command = Command(["find", ".", "-maxdepth", "1", "-name", ".?*", "-print0"], cwd, timeout=SECONDS)
     try:
@@ -25,12 +25,12 @@ async def litter_of(entry: Entry, processes: Processes, cwd: str) -> frozenset[s
     except SpawnError:
         return frozenset()
     names = (os.path.basename(path) for path in str(finished.stdout.value).split("\0"))
-    return frozenset(name for name in names if any(fnmatch(name, pattern) for pattern in entry.litter))
+    return frozenset(name for name in names if any(fnmatch(name, pattern) for pattern in entry.leftovers))
 
 
-async def remove_litter(entry: Entry, processes: Processes, cwd: str, before: frozenset[str]) -> None:
+async def remove_leftover_files(entry: Entry, processes: Processes, cwd: str, before: frozenset[str]) -> None:
     """Remove what came since `before`. What cannot be removed stays."""
-    new = sorted(await litter_of(entry, processes, cwd) - before)
+    new = sorted(await leftover_files(entry, processes, cwd) - before)
     if new:
         try:
             await processes.run(Command(["rm", "-rf", "--", *new], cwd, timeout=SECONDS))
