@@ -265,7 +265,7 @@ def _has_results(run: Overview) -> bool:
 
 
 def _forget_results(run: Overview) -> None:
-    from bakeoff.sampling.attempt.forgetting import forget
+    from bakeoff.sampling.attempt.removal import forget
 
     forget(run.folder.root.parents[2], run.folder.id)
 

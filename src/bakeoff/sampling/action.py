@@ -1,4 +1,4 @@
-"""What an attempt does: ask a model, or call a function that makes something (an agent, for one)."""
+"""Action of an attempt: ask a model, or call a function that makes something (an agent, for one)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What an attempt made.
+    """Generation of an attempt: its output with what is known of it.
 
     Attributes:
         output: text, or any JSON value.
@@ -120,11 +120,11 @@ class Ask:
         return replace(request, seed=None if seed is None else seed + ticket.id - 1)
 
     def most_tokens(self, ticket: Ticket) -> float:
-        """What it may use at most."""
+        """Upper bound on its tokens."""
         return most_tokens(ticket.request or self.request)
 
     def identity(self, name: str) -> str:
-        """What a durable run finds it by."""
+        """Identity by which a durable run finds it."""
         return argument_json(asdict(self.request), name)
 
 
@@ -152,7 +152,7 @@ class Call:
         return float("inf")
 
     def identity(self, name: str) -> str:
-        """What a durable run finds it by."""
+        """Identity by which a durable run finds it."""
         return self.title
 
 

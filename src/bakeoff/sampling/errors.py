@@ -53,7 +53,7 @@ def unbilled(failure: ModelError) -> bool:
 
 
 def charged(usage: Usage | None, failure: ModelError | None = None) -> dict[str, Any]:
-    """What a call is charged with that used so much, and failed so."""
+    """Charge of a call that used so much, and failed so."""
     free = failure is not None and unbilled(failure)
     none = {"calls": 0} if failure is not None and (failure.refused or failure.unbegun) else {}
     return {**settled(usage), **({"tokens": 0, "usd": 0.0} if free else {}), **none}

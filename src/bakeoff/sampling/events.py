@@ -1,4 +1,4 @@
-"""What happens in sampling, as events of the run's stream, and the hooks that are awaited."""
+"""Events of sampling, on the run's stream, and the hooks that are awaited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failed attempt says to the next one, and which of several failures is the best."""
+"""Feedback of a failed attempt to the next one, and which of several failures is the best."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bakeoff.sampling.result import Attempt
 
 
 def feedback(requirements: Sequence[Any], attempt: Attempt) -> str:
-    """What an attempt failed: a line for each requirement that it does not meet, in the given order, or its error."""
+    """Feedback on an attempt: a line for each requirement that it does not meet, in the given order, or its error."""
     if attempt.error is not None:
         return f"- {attempt.error.message}"
     lines = []

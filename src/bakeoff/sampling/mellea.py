@@ -94,7 +94,7 @@ class _Maker:
         return Generation(said, facts={_MADE: (output, action, after)})
 
     def _options(self, ticket: Ticket) -> dict[str, Any]:
-        """What the call is made with; attempts of one seed would be copies of one another."""
+        """Options of the call; attempts of one seed would be copies of one another."""
         from mellea.backends import ModelOption
 
         options = self.call.get("model_options")

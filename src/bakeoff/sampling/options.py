@@ -1,4 +1,4 @@
-"""What sampling was asked for, checked before anything is made."""
+"""Options of sampling, checked before anything is made."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Options:
         )
 
     def amounts(self, action: Ask | Call, ticket: Ticket, ceilings: Iterable[str]) -> dict[str, float]:
-        """What one generation reserves of a budget with these ceilings.
+        """Reservation of one generation from a budget with these ceilings.
 
         Raises:
             ValueError: nobody knows how much it may use.
@@ -93,7 +93,7 @@ class Options:
 
 
 def check_amounts(requirement: Any, subject: Subject, ceilings: Iterable[str]) -> dict[str, float]:
-    """What one check reserves of a budget with these ceilings.
+    """Reservation of one check from a budget with these ceilings.
 
     Raises:
         ValueError: a model judges, and nobody knows how much it may use.

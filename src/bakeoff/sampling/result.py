@@ -1,4 +1,4 @@
-"""What sampling gives back: the chosen output, every attempt with its verdicts, and why it ended."""
+"""Result of sampling: the chosen output, every attempt with its verdicts, and why it ended."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Attempt:
 
     @property
     def met(self) -> int:
-        """How many requirements it meets."""
+        """Number of requirements that it meets."""
         return sum(verdict.result for verdict in self.verdicts)
 
     @property
@@ -102,7 +102,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class SamplingResult:
-    """How sampling ended.
+    """Result of sampling.
 
     Attributes:
         success: whether the chosen output meets all requirements.
@@ -150,7 +150,7 @@ class SamplingResult:
 
     @property
     def iterations_used(self) -> int:
-        """How many attempts were completed."""
+        """Number of attempts that were completed."""
         return sum(attempt.status != "cancelled" for attempt in self.attempts)
 
     @property
@@ -160,7 +160,7 @@ class SamplingResult:
 
     @property
     def not_stopped(self) -> dict[int, list[str]]:
-        """What goes on although nobody wants it any more, by attempt id."""
+        """Work that goes on although nobody wants it any more, by attempt id."""
         return {attempt.id: attempt.not_stopped for attempt in self.attempts if attempt.not_stopped}
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ from bakeoff.sampling.events import Announcer, SamplingEnded, SamplingStarted
 from bakeoff.sampling.options import Options, check_amounts
 from bakeoff.sampling.rejection import RejectionSamplingStrategy
 from bakeoff.sampling.result import Attempt, Reason, SamplingError, SamplingResult, assemble
-from bakeoff.sampling.sampler import Sampler, ceilings_of
+from bakeoff.sampling.sampler import Sampler, SamplingCall, ceilings_of
 from bakeoff.sampling.strategy import SamplingStrategy, check_budget
 
 _numbers = count()
@@ -233,7 +233,7 @@ class _Call:
     async def carry_out(self, run: Run, home: Run) -> SamplingResult:
         """Make the attempts as leaves of a run."""
         assert self.announcer is not None
-        self.sampler = sampler = Sampler(
+        call = SamplingCall(
             run=run,
             home=home,
             prefix=self.prefix,
@@ -247,6 +247,7 @@ class _Call:
             loop_budget=self.loop_budget,
             concurrency_budget=self.concurrency_budget,
         )
+        self.sampler = sampler = Sampler(call)
         winner: Attempt | None = None
         with anyio.move_on_after(self.options.deadline) as scope:
             winner = await self.strategy.search(sampler)

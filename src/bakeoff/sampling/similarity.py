@@ -1,4 +1,4 @@
-"""How alike answers are: the same, the same number, or by their longest common subsequence of words."""
+"""Similarity of answers: the same, the same number, or by their longest common subsequence of words."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class SamplingStrategy:
 
     @property
     def identity(self) -> str:
-        """What a durable run finds attempts by, besides what they do: whatever else a generation depends on."""
+        """Identity by which a durable run finds attempts, besides their action: all else that they depend on."""
         return type(self).__name__
 
     def requirements(self, given: list[Any]) -> list[Any]:

@@ -79,7 +79,7 @@ class Tries:
         return True
 
     def whole(self, usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """What the call is charged with, its further tries included; what nobody reported counts as reserved."""
+        """Charge of the call, its further tries included; what nobody reported counts as reserved."""
         if not self.billed:
             return usage
         parts = [dict(usage or {}), *(charged(failure.usage, failure) for failure in self.billed)]
@@ -103,6 +103,6 @@ class Tries:
 
 
 def _most(part: Mapping[str, Any], kind: str, reserved: float) -> float:
-    """What one try counts for: as reported, else as it is assumed, else as reserved."""
+    """Charge of one try: as reported, else as it is assumed, else as reserved."""
     told = part.get(kind)
     return float(told if told is not None else (part.get("assumed") or {}).get(kind, reserved))

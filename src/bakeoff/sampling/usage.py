@@ -1,4 +1,4 @@
-"""What attempts used: sums of what is known, and how often it is not known."""
+"""Usage of attempts: sums of what is known, and how often it is not known."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def total(parts: Iterable[UsageTotal]) -> UsageTotal:
 
 
 def settled(usage: Usage | None) -> dict[str, Any]:
-    """What one call is charged with; a kind that is missing counts as it was reserved."""
+    """Usage that one call is charged with; a kind that is missing counts as it was reserved."""
     charged: dict[str, Any] = {"calls": 1}
     if usage is not None:
         charged |= {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}

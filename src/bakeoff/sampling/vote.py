@@ -78,7 +78,7 @@ class MajorityVotingStrategy(SamplingStrategy):
         return None
 
     def _rounds(self, total: int) -> Iterator[int]:
-        """How many votes there are after each round."""
+        """Numbers of votes there are after each round."""
         if self.threshold is not None:
             size = self.min_votes
             while size < total:
@@ -105,7 +105,7 @@ class MajorityVotingStrategy(SamplingStrategy):
         return most > next_most + total - ended
 
     async def _support(self, voters: list[Attempt]) -> list[float]:
-        """How many votes stand behind each voter's answer; likeness counts in part."""
+        """Support of each voter's answer in votes; likeness counts in part."""
         if self.key is not None:
             keys = [self.key(attempt.output) for attempt in voters]
             counts = Counter(keys)

@@ -1,10 +1,11 @@
-"""Finds everything that is wrong with a workflow file, all at once, and makes the workflow when nothing is."""
+"""Validation of workflow files: every problem, all at once; the workflow where there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
+from typing import TypedDict, Unpack
 
 from bakeoff.workflow.availability import AgentCheck, Agents
 from bakeoff.workflow.calls import MAX_CALLS, FindWorkflow, check_budget, check_inputs, finder, literal_name
@@ -22,20 +23,10 @@ from bakeoff.workflow.tree import Entry, Tree, checked
 Chain = tuple[FilePath, ...]
 
 
-def validate(
-    document: Document,
-    *,
-    strict: bool = False,
-    allow_unquoted: bool = False,
-    step_types: StepTypes | None = None,
-    find_workflow: FindWorkflow | None = None,
-    lanes: Collection[str] = (),
-    agents: Agents | None = None,
-) -> list[Problem]:
-    """Every problem of a workflow file, in the order of the file.
+class ValidateOptions(TypedDict, total=False):
+    """Options of validation, by name.
 
-    Args:
-        document: the file as read.
+    Attributes:
         strict: make every warning an error.
         allow_unquoted: let text from agents be pasted into a `run` unquoted.
         step_types: the step types known; the built-in and installed ones if left out.
@@ -43,45 +34,36 @@ def validate(
         lanes: names of the lanes that settings add to the built-in ones.
         agents: the agents known; those of the current directory's project if left out.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).examine(document).problems
+
+    strict: bool
+    allow_unquoted: bool
+    step_types: StepTypes | None
+    find_workflow: FindWorkflow | None
+    lanes: Collection[str]
+    agents: Agents | None
 
 
-def load_workflow(
-    path: FilePath,
-    *,
-    strict: bool = False,
-    allow_unquoted: bool = False,
-    step_types: StepTypes | None = None,
-    find_workflow: FindWorkflow | None = None,
-    lanes: Collection[str] = (),
-    agents: Agents | None = None,
-) -> Workflow:
-    """Read and validate a workflow file; arguments as for `validate`.
+def validate(document: Document, **options: Unpack[ValidateOptions]) -> list[Problem]:
+    """Every problem of a workflow file, in the order of the file."""
+    return _Examiner(options).examine(document).problems
+
+
+def load_workflow(path: FilePath, **options: Unpack[ValidateOptions]) -> Workflow:
+    """Read and validate a workflow file.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).make(load_document(path))
+    return _Examiner(options).make(load_document(path))
 
 
 def parse_workflow(
-    text: str,
-    name: str = "workflow",
-    path: FilePath | None = None,
-    *,
-    strict: bool = False,
-    allow_unquoted: bool = False,
-    step_types: StepTypes | None = None,
-    find_workflow: FindWorkflow | None = None,
-    lanes: Collection[str] = (),
-    agents: Agents | None = None,
+    text: str, name: str = "workflow", path: FilePath | None = None, **options: Unpack[ValidateOptions]
 ) -> Workflow:
     """Validate a workflow given as text, such as a run's own copy of it; `name` and `path` say where it came from.
 
     An `InvalidWorkflowError` lists every problem where there are errors.
     """
-    return _Examiner(strict, allow_unquoted, step_types, find_workflow, lanes, agents).make(
-        parse_document(text, name, path)
-    )
+    return _Examiner(options).make(parse_document(text, name, path))
 
 
 def reread_workflow(text: str, name: str, path: FilePath | None, step_types: StepTypes | None = None) -> Workflow:
@@ -120,20 +102,12 @@ class _Examined:
 class _Examiner:
     """Examines a document and, once each, the workflows that it calls."""
 
-    def __init__(
-        self,
-        strict: bool,
-        allow_unquoted: bool,
-        types: StepTypes | None,
-        find: FindWorkflow | None,
-        lanes: Collection[str],
-        agents: Agents | None,
-    ) -> None:
-        self.agents = agents
-        self.lanes = {*BUILT_IN_LANES, *lanes}
-        self.strict, self.allow_unquoted = strict, allow_unquoted
-        self.types = types or StepTypes()
-        self.find = find or finder(FilePath.cwd())
+    def __init__(self, options: ValidateOptions) -> None:
+        self.agents = options.get("agents")
+        self.lanes = {*BUILT_IN_LANES, *options.get("lanes", ())}
+        self.strict, self.allow_unquoted = options.get("strict", False), options.get("allow_unquoted", False)
+        self.types = options.get("step_types") or StepTypes()
+        self.find = options.get("find_workflow") or finder(FilePath.cwd())
         self.known: dict[FilePath, _Examined] = {}
         self.taints: dict[tuple[int, frozenset[str]], Taint] = {}
 

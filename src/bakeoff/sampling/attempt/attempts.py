@@ -39,7 +39,7 @@ AGENTS = "agents"
 
 
 def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None) -> dict[str, float]:
-    """What one call of the agent may use of the budget that the options set, as far as it can be said before.
+    """Reservation of one call of the agent from the budget that the options set, as far as it can be said before.
 
     Passes on BakeoffError: what this agent uses cannot be known.
     """
@@ -51,7 +51,7 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
 def agent_reserve(
     entry: Entry, model: str | None, most: float | None, max_cost: float | None, max_tokens: float | None, calls: int
 ) -> dict[str, float]:
-    """What one call of an agent may use.
+    """Reservation of one call of an agent.
 
     Args:
         entry: the agent.
@@ -110,7 +110,7 @@ class Attempts:
     cone: Cone | None = None
 
     def announcement(self) -> str:
-        """How many calls there may be, and how far the budget can be overshot; to be said before the first one."""
+        """Announcement of costs: most calls, and how far the budget can be overshot; to be said before the first."""
         options, entry = self.options, self.entry
         assert entry is not None
         calls = f"at most {options.most_calls} call{'' if options.most_calls == 1 else 's'} of {entry.name}"

@@ -1,4 +1,4 @@
-"""What an agent's call came to, as it is put on record: whether it went well, what it used, what is known of it."""
+"""Checkpoint of an agent's call, on record before its work is taken: its ending, its usage, what is known of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MODEL_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class CallCheckpoint:
-    """What a call came to. All of it can be written down, so that a resumed run goes on from there.
+    """Checkpoint of a call. All of it can be written down, so that a resumed run goes on from there.
 
     Attributes:
         asked: digest of what it was asked, and on what.
@@ -82,7 +82,7 @@ class CallCheckpoint:
     def of(
         cls, result: AgentResult, asked: str, all_tokens: int | None, *, name: str = "", words: bool = False
     ) -> CallCheckpoint:
-        """What a call came to.
+        """The checkpoint of a call that ended.
 
         Args:
             result: how it ended.
@@ -100,7 +100,7 @@ class CallCheckpoint:
         )
 
     def failure(self, facts: Mapping[str, Any] | None = None, said: str = "") -> AttemptFailure:
-        """What its failure is to a sampling; `said` is put after its message."""
+        """Its failure as a sampler takes it; `said` is put after its message."""
         kind = self.kind or "agent"
         text, pause = f"{self.error}{said}", self.retry_after
         failure = AttemptFailure(text, kind, usage=self.usage, facts=facts, retry_after=pause)
@@ -120,7 +120,7 @@ class CallCheckpoint:
 
     @property
     def charged(self) -> dict[str, Any]:
-        """What it is charged with, as the outcome of the node will have it."""
+        """Its charge, as the outcome of the node will have it."""
         return charged(self.usage, None if self.error is None else self.failure())
 
     def with_facts(self, **more: Any) -> CallCheckpoint:
@@ -133,7 +133,7 @@ class CallCheckpoint:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> CallCheckpoint:
-        """What `to_json` gave."""
+        """The checkpoint that `to_json` gave."""
         usage = kept["usage"]
         return cls(**{**kept, "usage": None if usage is None else Usage(**usage)})
 
@@ -159,7 +159,7 @@ def _trouble(result: AgentResult) -> tuple[str, str, float | None]:
 
 
 def usage_of(result: AgentResult, all_tokens: int | None) -> Usage | None:
-    """What a call used; `all_tokens` count where it does not say how many tokens, None where nobody counts."""
+    """Usage of a call; `all_tokens` count where it does not say how many tokens, None where nobody counts."""
     known = result.usage or {}
     tokens = known.get("input_tokens"), known.get("output_tokens")
     if not result.dispatched and result.exit_code == 1 and not result.argv:
@@ -170,7 +170,7 @@ def usage_of(result: AgentResult, all_tokens: int | None) -> Usage | None:
 
 
 def facts_of(result: AgentResult) -> dict[str, Any]:
-    """What is kept of a call."""
+    """Facts that are kept of a call."""
     text = result.text.excerpt if isinstance(result.text, Stored) else result.text
     found = {
         "agent": result.agent,
@@ -188,7 +188,7 @@ def facts_of(result: AgentResult) -> dict[str, Any]:
 
 
 def free_log(logs: Path, name: str) -> str:
-    """Where the transcript of a call goes: a name that no earlier call has taken."""
+    """Name for the transcript of a call that no earlier call has taken."""
     log, number = str(logs / name), 1
     while os.path.exists(f"{log}.out"):
         number += 1

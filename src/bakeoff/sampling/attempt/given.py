@@ -11,7 +11,7 @@ from bakeoff.errors import BakeoffError
 from bakeoff.judge.protected import Protection
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.checkpoint import AttemptFailure
-from bakeoff.sampling.attempt.kept import keep
+from bakeoff.sampling.attempt.judged_result import keep
 from bakeoff.system.named_files import read_named
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import ApplyError, GitError, WorkspaceError

@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 from bakeoff.report.escape import path_text
 from bakeoff.report.words import has_no_winner
-from bakeoff.sampling.attempt.kept import kept_commit
+from bakeoff.sampling.attempt.judged_result import kept_commit
 from bakeoff.sampling.attempt.view import AttemptView, RunView
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.landing.applying import apply, branch, branched, open_project

@@ -16,7 +16,7 @@ from bakeoff.process.command import Processes
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.checkpoint import AttemptFailure, CallCheckpoint, digest, free_log
-from bakeoff.sampling.attempt.kept import keep
+from bakeoff.sampling.attempt.judged_result import keep
 from bakeoff.sampling.errors import MACHINERY, machinery
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
@@ -167,7 +167,7 @@ class AgentMaker:
         return digest(self.entry.name, self.model or "", self.workspace.snapshot.tree, *words)
 
     def _broken(self, text: str, kind: str, said: CallCheckpoint | None, ticket: Ticket) -> AttemptFailure:
-        """What a failure of the machinery is; a call that ended before it counts, and what it made may still be had."""
+        """A failure of the machinery; a call that ended before it counts, and what it made may still be had."""
         usage = None if said is None else said.usage
         failure = AttemptFailure(text, kind, usage=usage, facts={"salvaged": list(self.workspace.salvaged)})
         failure.replied = said is not None and kind in MACHINERY
@@ -175,7 +175,7 @@ class AgentMaker:
         return failure
 
     async def _work(self, slot: Slot, ticket: Ticket, name: str) -> CallCheckpoint:
-        """What the agent's call came to; when this returns, that is on record, and so is that its result is due."""
+        """Checkpoint of the agent's call; when this returns, that is on record, and so is that its result is due."""
         if self.resumed or name in self.made:
             await in_thread(self._put_aside, name)
         self.made.add(name)
@@ -206,7 +206,7 @@ class AgentMaker:
         return found
 
     async def _generation(self, said: CallCheckpoint, made: Result) -> Generation:
-        """What a call made, as it is judged.
+        """Generation by a call, as it is judged.
 
         Raises:
             AttemptFailure: it failed, or changed nothing that counts.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from bakeoff.engine.failures import work_group
 from bakeoff.engine.record import Outcome, Record, Status
@@ -49,7 +49,7 @@ _MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 
 
 class PreflightError(BakeoffError):
-    """What attempts would make cannot be judged; nothing was paid."""
+    """Attempts could not be judged; nothing was paid."""
 
     kind = NODE
 
@@ -64,7 +64,7 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a check on the snapshot.
+    """Outcome of a check on the snapshot.
 
     Attributes:
         verdict: None where it was ended before it said anything, or said nothing.
@@ -73,6 +73,22 @@ class Tried:
 
     verdict: ValidationResult | None
     base: OnBase | None
+
+
+class PreflightPlace(TypedDict, total=False):
+    """Place of a preflight in a run that holds more than one job's nodes.
+
+    Attributes:
+        prefix: what the paths of its nodes begin with.
+        label: what names of log files begin with.
+        lanes: lanes that its nodes hold besides.
+        env: further variables of the checks.
+    """
+
+    prefix: str
+    label: str
+    lanes: tuple[str, ...]
+    env: Mapping[str, str | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +120,13 @@ class Preflight:
         workspace: Workspace,
         processes: Processes,
         warn: Callable[[str], None],
-        *,
-        prefix: str = "",
-        label: str = "",
-        lanes: tuple[str, ...] = (),
-        env: Mapping[str, str | None] | None = None,
+        **place: Unpack[PreflightPlace],
     ) -> Preflight:
-        """The same on a workspace; `label` is what names of log files begin with, `env` further variables."""
+        """The same on a workspace."""
         policy = check_policy(options.sandbox or settings.sandbox, settings)
-        ground = CheckRunner(workspace, processes, run.root / "logs", settings.grace, policy, label, env or {})
-        return cls(run, ground, options, warn, prefix, lanes)
+        label, env = place.get("label", ""), place.get("env") or {}
+        ground = CheckRunner(workspace, processes, run.root / "logs", settings.grace, policy, label, env)
+        return cls(run, ground, options, warn, place.get("prefix", ""), place.get("lanes", ()))
 
     async def carry_out(self) -> dict[str, Tried]:
         """Run each check on the snapshot, side by side; what they came to there, by command.
@@ -191,7 +204,7 @@ class Preflight:
         return None if why is None else unable(kind, command, why)
 
     def _made(self, command: str, why: str, base: Base) -> str | None:
-        """What a check misses that attempts may make, by leave or since the task names it; None for nothing."""
+        """Files that a check misses and attempts may make, by leave or since the task names it; None for nothing."""
         files, options = base.entries.files, self.options
         protection = options.protection.within(files)
         asked = set(paths_in(options.task))
@@ -260,7 +273,7 @@ async def tried_all(
 
 
 def unable(kind: str, command: str, why: str) -> str:
-    """What is said of a check that cannot judge."""
+    """The message on a check that cannot judge."""
     return f"{kind} `{one_line(command, 200)}` {_UNABLE}: {one_line(why, 400).rstrip('.')}"
 
 

@@ -14,7 +14,7 @@ from bakeoff.judge.timing.speed import Speed
 from bakeoff.judge.verdict import ValidationResult, from_json
 from bakeoff.report.words import reported
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.sampling.sampler import UNMADE
+from bakeoff.sampling.generation import UNMADE
 
 JOB = "attempt"
 

@@ -1,4 +1,4 @@
-"""What an attempt made, as it is kept: its whole result, and the tree that is judged, where tests are as before."""
+"""Result of an attempt, as it is kept: all that it made, and the tree that is judged, where tests are as before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bakeoff.workspace.slots.base import Base
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class JudgedResult:
     """One result with its judged form.
 
     Attributes:
@@ -53,7 +53,7 @@ def _shown(paths: tuple[str, ...]) -> list[str]:
     return [path_text(path) for path in paths]
 
 
-async def keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> Kept:
+async def keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> JudgedResult:
     """The judged form of the result `name`, which stands at `ref`; kept beside it as `NAME-judged` where it differs.
 
     Passes on GitError: bakeoff's repository cannot be written.
@@ -61,7 +61,7 @@ async def keep(base: Base, run: str, name: str, ref: str, commit: str, protectio
     return await in_thread(_keep, base, run, name, ref, commit, protection)
 
 
-def _keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> Kept:
+def _keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Protection) -> JudgedResult:
     repository, snapshot = base.repository, base.snapshot.commit
     protection = protection.within(base.entries.files)
     changed = changed_between(repository, snapshot, commit)
@@ -74,10 +74,10 @@ def _keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Pr
     touched = protection.touched(paths, lambda path: content(snapshot, path), lambda path: content(commit, path))
     named = tuple(protection.named(path for path in paths if path not in touched))
     if not touched:
-        return Kept(ref, commit, commit, repository.tree_of(commit), changed, (), named)
+        return JudgedResult(ref, commit, commit, repository.tree_of(commit), changed, (), named)
     made = restored(repository, snapshot, commit, touched, ref_name(run, f"{name}-judged"))
     changed = changed_between(repository, snapshot, made.commit)
-    return Kept(ref, commit, made.commit, made.tree, changed, tuple(touched), named)
+    return JudgedResult(ref, commit, made.commit, made.tree, changed, tuple(touched), named)
 
 
 def kept_commit(facts: Mapping[str, Any], with_tests: bool) -> str:

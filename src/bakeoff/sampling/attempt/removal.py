@@ -1,4 +1,4 @@
-"""What goes with a run that is removed: the refs of its results, and slots that its dead owner left."""
+"""Removal of a run's results: their refs, and slots that its dead owner left."""
 
 from __future__ import annotations
 
