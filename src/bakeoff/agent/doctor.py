@@ -1,4 +1,4 @@
-"""Says which agents this machine and login have, before anything is spent."""
+"""Doctor of agents: those that this machine and login have, before anything is spent."""
 
 from __future__ import annotations
 

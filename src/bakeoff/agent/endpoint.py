@@ -1,4 +1,4 @@
-"""Sets an agent's CLI up for an endpoint of the user's: by variables, arguments, and a folder of its own."""
+"""Endpoint of the user's that an agent's CLI is set up for: by variables, arguments, and a folder of its own."""
 
 from __future__ import annotations
 

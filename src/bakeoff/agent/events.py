@@ -1,4 +1,4 @@
-"""Turns what a CLI prints into one `Reading`: text, usage, cost, session and how it says it ended.
+"""Events that a CLI prints, turned into one `Reading`: text, usage, cost, session and how it says it ended.
 
 Standard output is JSON Lines, or one JSON document, mixed with stray text, cut off anywhere, or garbage. It is
 read as it comes, in bounded memory, and nothing in it can raise.

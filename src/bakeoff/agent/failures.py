@@ -1,4 +1,4 @@
-"""Names the sort of a failure from what a CLI says about it, so that retries and people know what it was."""
+"""Failure kinds, told from what a CLI says of a failure, so that retries and people know what it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an endpoint can be reached at all, asked before a CLI is started: CLIs try for minutes before they say so."""
+"""Reachability of an endpoint, asked before a CLI is started: CLIs try for minutes before they say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts one HTTP answer together to a reading, whatever the endpoint and the proxies before it make of it."""
+"""Assembly of one HTTP answer to a reading, whatever the endpoint and the proxies before it make of it."""
 
 from __future__ import annotations
 

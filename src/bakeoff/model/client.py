@@ -1,4 +1,4 @@
-"""Asks an HTTP endpoint: always streamed, through the rate gate, retried as each failure deserves."""
+"""Client of an HTTP endpoint: always streamed, through the rate gate, retried as each failure deserves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names the sort of a failure from what an endpoint answered: status, headers, body, events of a stream."""
+"""Failure kinds, told from what an endpoint answered: status, headers, body, events of a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the model that a name stands for: from settings, from the environment, or the local one."""
+"""Registry of models: the one that a name stands for, from settings, from the environment, or the local one."""
 
 from __future__ import annotations
 

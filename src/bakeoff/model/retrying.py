@@ -1,4 +1,4 @@
-"""Tries a generation again as each failure deserves."""
+"""Retries of a generation, as each failure deserves."""
 
 from __future__ import annotations
 

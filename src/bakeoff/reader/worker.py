@@ -1,4 +1,4 @@
-"""The program of a reader process: one function of ours applied to bytes that somebody else wrote, at a time.
+"""Program of a reader process: one function of ours applied to bytes that somebody else wrote, at a time.
 
 It gets a line of JSON that says where modules are found, then jobs: a line of JSON (`call`, `args`, `seconds`, `memory`
 and `size`) and `size` bytes. It answers each with a line of JSON: `answer`, or `raised` with `said`. The kernel ends it

@@ -1,4 +1,4 @@
-"""An attempt's checks as leaves of a run: what each may use, how it is tried again, when it is known already."""
+"""Checks of an attempt as leaves of a run: what each may use, how it is tried again, when it is known already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bakeoff's strategies for users of mellea: `m.instruct(..., strategy=for_mellea(RejectionSamplingStrategy(...)))`."""
+"""mellea adapter: `m.instruct(..., strategy=for_mellea(RejectionSamplingStrategy(...)))`."""
 
 from __future__ import annotations
 

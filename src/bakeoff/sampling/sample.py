@@ -1,4 +1,4 @@
-"""The user's call: attempts at one answer until one meets all requirements."""
+"""Entry point `sample`: attempts at one answer until one meets all requirements."""
 
 from __future__ import annotations
 

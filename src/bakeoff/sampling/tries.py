@@ -1,4 +1,4 @@
-"""Further tries inside of one call: a model tries again what failed, and what may be billed is reserved anew."""
+"""Retries inside of one call: a model tries again what failed, and what may be billed is reserved anew."""
 
 from __future__ import annotations
 

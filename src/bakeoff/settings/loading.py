@@ -1,4 +1,4 @@
-"""All settings of a project: `[tool.bakeoff]` of pyproject.toml, or bakeoff.toml, then BAKEOFF_* variables on top."""
+"""Settings of a project: `[tool.bakeoff]` of pyproject.toml, or bakeoff.toml, then BAKEOFF_* variables on top."""
 
 from __future__ import annotations
 

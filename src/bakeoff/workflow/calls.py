@@ -1,4 +1,4 @@
-"""Workflows that call workflows: finding the file, and what can be said of a call before the run."""
+"""Calls of other workflows: finding the file, and what can be said of a call before the run."""
 
 from __future__ import annotations
 

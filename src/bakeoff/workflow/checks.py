@@ -1,4 +1,4 @@
-"""The rules of single keys that a model cannot say, because they look at more than one key or step."""
+"""Rules of single keys that a model cannot say, because they look at more than one key or step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workflow ready to be run: what the interpreter consumes."""
+"""Workflow definition, valid and ready to be run: what the interpreter consumes."""
 
 from __future__ import annotations
 

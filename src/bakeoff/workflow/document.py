@@ -1,4 +1,4 @@
-"""Reads YAML into plain data and remembers at which line and column everything stands."""
+"""YAML document: plain data, with the line and column at which everything stands."""
 
 from __future__ import annotations
 

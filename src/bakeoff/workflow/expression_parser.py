@@ -1,4 +1,4 @@
-"""Parses one expression into a tree, in one pass over its text and with bounded depth."""
+"""Expression parser: a text into a tree, in one pass and with bounded depth."""
 
 from __future__ import annotations
 

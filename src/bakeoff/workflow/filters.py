@@ -1,4 +1,4 @@
-"""The filters of the expression language: `value | name` and `value | name(argument)`."""
+"""Filters of the expression language: `value | name` and `value | name(argument)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks the steps of a document: one entry a step, with its model, its scope and its place."""
+"""Tree of a document's steps: one entry a step, with its model, its scope and its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way in: a snapshot of the user's tree, and slots to work on it."""
+"""Workspace, the way in: a snapshot of the user's tree, and slots to work on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate that every request to an endpoint passes: it waits for its turn here, and tells how it was answered."""
+"""Rate gate that every request to an endpoint passes: it waits for its turn, and tells how it was answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether those who have requests in flight still live."""
+"""Owners of requests in flight: whether they still live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate's state in a file that all processes of a user share: mapped into memory, locked for a moment."""
+"""Shared state of the gate, in a file for all processes of a user: mapped into memory, locked for a moment."""
 
 from __future__ import annotations
 

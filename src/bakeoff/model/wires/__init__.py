@@ -1,4 +1,4 @@
-"""The wire formats. Each module has what `Wire` names: how a request is written, how its stream is read."""
+"""Wire formats. Each module has what `Wire` names: how a request is written, how its stream is read."""
 
 from __future__ import annotations
 

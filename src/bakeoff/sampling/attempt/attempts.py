@@ -1,4 +1,4 @@
-"""The attempts at one task: what makes them, what judges them, and what one call of the agent may use."""
+"""Attempts at one task: what makes them, what judges them, and what one call of the agent may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes as attempts what exists already: commits by any name that git knows, and patches in files."""
+"""Existing work taken as attempts: commits by any name that git knows, and patches in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes attempts by coding agents: each works in a slot, and what it made is kept as a commit."""
+"""Maker of attempts by coding agents: each works in a slot, and its work is kept as a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attempts are made: lanes that repair, until one passes; with scores, until each lane has."""
+"""Strategies over agents: lanes that repair, until one passes; with scores, until each lane has."""
 
 from __future__ import annotations
 

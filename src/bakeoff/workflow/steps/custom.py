@@ -1,4 +1,4 @@
-"""Step types that others write in Python: what they are handed and what they may return."""
+"""Custom step types: what they are handed and what they may return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters that store one content otherwise each time, as salted encryption does: what is unchanged stays as it was."""
+"""Nondeterministic filters, as salted encryption: one content, another blob each time; what is unchanged stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The racy-git problem, for files that went through a filter: git in a slot has none to compare their content by."""
+"""Racy git, for files that went through a filter: git in a slot has nothing to compare their content by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment that stands for the user's: the same packages, but paths of the checkout mean the slot."""
+"""Facade environment in place of the user's: the same packages, but paths of the checkout mean the slot."""
 
 from __future__ import annotations
 

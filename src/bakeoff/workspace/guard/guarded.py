@@ -1,4 +1,4 @@
-"""Runs commands so that Python takes the project's modules from the slot, and looks whether it did."""
+"""Guarded commands: Python takes the project's modules from the slot, and it is looked whether it did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Python a command uses, as far as its words tell, and how that one is set up."""
+"""Interpreter of a command: the Python that its words name, as far as they tell, and how that one is set up."""
 
 from __future__ import annotations
 

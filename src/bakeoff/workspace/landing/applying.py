@@ -1,4 +1,4 @@
-"""Taking a result over: as a diff, as files in the user's checkout, or as a branch of the user's repository."""
+"""Apply of a result: as files in the user's checkout, or as a branch of the user's repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving what is checked out to another commit, as `git read-tree -m -u` does, but so that a kill loses nothing.
+"""Fast-forward of what is checked out to another commit, as `git read-tree -m -u` does; a kill loses nothing.
 
 Each file, the index and the branch are replaced at once, in this order; all of it is on disk before the next. Cut off,
 the same call goes on from there. Blocks.

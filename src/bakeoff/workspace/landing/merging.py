@@ -1,4 +1,4 @@
-"""Merging in memory: three commits in, a tree out, or the paths in conflict. No work tree and no index is involved."""
+"""Merge in memory: three commits in, a tree out, or the paths in conflict. No work tree and no index is involved."""
 
 from __future__ import annotations
 

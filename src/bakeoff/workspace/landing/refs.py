@@ -1,4 +1,4 @@
-"""Moving a branch of the user's: compare and swap under a lock that is bakeoff's own, see `intent`."""
+"""Refs of the user's, moved by compare and swap under a lock that is bakeoff's own, see `intent`."""
 
 from __future__ import annotations
 

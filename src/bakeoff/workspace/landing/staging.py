@@ -1,4 +1,4 @@
-"""The files of a commit as a checkout has them, made ready in a folder of their own before any file is replaced."""
+"""Staging: the files of a commit as a checkout has them, made ready in a folder before any file is replaced."""
 
 from __future__ import annotations
 

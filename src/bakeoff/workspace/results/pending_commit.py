@@ -1,4 +1,4 @@
-"""A result that is due: work in a slot has ended well, and should its owner die now, whoever comes next makes it."""
+"""Pending commit: work in a slot has ended well, and should its owner die now, whoever comes next commits it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another tree of a result: the same but for some paths, which are as the snapshot has them."""
+"""Restored paths: another tree of a result, the same but for some paths, which are as the snapshot has them."""
 
 from __future__ import annotations
 

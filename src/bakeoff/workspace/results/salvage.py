@@ -1,4 +1,4 @@
-"""Work is never deleted before a ref of bakeoff's repository keeps it: uncommitted files, and commits an agent made."""
+"""Salvage: no work is deleted before a ref keeps it: uncommitted files, and commits an agent made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks git which paths are ignored and which are converted, without letting it look at a slot.
+"""Shadow of a slot, by which git tells what is ignored and converted without looking at the slot.
 
 git sees a shadow: a folder with copies of those `.gitignore` and `.gitattributes` files that matter, each read
 safely. So neither a pipe that poses as one of them nor a link can hold or mislead it. Which content filter runs is

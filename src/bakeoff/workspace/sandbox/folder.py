@@ -1,4 +1,4 @@
-"""A folder as the place of commands that need no work tree: code of a model that is called, and nothing else."""
+"""Folder as the work site of commands that need no work tree: code of a model that is called, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places that a command may read by default: system libraries, interpreters, and what PATH and PYTHONPATH name."""
+"""Places that a command may read by default: system libraries, interpreters, and what PATH and PYTHONPATH name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the commands of a slot into a sandbox, and says what that protects."""
+"""Sandbox around the commands of a slot, and the protection that it gives."""
 
 from __future__ import annotations
 

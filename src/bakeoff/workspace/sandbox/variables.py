@@ -1,4 +1,4 @@
-"""The variables that a command in a sandbox gets: an allow-list, as any other may be a secret."""
+"""Environment variables of a sandboxed command: an allow-list, as any other may be a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running commands in a slot with whatever runs commands."""
+"""Commands in a slot or its sandbox, run by whatever runs commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting is the slow part on many disks: what is buried is handed to a process of idle priority that outlives us."""
+"""Deletion in the background, the slow part on many disks: a process of idle priority does it and outlives us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disk that all slots of a project take, held below a ceiling."""
+"""Disk ceiling: the room that all slots of a project take, held below a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables of a slot: its own ports, temp directory and names, its own sources first, nothing of another git."""
+"""Environment of a slot: its own ports, temp directory and names, its own sources first, nothing of another git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The git directory that an agent finds in its slot: its own, with objects borrowed from what bakeoff keeps."""
+"""Git directory that an agent finds in its slot: its own, with objects borrowed from what bakeoff keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that the commands of a slot left running: each command ends, but a daemon has moved to another session."""
+"""Leftover processes of a slot's commands: each command ends, but a daemon has moved to another session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overlay slot: a mount over the materialised snapshot, in a namespace of its own; resetting it is a new mount."""
+"""Overlay slot: a mount over the materialised snapshot, in a namespace of its own; resetting it is a new mount."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place on disk for one slot, of whatever kind, and what must be known of it by whoever finds it later."""
+"""Place of one slot on disk, of whatever kind, and what must be known of it by whoever finds it later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots for those who come first: at most N at once, made when they are needed, none of them ever lost."""
+"""Pool of slots, first come first served: at most N at once, made when they are needed, none of them ever lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The setup command: run once in a slot, and what it built becomes a layer that all slots share."""
+"""Setup command: run once in a slot, and what it built becomes a layer that all slots share."""
 
 from __future__ import annotations
 

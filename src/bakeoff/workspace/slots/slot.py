@@ -1,4 +1,4 @@
-"""A slot: a leased place to work, and the one who makes slots, saves what was made in them, and ends them."""
+"""Slot: a leased place to work, and the one who makes slots, saves what was made in them, and ends them."""
 
 from __future__ import annotations
 

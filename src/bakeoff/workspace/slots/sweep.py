@@ -1,4 +1,4 @@
-"""Slots whose owner died: their work is saved, then they are deleted. Live ones are never touched."""
+"""Sweep of slots whose owner died: their work is saved, then they are deleted. Live ones are never touched."""
 
 from __future__ import annotations
 

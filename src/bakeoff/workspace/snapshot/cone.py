@@ -1,4 +1,4 @@
-"""A part of a tree: some folders with all below them, and the files directly in the folders above; git's "cone"."""
+"""Cone, git's word for a part of a tree: some folders with all below, and the files directly in folders above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that git takes into no index: those that some file system takes for `.git`, whatever they look like."""
+"""Invalid names, which git takes into no index: some file system takes them for `.git`, whatever they look like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's git work tree: where it is, how its files look, and the git that reads it with their configuration."""
+"""Project: the user's git work tree, how its files look, and the git that reads it with their configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot: a commit in bakeoff's own repository with the user's tree, made without touching anything of theirs."""
+"""Snapshot: a commit in bakeoff's own repository with the user's tree, made without touching anything of theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies a tree, for kernels that mount no overlay over it. `shutil` cannot be imported where this runs."""
+"""Copy of a tree, for kernels that mount no overlay over it. `shutil` cannot be imported where this runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a command in a network namespace of its own, with a loopback device and nothing else."""
+"""Network namespace of one command, with a loopback device and nothing else; run as a program."""
 
 from __future__ import annotations
 

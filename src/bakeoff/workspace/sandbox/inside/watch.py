@@ -1,4 +1,4 @@
-"""Whether the processes of a sandbox together take too much."""
+"""Watch on the processes of a sandbox: whether they together take too much."""
 
 from __future__ import annotations
 
