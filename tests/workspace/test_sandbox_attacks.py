@@ -292,6 +292,7 @@ time.sleep(60)
 
 
 async def test_cancelled_all_are_gone(project: Checkout, processes: Spawner) -> None:
+    sleeps = f"sleep 1{os.getpid():08}"  # as nobody else on this machine
     async with boxed(project) as box:
         ready = anyio.Event()
         with anyio.fail_after(60):
@@ -299,7 +300,7 @@ async def test_cancelled_all_are_gone(project: Checkout, processes: Spawner) -> 
 
                 async def work() -> None:
                     command = box.command(
-                        ["sh", "-c", "trap '' TERM; (trap '' TERM; sleep 77) & echo ready; wait; sleep 77"],
+                        ["sh", "-c", f"trap '' TERM; (trap '' TERM; {sleeps}) & echo ready; wait; {sleeps}"],
                         grace=0.2,
                         on_stdout=lambda data: ready.set(),
                     )
@@ -309,7 +310,7 @@ async def test_cancelled_all_are_gone(project: Checkout, processes: Spawner) -> 
                 await ready.wait()
                 tasks.cancel_scope.cancel()
         lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout.splitlines()
-        assert "sleep 77" not in lines
+        assert sleeps not in lines
 
 
 async def test_loopback_is_its_own(project: Checkout, processes: Spawner) -> None:

@@ -82,20 +82,21 @@ async def judging(root: Path, files: Mapping[str, str], target: str, **options: 
 
 
 @pytest.fixture
-def leftovers() -> Callable[[], list[str]]:
-    """Processes that descend from this one, or carry a server's name."""
+def leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Servers, and what they forked, that this test has started and that are still there."""
+    mark = f"LC_TEST={tmp_path}"  # sandboxes pass such variables on
+    monkeypatch.setenv(*mark.split("=", 1))
 
     def look() -> list[str]:
         found = []
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    words = Path(f"/proc/{name}/cmdline").read_bytes()
-                    parent = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1]
-                except OSError:
-                    continue
-                if b"_bakeoff_inside" in words and (parent == str(os.getpid()) or parent == "1"):
-                    found.append(name)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                variables = (process / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"_bakeoff_inside" in words and os.fsencode(mark) in variables:
+                found.append(process.name)
         return found
 
     return look
