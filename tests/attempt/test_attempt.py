@@ -348,7 +348,13 @@ def test_the_report_says_the_verdict_first(lab):
     lab.agent(f"if [ $BAKEOFF_ATTEMPT = 2 ]; then {FIX}; else echo '# <script>' >> calc.py; fi")
     assert lab.attempt("--attempts", "2", check="python -m pytest -q").status == 0
     page = lab("report", "r", "-o", "-").out
-    parts = ["Attempt 2 wins, of 2 made", "<h2>Diff</h2>", "<h2>Attempts</h2>", "<h2>Why the others", "<h2>Timeline"]
+    parts = [
+        "Attempt 2 wins, of 2",
+        "<h2>Diff</h2>",
+        "<h2>Attempts</h2>",
+        "<h2>Why the others",
+        "<h2>Timeline",
+    ]
     assert sorted(parts, key=page.index) == parts
     assert '<span class="added">+    return a + b</span>' in page
     assert "FAILED tests/test_calc.py::test_add" in page

@@ -121,6 +121,7 @@ def test_the_page_has_all_and_nothing_from_outside_becomes_markup(found: RunView
 
 
 def test_the_verdict_is_a_sentence(found: RunView) -> None:
+    found.result = {"commit": "c"}
     won = optimisation_verdict(found)
     assert won is not None
     assert won.words == "rules/good wins: 2.00 times as fast as the original (95\u00a0% interval: 1.80 to 2.20)."

@@ -108,7 +108,7 @@ def test_attempts_without_a_winner(lab: Any, tmp_path: Path) -> None:
     lab.agent("echo '# no' >> calc.py")
     assert lab.attempt("--attempts", "2").status == 3
     page = lab("report", "r", "-o", "-").out
-    assert "Nothing passed, of 2 attempts made." in page
+    assert "Nothing passed, of 2 attempts." in page
     look("attempt-none", page, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What the HTML report of attempts shows besides the run: the verdict, then why. All text in it is escaped."""
+"""HTML report of attempts: their verdict, and their part besides the run. All text in it is escaped."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from bakeoff.sampling.attempt.view import AttemptView, RunView
 _KINDS = {"score": NUMBER, "diff": NUMBER, "cost": NUMBER, "time": NUMBER}
 """Of the columns of the table; the others hold words."""
 
-
 _REASONS = {"budget exhausted": "All attempts that were asked for were made."}
 """Why a run ended, where its own word for that is not plain."""
 
 
 def attempts_verdict(found: RunView) -> Verdict | None:
     """Who won, or why nobody did; None where that is not settled."""
-    chosen, count = found.chosen, len(found.attempts)
+    chosen, made = found.chosen, counted(len(found.attempts), "attempt")
     if chosen is not None:
         changed = ("It changed tests.",) if chosen.facts.get("tests_changed") else ()
-        words = f"{_called(found, chosen)} wins, of {count} made: it passes every check."
+        words = f"{_called(found, chosen)} wins, of {made}: it passes every check."
         return Verdict(WON, words, changed, lands=True)
     if found.status is not RunStatus.COMPLETED:
         return None
@@ -34,7 +33,7 @@ def attempts_verdict(found: RunView) -> Verdict | None:
     if found.closest is not None:
         view = found.attempts[found.closest]
         why.append(f"{_called(found, view)} came closest: {view.met} of {len(found.names)} met.")
-    return Verdict(NONE, f"Nothing passed, of {counted(count, 'attempt')} made.", tuple(why))
+    return Verdict(NONE, f"Nothing passed, of {made}.", tuple(why))
 
 
 def _called(found: RunView, view: AttemptView) -> str:

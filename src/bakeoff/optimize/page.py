@@ -1,4 +1,4 @@
-"""What the HTML report of an optimisation shows besides the run: all text in it is escaped."""
+"""HTML report of an optimisation: its verdict, and its part besides the run. All text in it is escaped."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def optimisation_verdict(found: RunView) -> Verdict | None:
     """What won by how much, or that nothing did; None where that is not settled."""
     winner = found.chosen
     if winner is not None:
-        shown = "behaves the same in" if unverified(found) is None else "was seen to end as before in"
-        why = f"It {shown} {support(found)}."
+        shown = "That it behaves the same is shown by" if unverified(found) is None else "Seen of it:"
+        why = f"{shown} {support(found)}."
         idea = (f"Idea: {winner.candidate.note}",) if winner.candidate.note else ()
-        return Verdict(WON, f"{winner.file} wins{_times(winner)}.", (why, *idea), lands=True)
+        return Verdict(WON, f"{winner.file} wins{_times(winner)}.", (why, *idea), lands=found.result is not None)
     if found.options.every and found.winner is not None:
         count = counted(len(found.functions), "function")
-        return Verdict(WON, f"{found.winner} of {count} faster.", lands=True)
+        return Verdict(WON, f"{found.winner} of {count} faster.", lands=found.result is not None)
     if found.status is not RunStatus.COMPLETED:
         return None
     count = counted(len(found.entrants), "candidate")
@@ -86,7 +86,9 @@ def optimisation(found: RunView, diff: str | None) -> Iterator[str]:
         diff: of the winner; None where there is none.
     """
     if found.chosen is not None:
-        yield "".join(f'<p class="caution">Know: {markup(text)}</p>' for text in cautions(found, found.chosen))
+        yield "".join(
+            f'<p class="caution">Before you take it: {markup(text)}</p>' for text in cautions(found, found.chosen)
+        )
     if diff is not None:
         yield f"<h2>Diff</h2>{diff_markup(diff)}"
     if found.options.every:

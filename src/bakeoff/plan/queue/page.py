@@ -1,4 +1,4 @@
-"""What HTML reports show of a merge queue: what landed, what conflicts, who breaks what. All text in it is escaped."""
+"""HTML report of a merge queue: what landed, what conflicts, who breaks what. All text in it is escaped."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from bakeoff.report.table import CODE, NAME, NUMBER, TEXT, Cell, Column, Row, ce
 from bakeoff.report.verdict import NONE, PART, WON, Verdict
 from bakeoff.report.words import counted, short_ids
 
+MOST_OUT = 5
+"""Conflicts, and branches that fail, which the verdict names; the page has all."""
+
 
 def merge_verdict(findings: Findings, wanted: int) -> Verdict:
     """How many of the `wanted` branches landed."""
@@ -22,12 +25,6 @@ def merge_verdict(findings: Findings, wanted: int) -> Verdict:
         together = "" if one.other is None else f" together with {one.other}"
         why.append(f"{one.ref} fails {one_line(one.test, 200)}{together}.")
     return Verdict(kind, f"{landed} of {counted(wanted, 'branch')} landed.", tuple(why), lands=landed > 0)
-
-
-MOST_OUT = 5
-"""Conflicts, and branches that fail, which the verdict names; the page has all."""
-
-_HUNKS, _RULES = "Places in conflict", "Places that rules merged"
 
 
 def round_part(number: int, findings: Findings) -> Iterator[str]:
@@ -64,7 +61,7 @@ def _findings(findings: Findings, noun: str) -> Iterator[str]:
     if findings.resolved:
         columns = [Column(noun, NAME), Column("path", TEXT), Column("merged by the rule")]
         rows = (Row([cell(one.ref), cell(one.path), cell(one.rule)]) for one in findings.resolved)
-        yield from table(_RULES, columns, rows)
+        yield from table("Places that rules merged", columns, rows)
 
 
 def _conflict(conflict: Conflict) -> Iterator[str]:
@@ -72,7 +69,7 @@ def _conflict(conflict: Conflict) -> Iterator[str]:
     if conflict.hunks:
         columns = [Column("line", NUMBER), Column(conflict.other, CODE), Column(conflict.ref, CODE)]
         rows = (Row([cell(hunk.line, hunk.line), _code(hunk.ours), _code(hunk.theirs)]) for hunk in conflict.hunks)
-        yield from table(_HUNKS, columns, rows)
+        yield from table("Places in conflict", columns, rows)
 
 
 def _code(text: str) -> Cell:

@@ -1,4 +1,4 @@
-"""What the HTML report of a plan shows besides the run: hierarchy, timeline, merge queue. All text in it is escaped."""
+"""HTML report of a plan: its verdict, hierarchy, timeline and merge queue. All text in it is escaped."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ _COLUMNS = [
     Column("why", TEXT),
 ]
 
+MOST_OUT = 5
+"""Subplans that did not land which the verdict names; the table has all."""
+
 
 def plan_verdict(found: RunView) -> Verdict | None:
     """How much landed; None where that is not settled."""
@@ -41,10 +44,6 @@ def plan_verdict(found: RunView) -> Verdict | None:
         why += [f"{name} did not land: {one_line(state.why, 200)}" for name, state in _out(found)[:MOST_OUT]]
     kind = WON if found.whole else PART if landed else NONE
     return Verdict(kind, words, tuple(why), lands=bool(found.facts()))
-
-
-MOST_OUT = 5
-"""Subplans that did not land which the verdict names; the table has all."""
 
 
 def _out(found: RunView) -> list[tuple[str, State]]:
