@@ -13,17 +13,16 @@ from typing import Any
 
 from bakeoff.agent import failures, output_reader
 from bakeoff.agent.clis import entry_of
-from bakeoff.judge import junit, missing, protected, python_tests, runners, score
-from bakeoff.judge.answer import read_answer
-from bakeoff.judge.broken import broken
-from bakeoff.judge.check_runner import tail
+from bakeoff.judge import python_tests
+from bakeoff.judge.checks import junit, missing_files, protected, runner_output, score
+from bakeoff.judge.checks.check_runner import tail
+from bakeoff.judge.checks.diagnosis import broken, why_unrunnable
 from bakeoff.judge.codec import Malformed, encode
 from bakeoff.judge.timing.inside import frames as timing_frames
 from bakeoff.judge.timing.plan import Job
 from bakeoff.judge.timing.sample import Sample
 from bakeoff.judge.timing.sample import read as read_sample
-from bakeoff.judge.unrunnable import why_unrunnable
-from bakeoff.judge.verdict import ValidationResult
+from bakeoff.judge.verdict import ValidationResult, read_answer
 from bakeoff.optimize.behaviour import explanation
 from bakeoff.optimize.behaviour.inside import frames
 from bakeoff.optimize.behaviour.runs import Call, TestRun
@@ -87,7 +86,7 @@ def said(data: bytes) -> None:
     failed = ValidationResult(False, tail(text), receipt={"exit_code": 1})
     broken(failed)
     why_unrunnable("make test", failed)
-    list(missing._named(tail(text)))
+    list(missing_files._named(tail(text)))
     score.last_number(text)
     read_answer(text)
 
@@ -109,7 +108,7 @@ def output(data: bytes) -> None:
         "rspec",
         "node --test",
     ):
-        runners.printed(data, command)
+        runner_output.printed(data, command)
 
 
 def reports(data: bytes) -> None:

@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from bakeoff.judge import failing, junit, runners
-from bakeoff.judge.check_runner import tail
-from bakeoff.judge.protected import Protection
-from bakeoff.judge.runners import Tests as Run
-from bakeoff.judge.runners import names_pytest, read_output
-from bakeoff.judge.score import last_number
+from bakeoff.judge.checks import junit, runner_output
+from bakeoff.judge.checks.check_runner import tail
+from bakeoff.judge.checks.protected import Protection
+from bakeoff.judge.checks.runner_output import Tests as Run
+from bakeoff.judge.checks.runner_output import names_pytest, read_output
+from bakeoff.judge.checks.score import last_number
 from bakeoff.reader.reading import read_here
 
 GO_NONE = "?   \texample.org/m\t[no test files]\n"
@@ -215,9 +215,16 @@ def test_skipped_tests_are_no_tests_that_ran(command, output, ran, skipped):
 
 def patterns() -> list[str]:
     """All that is sought in what others printed."""
-    found = [failing._GO, failing._CARGO, failing._NEXTEST, failing._JEST, runners._GO_SOME, runners._ANSI]
+    found = [
+        runner_output._GO,
+        runner_output._CARGO,
+        runner_output._NEXTEST,
+        runner_output._JEST,
+        runner_output._GO_SOME,
+        runner_output._ANSI,
+    ]
     texts = [pattern.pattern for pattern in found]
-    for runner in runners._RUNNERS:
+    for runner in runner_output._RUNNERS:
         texts += [pattern for pattern in (runner.ran, runner.failing, runner.none, runner.skipped) if pattern]
     return [text for text in texts if isinstance(text, str)]
 
@@ -248,7 +255,7 @@ def test_whatever_is_printed_is_read_within_seconds():
     for text in hostile:
         for command in ("make test", "./vitest", "go test ./...", "npx jest", "cargo test"):
             data = text[:400_000].encode("utf-8", "surrogatepass")
-            read_here(runners.printed, data, command)  # it has a bound of time
+            read_here(runner_output.printed, data, command)  # it has a bound of time
 
 
 @pytest.mark.parametrize(

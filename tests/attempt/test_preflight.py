@@ -8,10 +8,10 @@ import pytest
 
 from attempt.conftest import FIX, FIXED, TEST, Lab
 from bakeoff.agent.registry import find_entry
-from bakeoff.judge.command import judged
-from bakeoff.judge.on_base import MOST_TESTS, OnBase
-from bakeoff.judge.runners import Tests as Run
-from bakeoff.judge.unrunnable import why_unrunnable
+from bakeoff.judge.checks.command import judged
+from bakeoff.judge.checks.diagnosis import why_unrunnable
+from bakeoff.judge.checks.on_base import MOST_TESTS, OnBase
+from bakeoff.judge.checks.runner_output import Tests as Run
 from bakeoff.judge.verdict import INVALID, ValidationResult
 from bakeoff.process.command import Finished, Output
 from bakeoff.sampling.attempt.preflight import paths_in

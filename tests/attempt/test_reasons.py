@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attempt.conftest import Lab
-from bakeoff.judge.broken import broken, is_near
+from bakeoff.judge.checks.diagnosis import broken, is_near
 from bakeoff.judge.verdict import INVALID, ValidationResult
 
 

@@ -17,12 +17,11 @@ import bakeoff
 from bakeoff import Requirement, Subject, ValidationResult, current_attempt
 from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge import matching, threads
-from bakeoff.judge.answer import read_answer
 from bakeoff.judge.calling import GRACE, ask, most_tokens
 from bakeoff.judge.panel import Panel, examine
 from bakeoff.judge.requirement import Cost, JudgedRequirement, as_requirement
 from bakeoff.judge.subject import CURRENT, CurrentAttempt
-from bakeoff.judge.verdict import SKIP, from_json, to_json, verdict_of
+from bakeoff.judge.verdict import SKIP, from_json, read_answer, to_json, verdict_of
 from bakeoff.model.protocol import Message, Reply, Request, Usage
 from bakeoff.reader import reading
 from sampling.worlds import Backend, virtual

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from bakeoff.cli.say import table
 from bakeoff.engine.record import RunStatus
-from bakeoff.judge.broken import broken
+from bakeoff.judge.checks.diagnosis import broken, why_unrunnable
 from bakeoff.judge.timing.speed import FASTER
-from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.report.escape import one_line
 from bakeoff.report.words import counted, duration

@@ -11,13 +11,12 @@ from typing import Any
 
 from bakeoff.engine.blocking import is_async
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.answer import read_answer
 from bakeoff.judge.calling import ask, most_tokens
 from bakeoff.judge.isolating import isolating
 from bakeoff.judge.matching import against_schema, match
 from bakeoff.judge.subject import CURRENT, CurrentAttempt, Subject
 from bakeoff.judge.threads import beside_loop
-from bakeoff.judge.verdict import UNDECIDED, ValidationResult, verdict_of
+from bakeoff.judge.verdict import UNDECIDED, ValidationResult, read_answer, verdict_of
 from bakeoff.model.protocol import Message, Model, Request
 from bakeoff.reader.reading import UnreadError, read
 

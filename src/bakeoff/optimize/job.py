@@ -18,7 +18,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.session import RunOptions, in_session, new_run
-from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.all_functions.all_functions import AllFunctions, ranking
 from bakeoff.optimize.all_functions.ranked import Ranked

@@ -11,10 +11,10 @@ from typing import Any
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.missing import what_to_copy
-from bakeoff.judge.protected import USUAL, Protection, unmatched
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import CommandRequirement
+from bakeoff.judge.checks.missing_files import what_to_copy
+from bakeoff.judge.checks.protected import USUAL, Protection, unmatched
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace

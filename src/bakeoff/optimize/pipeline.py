@@ -21,7 +21,7 @@ from bakeoff.engine.failures import WorkGroup, work_group
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError, BudgetSpentError
-from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.judge.timing.speed import UNDECIDED, Speed
 from bakeoff.optimize.candidate import Candidate

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.broken import is_near
+from bakeoff.judge.checks.diagnosis import is_near
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.model.protocol import Message, Request
 from bakeoff.sampling.usage import UsageTotal

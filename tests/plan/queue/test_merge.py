@@ -394,7 +394,7 @@ def test_an_empty_repository(project, monkeypatch):
 
 def test_a_check_that_cannot_be_run_is_no_verdict(project, monkeypatch):
     refs = plain(project, 2)
-    from bakeoff.judge.command import CommandRequirement
+    from bakeoff.judge.checks.command import CommandRequirement
     from bakeoff.judge.verdict import ValidationResult
 
     async def broken(self, subject):

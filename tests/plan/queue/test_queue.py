@@ -13,8 +13,8 @@ import pytest
 from bakeoff.engine.lanes import LEAVES, Lanes
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import LANE
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import LANE
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.merge.chain import Change, Merger
 from bakeoff.plan.merge.hunks import Hunk
@@ -64,7 +64,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    from bakeoff.judge.command import CommandRequirement
+    from bakeoff.judge.checks.command import CommandRequirement
 
     def make(base_files, judge, **more):
         forge = Forge.at(tmp_path)

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.judge.check_runner import CheckRunner, Ready
+from bakeoff.judge.checks.check_runner import CheckRunner, Ready
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.command_run import Ran
 from bakeoff.judge.timing.commands import COMMANDS, CommandRaceOptions, race_commands, try_command

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from bakeoff.engine.record import Stored
-from bakeoff.judge.protected import USUAL, Protection
+from bakeoff.judge.checks.protected import USUAL, Protection
 from bakeoff.optimize.all_functions import inside
 from bakeoff.optimize.all_functions.ranked import Ranked
 from bakeoff.optimize.behaviour.behaviour import Behaviour

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from bakeoff.judge.protected import USUAL
+from bakeoff.judge.checks.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
 from bakeoff.optimize.behaviour.comparison import ON_REUSED, Comparison

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from bakeoff.judge.protected import USUAL, Protection
+from bakeoff.judge.checks.protected import USUAL, Protection
 from bakeoff.optimize.source_code.definitions import Definition, definitions, locate, statement_start
 from bakeoff.optimize.source_code.names import bound_by
 from bakeoff.optimize.source_code.python_file import PythonFile

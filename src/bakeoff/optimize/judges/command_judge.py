@@ -11,8 +11,8 @@ import anyio
 
 from bakeoff.engine.record import Outcome
 from bakeoff.engine.run import Run
-from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.checks.command import CommandRequirement
+from bakeoff.judge.checks.protected import Protection
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.speed import Speed

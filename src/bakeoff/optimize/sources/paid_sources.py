@@ -117,7 +117,7 @@ class PaidSources:
         write: Callable[[Candidate], Awaitable[str]],
         prefix: str,
     ) -> Source:
-        from bakeoff.judge.protected import Protection
+        from bakeoff.judge.checks.protected import Protection
         from bakeoff.optimize.sources.agents import AgentSource
         from bakeoff.sampling.attempt.maker import AgentMaker
 

@@ -14,8 +14,8 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import LANE
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import LANE
 from bakeoff.plan.events import QueueSaid
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.fetch import Brought, bring, find_commits, keep

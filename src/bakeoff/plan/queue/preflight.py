@@ -10,9 +10,9 @@ from functools import partial
 
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.command import LANE, CommandRequirement
-from bakeoff.judge.missing import what_to_copy
-from bakeoff.judge.unrunnable import PYTEST_INTERRUPTED, why_unrunnable
+from bakeoff.judge.checks.command import LANE, CommandRequirement
+from bakeoff.judge.checks.diagnosis import PYTEST_INTERRUPTED, why_unrunnable
+from bakeoff.judge.checks.missing_files import what_to_copy
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.plan.queue.verification import Verification, failing_tests
 from bakeoff.process.command import SpawnError

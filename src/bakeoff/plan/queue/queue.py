@@ -11,8 +11,8 @@ from typing import Any
 from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import Outcome
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner, tail, text_of
-from bakeoff.judge.command import LANE
+from bakeoff.judge.checks.check_runner import CheckRunner, tail, text_of
+from bakeoff.judge.checks.command import LANE
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
 from bakeoff.plan.merge.hunks import hunks_of
 from bakeoff.plan.merge.pairs import Pairs, Touched, conflicting_pairs, touched

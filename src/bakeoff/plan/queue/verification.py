@@ -11,11 +11,11 @@ import anyio
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import LANE, CommandRequirement
-from bakeoff.judge.missing import what_to_copy
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import LANE, CommandRequirement
+from bakeoff.judge.checks.diagnosis import PYTEST_INTERRUPTED, why_unrunnable
+from bakeoff.judge.checks.missing_files import what_to_copy
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.unrunnable import PYTEST_INTERRUPTED, why_unrunnable
 from bakeoff.judge.verdict import INVALID, ValidationResult, from_json, to_json
 from bakeoff.workspace.blocking import in_thread
 

@@ -11,7 +11,7 @@ from itertools import count
 
 from bakeoff.engine.record import Status
 from bakeoff.engine.run import Run
-from bakeoff.judge.check_runner import CheckRunner
+from bakeoff.judge.checks.check_runner import CheckRunner
 from bakeoff.judge.verdict import ValidationResult
 from bakeoff.plan.events import PlanBegun, PlanSaid, QueueSaid
 from bakeoff.plan.merge.chain import Change, Merger, Point

@@ -15,7 +15,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import sharing
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
-from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.plan.events import PlanSaid
 from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.plan import Plan

@@ -12,7 +12,7 @@ from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.events import Warned
 from bakeoff.engine.run import Run
-from bakeoff.judge.check_runner import CheckRunner
+from bakeoff.judge.checks.check_runner import CheckRunner
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.fetch import keep
 from bakeoff.plan.merge.rules import Rules

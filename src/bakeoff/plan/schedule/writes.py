@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from bakeoff.judge.protected import glob_pattern
+from bakeoff.judge.checks.protected import glob_pattern
 
 _WILD = re.compile(r"[*?\[]")
 

@@ -12,9 +12,9 @@ from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import CommandRequirement
-from bakeoff.judge.score import ScoreRequirement
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import CommandRequirement
+from bakeoff.judge.checks.score import ScoreRequirement
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.checks.protected import Protection
 from bakeoff.sampling.action import Generation, Ticket
 from bakeoff.sampling.attempt.checkpoint import AttemptFailure
 from bakeoff.sampling.attempt.judged_result import keep

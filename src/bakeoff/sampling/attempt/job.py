@@ -17,7 +17,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
-from bakeoff.judge.command import LANE as TESTS
+from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS, Attempts, reserve_for

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.checks.protected import Protection
 from bakeoff.report.escape import path_text
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.repository.repository import ref_name

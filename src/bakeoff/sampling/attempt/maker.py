@@ -11,7 +11,7 @@ from bakeoff.agent.entry import Entry
 from bakeoff.agent.result import AgentResult
 from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.agent.sandbox import sandboxed
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.checks.protected import Protection
 from bakeoff.process.command import Processes
 from bakeoff.report.escape import path_text
 from bakeoff.sampling.action import Generation, Ticket

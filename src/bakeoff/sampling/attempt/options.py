@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.protected import Protection
+from bakeoff.judge.checks.protected import Protection
 from bakeoff.settings import Settings
 
 MOST_CALLS = 10_000

@@ -13,14 +13,14 @@ from bakeoff.engine.failures import work_group
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.check_runner import CheckRunner
-from bakeoff.judge.command import LANE, CommandRequirement
-from bakeoff.judge.missing import what_to_copy
-from bakeoff.judge.on_base import OnBase
-from bakeoff.judge.protected import unmatched
-from bakeoff.judge.score import ScoreRequirement
+from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.judge.checks.command import LANE, CommandRequirement
+from bakeoff.judge.checks.diagnosis import why_unrunnable, without_code
+from bakeoff.judge.checks.missing_files import what_to_copy
+from bakeoff.judge.checks.on_base import OnBase
+from bakeoff.judge.checks.protected import unmatched
+from bakeoff.judge.checks.score import ScoreRequirement
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.unrunnable import why_unrunnable, without_code
 from bakeoff.judge.verdict import ValidationResult, from_json, to_json
 from bakeoff.process.command import Processes, SpawnError
 from bakeoff.report.escape import one_line

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.engine.lanes import LEAVES
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.judge.missing import what_to_copy
+from bakeoff.judge.checks.missing_files import what_to_copy
 from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.workflow.context import WORKSPACES, NodeContext, RunContext
 from bakeoff.workflow.expressions import compile_template

@@ -18,11 +18,11 @@ from pydantic import BeforeValidator, Field
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
-from bakeoff.judge.check_runner import tail, text_of
-from bakeoff.judge.command import LANE
+from bakeoff.judge.checks.check_runner import tail, text_of
+from bakeoff.judge.checks.command import LANE
+from bakeoff.judge.checks.diagnosis import why_unrunnable
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.unrunnable import why_unrunnable
 from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.model.protocol import Model
 from bakeoff.process.command import Command, Processes, SpawnError

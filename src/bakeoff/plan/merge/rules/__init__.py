@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bakeoff.judge.protected import glob_pattern
+from bakeoff.judge.checks.protected import glob_pattern
 from bakeoff.plan.merge.hunks import Texts, favoured
 from bakeoff.plan.merge.rules.structured import form_of, merge_structured
 

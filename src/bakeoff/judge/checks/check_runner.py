@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.judge.runners import names_python
+from bakeoff.judge.checks.runner_output import names_python
 from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.workspace.errors import NoSpaceError
 from bakeoff.workspace.full_disk import NO_ROOM, no_room

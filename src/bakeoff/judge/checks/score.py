@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from bakeoff.judge.check_runner import CheckRunner, tail, text_of
-from bakeoff.judge.command import LANE
+from bakeoff.judge.checks.check_runner import CheckRunner, tail, text_of
+from bakeoff.judge.checks.command import LANE
 from bakeoff.judge.requirement import Cost, Requirement
 from bakeoff.judge.subject import Subject
 from bakeoff.judge.verdict import INVALID, ValidationResult

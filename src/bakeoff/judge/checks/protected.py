@@ -7,12 +7,11 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.judge.namesakes import GLOBS, namesakes, of_product
 from bakeoff.reader.reading import UnreadError, read_here
 
 PROTECTED = (
@@ -46,6 +45,16 @@ _RECIPES = {
 """What says which tests are run, by the program that a check starts."""
 
 
+_MACHINERY_FOLDERS = frozenset({"testing", "pytest", "_pytest", "unittest", "pluggy", "iniconfig"})
+_MACHINERY_MODULES = frozenset({"pytest.py", "unittest.py", "pluggy.py", "iniconfig.py"})
+
+_MACHINERY_GLOBS = (*sorted(_MACHINERY_MODULES), *(f"**/{name}/**" for name in sorted(_MACHINERY_FOLDERS)))
+"""What is protected unless the snapshot has it: new, it would be loaded in place of a test run's own."""
+
+_PYTHON_TESTS = re.compile(r"test_.*\.py|.*_test\.py|tests\.py|conftest\.py")
+_ANY_TESTS = re.compile(r"(?i).*tests?[._-].*|.*[._-](?:tests?|spec)\..*")
+
+
 @dataclass(frozen=True, slots=True)
 class Protection:
     """Which paths of an attempt are taken from the snapshot when it is judged.
@@ -64,7 +73,7 @@ class Protection:
 
     def within(self, files: Iterable[bytes]) -> Protection:
         """The same for a project whose snapshot has these files."""
-        return replace(self, product=of_product(map(os.fsdecode, files)))
+        return replace(self, product=_of_product(map(os.fsdecode, files)))
 
     def covers(self, path: str) -> bool:
         """Whether the path is taken from the snapshot, whatever an attempt made of it."""
@@ -77,8 +86,8 @@ class Protection:
     def _allowed(self, path: str) -> bool | None:
         """True: it may be edited; False: it may not; None: nothing is said of it."""
         usual = [*PROTECTED, *(glob for name in self._words & _RECIPES.keys() for glob in _RECIPES[name])]
-        if not self.product.issuperset(namesakes(path)):
-            usual += GLOBS
+        if not self.product.issuperset(_namesakes(path)):
+            usual += _MACHINERY_GLOBS
         for globs, answer in ((self.protect, False), (self.may_edit, True), (usual, False)):
             # What stands in the place of a folder of tests counts as one of them.
             if any(glob_pattern(glob).fullmatch(path) or glob_pattern(glob).fullmatch(f"{path}/x") for glob in globs):
@@ -134,6 +143,41 @@ def unmatched(globs: Iterable[str], files: Iterable[bytes]) -> list[str]:
 
 USUAL = Protection()
 """What holds where nobody says more."""
+
+
+def _namesakes(path: str) -> Iterator[str]:
+    """The path and the folders above it, as far as they bear such a name."""
+    parts = path.split("/")
+    if parts[-1] in _MACHINERY_MODULES:
+        yield path
+    if not _MACHINERY_FOLDERS.isdisjoint(parts):
+        yield from ("/".join(parts[: place + 1]) for place, part in enumerate(parts) if part in _MACHINERY_FOLDERS)
+
+
+def _of_product(files: Iterable[str]) -> frozenset[str]:
+    """The folders and modules of a snapshot that bear such a name and are the project's product.
+
+    A folder with tests in it is none: one of its files is a Python test, or most are named as tests are.
+
+    Args:
+        files: all paths of the snapshot.
+    """
+    found: set[str] = set()
+    direct: dict[str, list[str]] = {}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if name in _MACHINERY_MODULES:
+            found.add(path)
+        for above in _namesakes(folder):
+            names = direct.setdefault(above, [])
+            if above == folder:
+                names.append(name)
+    return frozenset(found | {folder for folder, names in direct.items() if not _are_tests(names)})
+
+
+def _are_tests(names: list[str]) -> bool:
+    tests = sum(_ANY_TESTS.fullmatch(name) is not None for name in names)
+    return any(_PYTHON_TESTS.fullmatch(name) for name in names) or tests * 2 > len(names)
 
 
 def _words(command: str) -> list[str]:

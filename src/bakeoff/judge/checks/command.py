@@ -11,13 +11,13 @@ from typing import BinaryIO
 
 import anyio
 
-from bakeoff.judge import junit, runners
-from bakeoff.judge.check_runner import CheckRun, CheckRunner, tail, text_of
-from bakeoff.judge.on_base import OnBase
+from bakeoff.judge.checks import junit, runner_output
+from bakeoff.judge.checks.check_runner import CheckRun, CheckRunner, tail, text_of
+from bakeoff.judge.checks.diagnosis import PYTEST_USAGE, of_code
+from bakeoff.judge.checks.on_base import OnBase
+from bakeoff.judge.checks.runner_output import Tests, names_pytest
 from bakeoff.judge.requirement import Cost, Requirement
-from bakeoff.judge.runners import Tests, names_pytest
 from bakeoff.judge.subject import Subject
-from bakeoff.judge.unrunnable import PYTEST_USAGE, of_code
 from bakeoff.judge.verdict import INVALID, ValidationResult
 from bakeoff.process.command import Finished, SpawnError
 from bakeoff.reader.reading import UnreadError, read
@@ -191,7 +191,7 @@ class CommandRequirement(Requirement):
         if runner == "pytest":  # what it prints anybody can print
             return Tests("pytest", 0)
         try:
-            found = await read(runners.printed, printed.encode("utf-8", "surrogatepass"), self.command)
+            found = await read(runner_output.printed, printed.encode("utf-8", "surrogatepass"), self.command)
         except UnreadError as failure:
             raise UnreadError(failure.kind, f"what it printed cannot be read: {failure}") from None
         return None if found is None else Tests.of(found)

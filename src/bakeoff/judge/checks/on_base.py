@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.judge.runners import Tests
+from bakeoff.judge.checks.runner_output import Tests
 
 MOST_TESTS = 100_000
 """Names of tests that are kept; with more of them the check is run once more when they are needed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.parsers import expat
 
-from bakeoff.judge.failing import named
+from bakeoff.judge.checks.runner_output import named
 
 REPORT_LIMIT = 64 << 20
 """Bytes of a report that are read."""

@@ -1,4 +1,8 @@
-"""Preflight of a check: what its run where nothing was changed says of the check itself, and not of the code."""
+"""Diagnosis of failed checks, by what they printed: of a check that cannot judge anything, and of a broken build.
+
+The preflight looks at a check's run where nothing was changed: does it fail by itself, or by the code? An attempt's
+verdict tells code that cannot even be loaded from tests that fail.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ _UNMAKEABLE = re.compile(
 
 
 def why_unrunnable(command: str, found: ValidationResult) -> str | None:
-    """Why a check cannot judge, by its verdict where nothing was changed; None for one that passes or simply fails.
+    """Reason why a check cannot judge, by its verdict on the snapshot; None for one that passes or simply fails.
 
     It cannot where its program is missing or may not be run, where it would meet another tree or ran no test, and
     where a shell, an interpreter or a runner says that it was asked for what is not there.
@@ -168,3 +172,28 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError:
         return command.split()
+
+
+_UNLOADED = re.compile(
+    r"(?:E\s+|\w+: )*(?:ModuleNotFoundError|ImportError(?! while)|SyntaxError|IndentationError|TabError)\b"
+    r"|.*(?:Cannot find module|error\[E\d+\]|: undefined: |\[build failed\]|could not compile|error TS\d+:)"
+)
+
+
+def broken(verdict: ValidationResult) -> str | None:
+    """The line that says why the code could not be loaded; None where it could, or nobody can say.
+
+    A failed verdict is meant where no test passed and the output names an import, a syntax or a build that failed.
+    """
+    if verdict.result or verdict.error is not None:
+        return None
+    tests = (verdict.receipt or {}).get("tests")
+    if isinstance(tests, dict) and (tests.get("ran") or 0) > (tests.get("failed") or 0):
+        return None
+    lines = (line.strip() for line in verdict.reason.splitlines() if len(line) <= LONGEST)
+    return next((line.removeprefix("E").strip() for line in lines if _UNLOADED.match(line)), None)
+
+
+def is_near(verdict: ValidationResult) -> bool:
+    """Whether a verdict tells that its requirement was nearly met: what was judged was loaded, and judged."""
+    return not verdict.result and verdict.error is None and broken(verdict) is None
