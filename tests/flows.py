@@ -15,7 +15,7 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.report.normalise import normalised
 from bakeoff.report.state import run_state
-from bakeoff.workflow.job import WorkflowOptions, resume, start
+from bakeoff.workflow.session import WorkflowOptions, resume, start
 
 HEAD = 'schema_version: "1.0"\nworkflow: {id: flow, name: Flow, version: 1.0.0}\n'
 NOTE = 'echo "$BAKEOFF_NODE" >> trace'

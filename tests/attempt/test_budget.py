@@ -135,7 +135,7 @@ def test_a_call_that_the_model_turned_away_is_made_again_and_the_pause_is_kept(l
     turned = "echo 'error: 429 too many requests, try again in 10ms' >&2; exit 1"
     lab.agent(f"if [ $(wc -l < {lab.place}/calls) -lt 3 ]; then echo half > half.txt; {turned}; fi; {FIX}")
     monkey = lab.monkeypatch
-    monkey.setattr("bakeoff.sampling.attempt.job.TURNED_AWAY", Retry(delay=0.0, on=("rate_limit", "overload")))
+    monkey.setattr("bakeoff.sampling.attempt.session.TURNED_AWAY", Retry(delay=0.0, on=("rate_limit", "overload")))
     said = lab.attempt("--json")
     assert said.status == 0, said
     assert lab.calls == ["1", "1", "1"]

@@ -79,16 +79,16 @@ def test_a_session_that_fails_is_told_and_a_bug_is_not_hidden(
 
     project.write("quick", QUICK)
     monkeypatch.chdir(project.folder)
-    monkeypatch.setattr("bakeoff.workflow.job.start", failing)
+    monkeypatch.setattr("bakeoff.workflow.session.start", failing)
     result = command("run", "quick.yml")
     assert (result.status, result.out) == (1, "")
     assert text in result.err
 
 
 def test_a_run_removed_as_it_ends_is_told(project: Project, command: Command, monkeypatch) -> None:
-    from bakeoff.workflow import job
+    from bakeoff.workflow import session
 
-    real = job.start
+    real = session.start
 
     async def removed(*args):
         folder, ending = await real(*args)
@@ -97,7 +97,7 @@ def test_a_run_removed_as_it_ends_is_told(project: Project, command: Command, mo
 
     project.write("quick", QUICK)
     monkeypatch.chdir(project.folder)
-    monkeypatch.setattr("bakeoff.workflow.job.start", removed)
+    monkeypatch.setattr("bakeoff.workflow.session.start", removed)
     result = command("run", "quick.yml", "--run-id", "it", "-q")
     assert (result.status, result.out) == (1, "")
     assert "error: run it ended, but does not read back: cannot be read: no such file or directory: " in result.err

@@ -17,7 +17,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.registry import JOBS, JobEntry
-from bakeoff.jobs.session import RunOptions, in_session, new_run
+from bakeoff.jobs.session import RunOptions, SessionOptions, in_session, new_run
 from bakeoff.process.spawner import Spawner
 
 NAMES = "|".join(JOBS)
@@ -34,7 +34,7 @@ def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
     async def make() -> str:
         folder, meta = new_run(RunStore(tmp_path), "e", "echo", "an echo", word="hello")
-        await in_session(folder, carry_out, RunOptions(catch_signals=False), {"leaves": 1}, meta=meta)
+        await in_session(folder, carry_out, RunOptions(catch_signals=False), SessionOptions({"leaves": 1}), meta=meta)
         return folder.id
 
     return anyio.run(make)
@@ -70,7 +70,7 @@ def test_no_command_compares_names_of_jobs() -> None:
     """Each job's own commands and displays may; what is for all runs may not."""
     top = Path(bakeoff.__file__).parent
     shared = ("apply", "clean", "diff", "ending", "picture", "report", "resume", "runs", "show", "watch")
-    files = [f"cli/{name}.py" for name in shared] + ["report/words.py", "report/outcome.py"]
+    files = [f"cli/{name}.py" for name in shared] + ["report/words.py", "jobs/outcome.py"]
     named = re.compile(rf"job\b[^\n]*[=(\[] ?\(?[\"']({NAMES})[\"']")
     lines = [(file, line) for file in files for line in (top / file).read_text().splitlines()]
     assert [found for found in lines if named.search(found[1])] == []

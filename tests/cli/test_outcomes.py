@@ -12,7 +12,8 @@ import pytest
 import bakeoff.cli.clean
 from attempt.conftest import FIX, FIXED, Lab, lab
 from bakeoff.engine.record import RunStatus
-from bakeoff.report.outcome import IN_PART, WITHOUT, outcome
+from bakeoff.jobs.outcome import outcome
+from bakeoff.report.marks import IN_PART, WITHOUT
 from bakeoff.report.schemas import output_schema
 
 __all__ = ["lab"]

@@ -17,7 +17,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.jobs.session import RunOptions
-from bakeoff.optimize import job
+from bakeoff.optimize import job, session
 from bakeoff.optimize.all_functions import all_functions
 from bakeoff.optimize.all_functions import ranking as profiler
 from bakeoff.optimize.all_functions.ranked import ProfiledTests, Ranked
@@ -118,10 +118,10 @@ def test_what_is_wrong_is_said_before_a_run_is_begun(shop: Shop) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_the_ranking_of_this_project_alone(shop: Shop) -> None:
     options = OptimizeOptions(".", every=True)
-    (found,) = await job.dry_run(RunStore(shop.root), options, RunOptions())
+    (found,) = await session.dry_run(RunStore(shop.root), options, RunOptions())
     assert (found.target, found.calls) == ("numbers_.py:common", 5)
     with pytest.raises(Exception) as raised:  # noqa: PT011 - a group holds the failure
-        await job.dry_run(RunStore(shop.root), replace(options, target="test_numbers.py"), RunOptions())
+        await session.dry_run(RunStore(shop.root), replace(options, target="test_numbers.py"), RunOptions())
     assert "reach no function below it" in str(the_failure(raised.value))
 
 
@@ -156,7 +156,7 @@ def test_waits():
     run_options.events.subscribe(heard)
     monkeypatch.setattr(all_functions, "rank", rank)
     options = OptimizeOptions(".", every=True, level="none", tests=("test_waits.py",))
-    (found,) = await job.dry_run(RunStore(shop.root), options, run_options)
+    (found,) = await session.dry_run(RunStore(shop.root), options, run_options)
     assert (found.target, found.calls) == ("numbers_.py:common", 1)
     assert told
 
@@ -262,7 +262,7 @@ def store(shop: Shop) -> RunStore:
 
 async def started(store: RunStore, top: int = 10) -> tuple[RunFolder, Ending]:
     options = OptimizeOptions(".", every=True, top=top)
-    return await job.start(store, options, RunOptions(catch_signals=False), "r")
+    return await session.start(store, options, RunOptions(catch_signals=False), "r")
 
 
 def seen(folder: RunFolder) -> RunView:
@@ -290,7 +290,7 @@ async def test_each_builds_on_the_winners_before_it(store: RunStore, monkeypatch
     assert "2 faster" in text
     assert "no test reaches" in text
     assert "<h2>Functions</h2>" in "".join(optimisation(found, diff))
-    assert await job.dry_run(store, OptimizeOptions(".", every=True), RunOptions()) != []
+    assert await session.dry_run(store, OptimizeOptions(".", every=True), RunOptions()) != []
 
 
 async def test_nothing_is_faster(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +308,7 @@ async def test_a_resumed_run_goes_on_where_it_was(store: RunStore, monkeypatch: 
     assert fake.asked == ["one", "dies"]
     Path(store.project, "a.py").write_text("# changed since\n")
     fake.dies = False
-    folder, _ = await job.resume(store, "r", RunOptions(catch_signals=False))
+    folder, _ = await session.resume(store, "r", RunOptions(catch_signals=False))
     assert fake.asked == ["one", "dies", "dies", "two"]
     diff = winners_diff(store.project, "r", seen(folder)) or ""
     assert " # first\n+# one\n+# dies\n+# two\n" in diff
@@ -325,6 +325,6 @@ async def test_a_spent_budget_ends_it_and_what_was_found_counts(
     assert [one.status for one in found.functions] == ["faster", "faster", "open"]
     assert "+# spends" in (winners_diff(store.project, "r", found) or "")
     fake.spent = None
-    folder, _ = await job.resume(store, "r", RunOptions(catch_signals=False))
+    folder, _ = await session.resume(store, "r", RunOptions(catch_signals=False))
     assert fake.asked == ["one", "spends", "spends", "two"]
     assert seen(folder).winner == 3

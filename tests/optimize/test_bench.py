@@ -17,13 +17,13 @@ from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError, JournalError
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.errors import TargetError
-from bakeoff.optimize.job import start
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.session import start
 from bakeoff.optimize.target import parse_bench_target
 from bakeoff.optimize.view import RunView, run_view
 from bakeoff.report.schemas import output_schema
-from bakeoff.sampling.attempt.job import start as compare
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.session import start as compare
 from bakeoff.sampling.attempt.view import run_view as compared
 from optimize.conftest import Shop
 

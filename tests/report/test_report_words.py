@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.engine.record import RunStatus
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.report.diff_markup import MOST, MOST_OPEN, diff_markup
 from bakeoff.report.escape import markup, one_line, path_text, visible
-from bakeoff.report.words import counted, duration, has_no_winner, how_to_go_on, moment, size
+from bakeoff.report.words import counted, duration, has_no_winner, moment, size
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.text(
     "\x1b[]0;m<>&\"'\r\n\t\x07\u202e\u200f\x9b\ud800", max_size=40

@@ -11,7 +11,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunStore
 from bakeoff.report.state import run_state
 from bakeoff.workflow.explain import Row, plan_resume, plan_run
-from bakeoff.workflow.job import WorkflowOptions, resume, start
+from bakeoff.workflow.session import WorkflowOptions, resume, start
 
 HEAD = 'workflow: {id: test, name: Test, version: "1.0.0"}\n'
 

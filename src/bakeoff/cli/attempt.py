@@ -141,8 +141,8 @@ def command(
     from bakeoff.cli.attempting import Landing, carry_out
     from bakeoff.cli.opening import misused
     from bakeoff.jobs.session import RunOptions
-    from bakeoff.sampling.attempt.job import start
     from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.sampling.attempt.session import start
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")

@@ -16,13 +16,14 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.jobs.session import RunOptions
 from bakeoff.report.escape import visible
-from bakeoff.report.words import amounts, how_to_go_on
+from bakeoff.report.words import amounts
 from bakeoff.sampling.attempt.view import JOB, AttemptView, RunView, run_view
 
 if TYPE_CHECKING:
-    from bakeoff.sampling.attempt.landing import Landed
+    from bakeoff.jobs.landing import Landed
 
 SHORT = 60
 """Lines of a diff, and of the list of its files, that are printed unasked."""
@@ -79,10 +80,11 @@ def exit_status(found: RunView, ending: Ending) -> int:
 def _landed(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if found.chosen is None or not (landing.apply or landing.branch):
         return None, None
-    from bakeoff.sampling.attempt.landing import Work, land
+    from bakeoff.jobs.landing import land
+    from bakeoff.sampling.attempt.landing import work_of
 
     try:
-        work = Work.of(run, found, found.chosen)
+        work = work_of(run, found, found.chosen)
         return land(store.project, work, landing.branch, landing.with_tests), None
     except BakeoffError as failure:
         return None, failure
@@ -147,9 +149,10 @@ def _print_ending(
 def _print_winner(
     store: RunStore, run: str, found: RunView, winner: AttemptView, landing: Landing, out: Callable[[str], None]
 ) -> None:
-    from bakeoff.sampling.attempt.landing import Work, shown_diff, stat_of
+    from bakeoff.jobs.landing import shown_diff, stat_of
+    from bakeoff.sampling.attempt.landing import work_of
 
-    work = Work.of(run, found, winner)
+    work = work_of(run, found, winner)
     changed = winner.facts.get("tests_changed")
     marked = " (tests changed)" if changed else ""
     out(f"run {run}: attempt {winner.id} wins{marked}")

@@ -67,8 +67,8 @@ def command(
     from bakeoff.cli.attempting import Landing, carry_out
     from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.given import check_refs
-    from bakeoff.sampling.attempt.job import start
     from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.sampling.attempt.session import start
 
     asked = AttemptOptions(
         task=f"compare {' '.join(refs)}",

@@ -25,8 +25,8 @@ def command(run: str, where: tuple[str, ...], with_tests: bool, stat: bool, as_j
     from bakeoff.cli.jobs.job import OpenRun, job_of
     from bakeoff.cli.opening import store
     from bakeoff.cli.say import print_json, tell
+    from bakeoff.jobs.landing import changed_by, diff_of, stat_of
     from bakeoff.report.escape import visible
-    from bakeoff.sampling.attempt.landing import changed_by, diff_of, stat_of
 
     opened = OpenRun(store().open(run))
     folder, project, work = opened.folder, opened.project, job_of(opened).work(opened, where)

@@ -17,13 +17,14 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder
 from bakeoff.errors import BakeoffError, JournalError
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.overview import Overview, overview
-from bakeoff.report.words import duration, how_to_go_on
+from bakeoff.report.words import duration
 from bakeoff.system.named_files import read_named
 
 if TYPE_CHECKING:
-    from bakeoff.workflow.job import WorkflowOptions
+    from bakeoff.workflow.session import WorkflowOptions
 
 EXIT = {
     RunStatus.COMPLETED: 0,

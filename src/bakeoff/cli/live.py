@@ -14,10 +14,10 @@ from rich.text import Text
 from bakeoff.cli.board import Board, Fan, Line
 from bakeoff.cli.lines import heard_of
 from bakeoff.cli.plain import failure, last_words, progress
-from bakeoff.cli.say import MARKS
 from bakeoff.engine.events import Event, NodeEnded, NodeRetried, Warned
 from bakeoff.engine.record import Status
 from bakeoff.report.escape import one_line, visible
+from bakeoff.report.marks import MARKS
 from bakeoff.report.words import duration
 
 EVERY = 0.125

@@ -56,8 +56,8 @@ def command(
     from bakeoff.cli.merging import Landing, carry_out
     from bakeoff.cli.opening import misused
     from bakeoff.jobs.session import RunOptions
-    from bakeoff.plan.queue.job import start
     from bakeoff.plan.queue.options import MergeOptions
+    from bakeoff.plan.queue.session import start
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")

@@ -15,14 +15,15 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Work
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.merge.landing import Moved, move_branch, move_checkout
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.queue.verification import UNRUNNABLE
 from bakeoff.plan.queue.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import how_to_go_on, short_ids
-from bakeoff.sampling.attempt.landing import Work
+from bakeoff.report.words import short_ids
 
 IN_PART = 3
 

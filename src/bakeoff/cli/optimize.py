@@ -102,8 +102,8 @@ def command(
     from bakeoff.cli.opening import misused
     from bakeoff.cli.optimizing import Landing, carry_out
     from bakeoff.jobs.session import RunOptions
-    from bakeoff.optimize.job import start
     from bakeoff.optimize.options import OptimizeOptions
+    from bakeoff.optimize.session import start
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")

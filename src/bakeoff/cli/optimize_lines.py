@@ -7,13 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 from bakeoff.cli.lines import Lines, heard_of
-from bakeoff.cli.say import MARKS
 from bakeoff.engine.events import Event, Events, NodeEnded, NodeHeard, NodeStarted, RunChanged, Warned
 from bakeoff.engine.record import Record
 from bakeoff.optimize.all_functions.ranked import ProfiledTests
 from bakeoff.optimize.options import NOTHING
 from bakeoff.report.escape import one_line
-from bakeoff.report.outcome import WITHOUT
+from bakeoff.report.marks import MARKS, WITHOUT
 from bakeoff.report.words import counted, duration
 
 if TYPE_CHECKING:

@@ -18,11 +18,13 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Landed, Work, diff_of, land, shown_diff
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.candidate_state import CandidateState
-from bakeoff.optimize.job import dry_run
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.session import dry_run
 from bakeoff.optimize.summary import (
     FUNCTION_HEADS,
     Side,
@@ -38,8 +40,7 @@ from bakeoff.optimize.summary import (
 )
 from bakeoff.optimize.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import counted, has_no_winner, how_to_go_on
-from bakeoff.sampling.attempt.landing import Landed, Work, diff_of, land, shown_diff
+from bakeoff.report.words import counted, has_no_winner
 from bakeoff.system.named_files import write_whole
 
 TESTS = 5

@@ -14,10 +14,10 @@ from bakeoff.engine.history import History
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.outcome import how_to_go_on, outcome
 from bakeoff.report.escape import one_line
-from bakeoff.report.outcome import outcome
 from bakeoff.report.outline import Node, is_called, outline, tally, walk
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on, moment, no_step
+from bakeoff.report.words import amounts, counted, duration, moment, no_step
 
 MOST_CHILDREN = 12
 """Items or passes that are listed each; of more, those that ended well are only counted."""

@@ -9,7 +9,7 @@ from bakeoff.cli.opening import misused, refuse_losses, store
 from bakeoff.cli.plan_running import Landing, carry_out
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.changes import Change
-from bakeoff.plan.run.job import resume
+from bakeoff.plan.run.session import resume
 
 
 def change_run(

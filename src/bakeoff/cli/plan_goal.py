@@ -125,7 +125,7 @@ def command(
         return
     from bakeoff.cli.plan_running import Landing, carry_out
     from bakeoff.jobs.session import RunOptions
-    from bakeoff.plan.run.job import start
+    from bakeoff.plan.run.session import start
 
     run_options = RunOptions(adopt=True)
     store = attempt_store(branch)

@@ -53,7 +53,7 @@ def command(
     from bakeoff.cli.plan_running import Landing, carry_out
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.document import read_file
-    from bakeoff.plan.run.job import start
+    from bakeoff.plan.run.session import start
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")

@@ -17,16 +17,17 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Work, title_of
+from bakeoff.jobs.outcome import how_to_go_on
 from bakeoff.jobs.session import RunOptions
 from bakeoff.plan.run.findings import Overlap
 from bakeoff.plan.run.plan_json import shown_plan
 from bakeoff.plan.run.view import JOB, RunView, run_view
 from bakeoff.report.escape import one_line, visible
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on, known_amounts
-from bakeoff.sampling.attempt.landing import Work, title_of
+from bakeoff.report.words import amounts, counted, duration, known_amounts
 
 if TYPE_CHECKING:
-    from bakeoff.sampling.attempt.landing import Landed
+    from bakeoff.jobs.landing import Landed
 
 IN_PART = 3
 
@@ -81,7 +82,7 @@ def exit_status(found: RunView, ending: Ending) -> int:
 def _landed(store: RunStore, run: str, found: RunView, landing: Landing) -> tuple[Landed | None, BakeoffError | None]:
     if not found.facts() or not (landing.apply or landing.branch):
         return None, None
-    from bakeoff.sampling.attempt.landing import land
+    from bakeoff.jobs.landing import land
 
     try:
         return land(store.project, work_of(run, found), landing.branch), None

@@ -39,7 +39,7 @@ def command(
     from bakeoff.cli.ending import parse_inputs, run_to_end
     from bakeoff.engine.store import RunStore
     from bakeoff.workflow.find import require_workflow
-    from bakeoff.workflow.job import WorkflowOptions, start
+    from bakeoff.workflow.session import WorkflowOptions, start
 
     here = Path.cwd()
     run_options = WorkflowOptions(

@@ -11,13 +11,15 @@ def command(as_json: bool) -> None:
     """List the runs of this project, newest first."""
     from bakeoff.cli.opening import store
     from bakeoff.cli.say import print_json, say, table, tell
+    from bakeoff.jobs.outcome import outcome
     from bakeoff.report.escape import one_line
     from bakeoff.report.overview import overviews
     from bakeoff.report.words import duration, moment
 
     found = overviews(store())
+    came_to = [(outcome(run.job, run.status, run.facts) or (None, None))[1] for run in found]
     if as_json:
-        print_json({"runs": [run.shown() for run in found]})
+        print_json({"runs": [run.shown(words) for run, words in zip(found, came_to, strict=True)]})
         return
     if not found:
         say(f"there are no runs yet under {store().runs}")
@@ -26,12 +28,12 @@ def command(as_json: bool) -> None:
         [
             run.folder.id,
             one_line(run.workflow_id or run.name or run.job or "-", 40),
-            f"{run.status or 'unreadable'}{(run.outcome and f', {run.outcome}') or ''}",
+            f"{run.status or 'unreadable'}{f', {words}' if words else ''}",
             moment(run.created_at),
             duration(run.updated_at - run.created_at if run.created_at else None),
             one_line(run.error or "", 80),
         ]
-        for run in found
+        for run, words in zip(found, came_to, strict=True)
     ]
     for line in table(rows, ["RUN", "WORKFLOW", "STATUS", "CREATED", "SPAN", "ERROR"]):
         tell(line)

@@ -14,27 +14,7 @@ import click
 
 from bakeoff.engine.mask import Masker
 from bakeoff.report.escape import markup, visible
-from bakeoff.report.outcome import IN_PART, WITHOUT
-
-MARKS = {
-    "completed": ("✓", "green"),
-    WITHOUT: ("○", "yellow"),
-    IN_PART: ("◐", "yellow"),
-    "failed": ("✗", "red"),
-    "aborted": ("✗", "red"),
-    "cancelled": ("✗", "yellow"),
-    "blocked": ("✗", "red"),
-    "budget_spent": ("✗", "red"),
-    "skipped": ("-", "bright_black"),
-    "paused": ("?", "yellow"),
-    "halted": ("‖", "yellow"),
-    "running": ("▶", "cyan"),
-    "created": ("·", "cyan"),
-    "pending": ("·", "bright_black"),
-}
-"""The sign and colour of each status of a run or node, of a run that is completed without a result or with part of it,
-and of a node that an item or branch of it halted."""
-
+from bakeoff.report.marks import MARKS
 
 _masker = Masker()
 

@@ -25,8 +25,8 @@ def command(name: str, as_json: bool) -> None:
         from pathlib import Path
 
         from bakeoff.settings import load_settings
-        from bakeoff.workflow.job import step_types
         from bakeoff.workflow.schema import json_schema
+        from bakeoff.workflow.session import step_types
 
         print_json(json_schema(step_types(load_settings(Path.cwd()))), indent=2)
         return

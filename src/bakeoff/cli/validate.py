@@ -23,8 +23,8 @@ def command(file: Path, strict: bool, allow_unquoted: bool, as_json: bool) -> No
     from bakeoff.settings import load_settings
     from bakeoff.workflow.document import load_document
     from bakeoff.workflow.find import find_workflow, require_workflow
-    from bakeoff.workflow.job import step_types
     from bakeoff.workflow.problems import InvalidWorkflowError, Problem
+    from bakeoff.workflow.session import step_types
     from bakeoff.workflow.validate import validate
 
     here = Path.cwd()

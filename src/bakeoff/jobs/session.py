@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from bakeoff.engine.clock import SystemClock
@@ -18,9 +18,22 @@ from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.process.spawner import Spawner
+from bakeoff.settings import Settings
+from bakeoff.workspace.sandbox.machine import this_machine
+from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
+from bakeoff.workspace.sandbox.sandbox import granted
+from bakeoff.workspace.snapshot.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace
 
 CarryOut = Callable[[Run, RunFolder, Spawner], Awaitable[Ending]]
 """What a job does in a session."""
+
+Prepare = Callable[[Run], Awaitable[None]]
+"""Writes to the journal before that begins."""
+
+
+CEILINGS = ("max_cost", "max_tokens", "max_calls")
+"""Inputs of a resumed run that change its budget."""
 
 
 @dataclass(slots=True)
@@ -96,42 +109,53 @@ def resumable(
     return folder, history
 
 
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Options of one session.
+
+    Attributes:
+        lanes: capacities by name.
+        ceilings: the budget, by kind.
+        seconds: of working, over all sessions, at most.
+        secrets: values to be masked, by name.
+        env: further variables of all processes.
+    """
+
+    lanes: Mapping[str, int]
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
 async def in_session(
     folder: RunFolder,
     carry_out: CarryOut,
     options: RunOptions,
-    lanes: Mapping[str, int],
+    session: SessionOptions,
     *,
-    ceilings: Mapping[str, float] | None = None,
-    seconds: float | None = None,
-    secrets: Mapping[str, str] | None = None,
-    env: Mapping[str, str] | None = None,
     meta: Mapping[str, Any] | None = None,
-    prepare: Callable[[Run], Awaitable[None]] | None = None,
+    prepare: Prepare | None = None,
 ) -> Ending:
     """Carry a job out as the owner of `folder`; its processes end with the session, however that ends.
 
     Args:
         folder: the run's.
         carry_out: the job.
-        options: how.
-        lanes: capacities by name.
-        ceilings: the budget, by kind.
-        seconds: of working, over all sessions, at most.
-        secrets: values to be masked, by name.
-        env: further variables of all processes.
+        options: of the run.
+        session: of this stretch of it.
         meta: what a new run keeps of itself; None for one that is gone on with.
         prepare: writes before the job begins.
 
     Passes on what `run_session` raises.
     """
-    base = {**os.environ, **(env or {}), "BAKEOFF_RUN_ID": folder.id}
-    masker = Masker(secrets or {})
+    base = {**os.environ, **session.env, "BAKEOFF_RUN_ID": folder.id}
+    masker = Masker(session.secrets)
     spawner = Spawner(token=str(folder.root), base_env=base, masker=masker, adopt=options.adopt)
     config = SessionConfig(
-        lanes=Lanes(lanes),
-        ceilings=ceilings or {},
-        seconds=seconds,
+        lanes=Lanes(session.lanes),
+        ceilings=session.ceilings,
+        seconds=session.seconds,
         events=options.events,
         masker=masker,
         catch_signals=options.catch_signals,
@@ -144,3 +168,41 @@ async def in_session(
         return ending
 
     return await run_session(folder, job, config, meta=meta, prepare=prepare)
+
+
+def snapshot_of(history: History) -> Snapshot | None:
+    """The snapshot that an earlier session of the run started from."""
+    taken = history.decisions.get("snapshot")
+    return None if taken is None else Snapshot(**{**taken, "left_out": ()})
+
+
+async def settle_snapshot(run: Run, workspace: Workspace, options: RunOptions, noun: str = "slots") -> None:
+    """Put on record the snapshot that all start from, and say what it lacks, as messages about `noun`."""
+    for text in workspace.lacking(noun):
+        options.warn(text)
+    await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+
+
+async def note_inputs(run: Run, inputs: Mapping[str, Any], options: object, names: Sequence[str] = CEILINGS) -> None:
+    """Put those of a job's options on record that inputs may change, if this session was given any."""
+    if inputs:
+        await run.note("inputs", {name: getattr(options, name) for name in names}).committed()
+
+
+async def check_protection(
+    settings: Settings, checks: str | None, agents: str | None = None, *, has_agents: bool = True
+) -> None:
+    """See that this machine gives the protection asked for, before anything is spent.
+
+    Args:
+        settings: the project's; they count where no level is asked for.
+        checks: level for checks.
+        agents: level for agents.
+        has_agents: whether there are any.
+
+    Passes on SandboxError: it does not, or the settings ask for what cannot be.
+    """
+    machine = await this_machine()
+    granted(check_policy(checks or settings.sandbox, settings), machine)
+    if has_agents:
+        granted(agent_policy((), agents or settings.agent_sandbox), machine)

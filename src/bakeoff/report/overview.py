@@ -13,7 +13,6 @@ from bakeoff.engine.journal import Entry, intact, open_to_read
 from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder, RunStore, by_age
 from bakeoff.errors import JournalError
-from bakeoff.report.outcome import outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +38,19 @@ class Overview:
     name: str | None = None
 
     @property
-    def outcome(self) -> str | None:
-        """In words, of one that is completed without a result or with part of it."""
-        found = outcome(self.job, self.status, self.facts)
-        return None if found is None else found[1]
-
-    @property
     def resumable(self) -> bool:
         """Whether it could still be taken up again."""
         return self.status not in (RunStatus.COMPLETED, RunStatus.ABORTED, None)
 
-    def shown(self) -> dict[str, Any]:
-        """As `runs --json` prints it."""
+    def shown(self, outcome: str | None) -> dict[str, Any]:
+        """As `runs --json` prints it; `outcome` is what it came to, where that is not all that was asked for."""
         return {
             "run_id": self.folder.id,
             "workflow_id": self.workflow_id,
             "job": self.job,
             "name": self.name,
             "status": self.status.value if self.status else None,
-            "outcome": self.outcome,
+            "outcome": outcome,
             "error": self.error,
             "created_at": self.created_at or None,
             "updated_at": self.updated_at or None,

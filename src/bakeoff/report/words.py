@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from bakeoff.engine.record import RunStatus
-from bakeoff.jobs.registry import JOBS, WORKFLOW
 
 
 def duration(seconds: float | None) -> str:
@@ -78,23 +76,6 @@ def counted(count: int, noun: str) -> str:
 def has_no_winner(whose: str, status: RunStatus) -> str:
     """That there is none, or none yet; `whose` says where."""
     return f"{whose} has no winner{' yet: it is still running' if status is RunStatus.RUNNING else ''}"
-
-
-def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:
-    """What takes a stopped run up again; None where nothing does."""
-    if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
-        return None
-    if job not in (None, *JOBS):
-        higher = ", with a higher budget" if status is RunStatus.BUDGET_SPENT else ""
-        return f"the program that made it, called again for run {shlex.quote(run_id)}{higher}"
-    entry = JOBS.get(job or "", WORKFLOW)
-    if not entry.has_ceilings:
-        higher = " --edit FILE, with a higher budget in the file"
-    else:
-        higher = " -i max_cost=USD (or max_calls=N, max_tokens=N)"
-    higher = higher if status is RunStatus.BUDGET_SPENT else ""
-    same = " (on the files as they were: once they are mended, start anew)"
-    return f"bakeoff resume {run_id}{higher}{same if entry.keeps_snapshot and status is RunStatus.FAILED else ''}"
 
 
 _OBJECT = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-zA-Z])")

@@ -19,10 +19,10 @@ from bakeoff.workflow.context import NodeContext, RunContext
 from bakeoff.workflow.definition import Workflow, all_steps
 from bakeoff.workflow.expressions import Template, compile_template, truth
 from bakeoff.workflow.inputs import resolve_inputs
-from bakeoff.workflow.job import WorkflowOptions, input_values, load, resumable, step_types, workflow_setting
 from bakeoff.workflow.models import Interpolated, marked
 from bakeoff.workflow.scope import Naming, Scope, View, digest
 from bakeoff.workflow.secrets import present, secrets_of
+from bakeoff.workflow.session import WorkflowOptions, input_values, load, resumable, step_types, workflow_setting
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.branch import case_of, cases
 from bakeoff.workflow.steps.call import choose, copies

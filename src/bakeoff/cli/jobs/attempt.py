@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from bakeoff.cli.jobs.job import Job, OpenRun, ResumeRequest
 from bakeoff.errors import BakeoffError
-from bakeoff.sampling.attempt.landing import Work
+from bakeoff.jobs.landing import Work
 from bakeoff.sampling.attempt.view import RunView, run_view
 
 SHOWN = ("job", "reason", "winner", "closest", "snapshot", "attempts")
@@ -22,7 +22,7 @@ class Attempts(Job):
         """See `Job`."""
         from bakeoff.cli.attempting import Landing, carry_out
         from bakeoff.jobs.session import RunOptions
-        from bakeoff.sampling.attempt.job import resume
+        from bakeoff.sampling.attempt.session import resume
 
         runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
         carry_out(lambda: resume(runs, asked.run, asked.inputs, run_options), run_options, runs, Landing(), **asked.how)
@@ -44,14 +44,15 @@ class Attempts(Job):
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.cli.attempt_page import attempts_part, attempts_verdict
+        from bakeoff.jobs.landing import shown_diff
         from bakeoff.report.page import report_page
-        from bakeoff.sampling.attempt.landing import shown_diff
+        from bakeoff.sampling.attempt.landing import work_of
 
         found = _view(run)
         number = found.winner if found.winner is not None else found.closest
         diff = None
         if number is not None:
-            diff = shown_diff(run.project, Work.of(run.folder.id, found, found.attempts[number]), False)
+            diff = shown_diff(run.project, work_of(run.folder.id, found, found.attempts[number]), False)
         return report_page(run.folder, attempts_part(found, diff), attempts_verdict(found))
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
@@ -60,13 +61,13 @@ class Attempts(Job):
         Raises:
             BakeoffError: more is named than an attempt.
         """
-        from bakeoff.sampling.attempt.landing import chosen
+        from bakeoff.sampling.attempt.landing import chosen, work_of
 
         name = f"run {run.folder.id}"
         if len(where) > 1:
             raise BakeoffError(f"{name} is a run of attempts, which has no steps: name an attempt alone")
         found = _view(run)
-        return Work.of(run.folder.id, found, chosen(found, name, attempt_number(where)))
+        return work_of(run.folder.id, found, chosen(found, name, attempt_number(where)))
 
 
 def attempt_number(where: tuple[str, ...]) -> int | None:

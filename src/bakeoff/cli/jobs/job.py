@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bakeoff.engine.history import History
     from bakeoff.engine.record import RunStatus
     from bakeoff.engine.store import RunFolder, RunStore
+    from bakeoff.jobs.landing import Landed, Work
     from bakeoff.plan.merge.landing import Moved
-    from bakeoff.sampling.attempt.landing import Landed, Work
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Job:
         Passes on BakeoffError: nothing was made there, or it conflicts; nothing is touched then.
         """
         from bakeoff.cli.say import say
-        from bakeoff.sampling.attempt.landing import land
+        from bakeoff.jobs.landing import land
 
         work = self.work(run, where)
         landed = land(run.project, work, branch, with_tests)

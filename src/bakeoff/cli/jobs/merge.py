@@ -12,9 +12,9 @@ from bakeoff.errors import BakeoffError
 if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Events
+    from bakeoff.jobs.landing import Work
     from bakeoff.plan.merge.landing import Moved
     from bakeoff.plan.queue.view import RunView
-    from bakeoff.sampling.attempt.landing import Work
 
 OF_ALL_RUNS = ("run_id", "status", "error", "moved")
 
@@ -29,7 +29,7 @@ class Merge(Job):
         from bakeoff.cli.merging import Landing, carry_out
         from bakeoff.cli.opening import misused
         from bakeoff.jobs.session import RunOptions
-        from bakeoff.plan.queue.job import resume
+        from bakeoff.plan.queue.session import resume
 
         if asked.inputs:
             misused("-i: a merge has no inputs that could be changed")
@@ -53,9 +53,9 @@ class Merge(Job):
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.cli.merging import work_of
+        from bakeoff.jobs.landing import shown_diff
         from bakeoff.plan.queue.page import merge_part, merge_verdict
         from bakeoff.report.page import report_page
-        from bakeoff.sampling.attempt.landing import shown_diff
 
         found = _view(run)
         if found.findings is None:

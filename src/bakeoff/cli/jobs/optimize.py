@@ -12,8 +12,8 @@ from bakeoff.errors import BakeoffError
 if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Events
+    from bakeoff.jobs.landing import Work
     from bakeoff.optimize.view import RunView
-    from bakeoff.sampling.attempt.landing import Work
 
 SHOWN = ("job", "target", "snapshot", "baseline", "candidates", "winner", "bench", "functions")
 
@@ -27,7 +27,7 @@ class Optimisation(Job):
         """See `Job`."""
         from bakeoff.cli.optimizing import Landing, carry_out
         from bakeoff.jobs.session import RunOptions
-        from bakeoff.optimize.job import resume
+        from bakeoff.optimize.session import resume
 
         runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
         carry_out(lambda: resume(runs, asked.run, run_options, asked.inputs), run_options, runs, Landing(), **asked.how)

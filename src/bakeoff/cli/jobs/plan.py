@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Event, Events
     from bakeoff.engine.store import RunFolder
+    from bakeoff.jobs.landing import Work
     from bakeoff.plan.run.view import RunView
-    from bakeoff.sampling.attempt.landing import Work
 
 OF_ALL_RUNS = ("run_id", "status", "error", "usage", "applied")
 
@@ -29,7 +29,7 @@ class PlanJob(Job):
         """See `Job`."""
         from bakeoff.cli.plan_running import Landing, carry_out
         from bakeoff.jobs.session import RunOptions
-        from bakeoff.plan.run.job import resume
+        from bakeoff.plan.run.session import resume
 
         runs, run_options = asked.runs, RunOptions(max_parallel=asked.max_parallel, adopt=True)
         carry_out(lambda: resume(runs, asked.run, asked.inputs, run_options), run_options, runs, Landing(), **asked.how)
@@ -50,9 +50,9 @@ class PlanJob(Job):
     def page(self, run: OpenRun) -> Iterator[str]:
         """See `Job`."""
         from bakeoff.cli.plan_running import work_of
+        from bakeoff.jobs.landing import shown_diff
         from bakeoff.plan.run.page import plan_part, plan_verdict
         from bakeoff.report.page import report_page
-        from bakeoff.sampling.attempt.landing import shown_diff
 
         found = _view(run)
         diff = shown_diff(run.project, work_of(run.folder.id, found), False) if found.facts() else None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NoReturn
 from bakeoff.cli.jobs.attempt import attempt_number
 from bakeoff.cli.jobs.job import Job, OpenRun, ResumeRequest
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Work
 from bakeoff.report.outline import called
-from bakeoff.sampling.attempt.landing import Work, chosen
+from bakeoff.sampling.attempt.landing import chosen, work_of
 from bakeoff.sampling.attempt.view import step_view
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class WorkflowJob(Job):
         """See `Job`; also by another file, or only to say what would run again."""
         from bakeoff.cli.ending import run_to_end
         from bakeoff.cli.opening import called_texts_of, hide_secrets_of, refuse_losses
-        from bakeoff.workflow.job import WorkflowOptions, resume
+        from bakeoff.workflow.session import WorkflowOptions, resume
 
         runs, run, edit = asked.runs, asked.run, asked.edit
         run_options = WorkflowOptions(max_parallel=asked.max_parallel, adopt=True)
@@ -60,14 +61,14 @@ def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ..
     name = f"step {step} of run {run}"
     found = step_view(history, status, step)
     if found is not None:
-        return Work.of(run, found, chosen(found, name, attempt_number(attempt)), step)
+        return work_of(run, found, chosen(found, name, attempt_number(attempt)), step)
     if attempt and step in _plans(history):
-        from bakeoff.cli.plan_running import work_of
+        from bakeoff.cli.plan_running import work_of as work_of_plan
         from bakeoff.plan.run.view import step_view as plan_view
 
         plan = plan_view(history, status, step)
         if plan is not None and len(attempt) == 1:
-            return work_of(run, plan, attempt[0], step)
+            return work_of_plan(run, plan, attempt[0], step)
         raise BakeoffError(f"{name} is a plan: name one of its subplans behind it, or nothing for all that landed")
     if attempt:
         raise BakeoffError(f"{name} has made no attempts")

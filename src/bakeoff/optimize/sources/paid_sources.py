@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from bakeoff.engine.retry import ONCE
 from bakeoff.engine.run import Run
+from bakeoff.jobs.costs import announcement
 from bakeoff.judge.timing.bench_lock import BenchLock
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.source import Source
 from bakeoff.process.command import Processes
 from bakeoff.report.words import counted
-from bakeoff.sampling.attempt.job import AT_ONCE, TURNED_AWAY
+from bakeoff.sampling.attempt.session import AT_ONCE, TURNED_AWAY
 from bakeoff.settings import Settings
 from bakeoff.workspace.workspace import Workspace
 
@@ -59,14 +60,13 @@ class PaidSources:
             parts[place] = f"{counted(options.samples, 'request')} to the local model, which cost nothing"
         parts += [f"at most {counted(options.most_agent_calls, 'call')} of {name}" for name in self.agents]
         parts.append("more only in place of those that fail")
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
-        over = ""
-        loose = [name for name, (entry, _) in self.agents.items() if not entry.can_cap_cost]
-        if options.max_cost is not None and loose:
-            over = f"; {', '.join(loose)} cannot be held to what is reserved for a call"
-        elif options.max_tokens is not None and self.agents:
-            over = "; tokens of agents are counted when a call has ended, so calls under way may go over"
-        return f"{', '.join(parts)}; budget: {budget}{over}"
+        names = ", ".join(name for name, (entry, _) in self.agents.items() if not entry.can_cap_cost)
+        return announcement(
+            ", ".join(parts),
+            options.ceilings,
+            loose=names and f"{names} cannot be held to what is reserved for a call",
+            late="tokens of agents" if self.agents else "",
+        )
 
     async def sources(
         self,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from bakeoff.jobs.landing import Landed
 from bakeoff.plan.run.view import JOB, RunView, Worked
-from bakeoff.sampling.attempt.landing import Landed
 
 
 def shown_plan(

@@ -12,6 +12,7 @@ from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
 from bakeoff.engine.events import Warned
 from bakeoff.engine.run import Run
+from bakeoff.jobs.costs import announcement
 from bakeoff.judge.checks.check_runner import CheckRunner
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.fetch import keep
@@ -25,10 +26,10 @@ from bakeoff.plan.run.subplan_attempts import SubplanAttempts
 from bakeoff.plan.schedule.writes import is_literal
 from bakeoff.process.command import Processes
 from bakeoff.report.words import counted
-from bakeoff.sampling.attempt.attempts import agent_reserve
-from bakeoff.sampling.attempt.job import TURNED_AWAY
+from bakeoff.sampling.attempt.attempts import agent_reserve, loose
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried, say_protected
+from bakeoff.sampling.attempt.session import TURNED_AWAY
 from bakeoff.settings import Settings
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.landing.applying import as_user
@@ -82,15 +83,8 @@ class PlanWork(PlanContext):
         """Announcement of costs: calls at most, and how far the budget can be overshot; for before the first one."""
         options, count = self.plan.attempt, len(self.plan.subplans)
         calls = f"{counted(count, 'subplan')}, at most {counted(self.plan.most_calls, 'call')} of {self.entry.name}"
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
-        over = ""
-        if options.max_cost is not None and not self.entry.can_cap_cost:
-            over = f"; {self.entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
-        elif options.max_tokens is not None:
-            over = "; tokens are counted when a call has ended, so calls under way may go over"
         more = self.retry.attempts - 1
-        again = f", {more} more in place of each that its model turns away" if more else ""
-        return f"{calls}{again}; budget: {budget}{over}"
+        return announcement(calls, options.ceilings, turned_away=more, loose=loose(self.entry, self.reserve))
 
     async def carry_out(
         self,

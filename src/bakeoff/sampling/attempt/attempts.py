@@ -12,6 +12,7 @@ from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.costs import announcement
 from bakeoff.judge.checks.check_runner import CheckRunner
 from bakeoff.judge.checks.command import CommandRequirement
 from bakeoff.judge.checks.score import ScoreRequirement
@@ -20,6 +21,7 @@ from bakeoff.judge.timing.commands import COMMANDS
 from bakeoff.judge.timing.in_slots import SlotRace
 from bakeoff.judge.timing.race import Options
 from bakeoff.process.command import Processes
+from bakeoff.report.words import counted
 from bakeoff.sampling.action import Maker
 from bakeoff.sampling.attempt.given import GivenMaker
 from bakeoff.sampling.attempt.maker import AgentMaker
@@ -46,6 +48,13 @@ def reserve_for(options: AttemptOptions, settings: Settings, entry: Entry | None
     if entry is None:
         return {}
     return agent_reserve(entry, options.model, settings.max_usd, options.max_cost, options.max_tokens, options.attempts)
+
+
+def loose(entry: Entry, reserve: Mapping[str, float]) -> str:
+    """That the agent may spend more money than a call reserves, in words; empty where it cannot."""
+    if entry.can_cap_cost or "usd" not in reserve:
+        return ""
+    return f"{entry.name} cannot be held to the {reserve['usd']:g} usd reserved for a call"
 
 
 def agent_reserve(
@@ -113,19 +122,10 @@ class Attempts:
         """Announcement of costs: most calls, and how far the budget can be overshot; to be said before the first."""
         options, entry = self.options, self.entry
         assert entry is not None
-        calls = f"at most {options.most_calls} call{'' if options.most_calls == 1 else 's'} of {entry.name}"
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in options.ceilings.items()) or "none is set"
-        over = ""
-        if options.max_cost is not None and not entry.can_cap_cost:
-            over = f"; {entry.name} cannot be held to the {self.reserve['usd']:g} usd reserved for a call"
-        elif options.max_tokens is not None:
-            over = "; tokens are counted when a call has ended, so calls under way may go over"
-        again = (
-            f", {self.retry.attempts - 1} more in place of each that its model turns away"
-            if self.retry.attempts > 1
-            else ""
+        calls = f"at most {counted(options.most_calls, 'call')} of {entry.name}"
+        return announcement(
+            calls, options.ceilings, turned_away=self.retry.attempts - 1, loose=loose(entry, self.reserve)
         )
-        return f"{calls}{again}; budget: {budget}{over}"
 
     async def preflight(
         self, run: Run, workspace: Workspace, processes: Processes, warn: Callable[[str], None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,8 +77,3 @@ def _keep(base: Base, run: str, name: str, ref: str, commit: str, protection: Pr
     made = restored(repository, snapshot, commit, touched, ref_name(run, f"{name}-judged"))
     changed = changed_between(repository, snapshot, made.commit)
     return JudgedResult(ref, commit, made.commit, made.tree, changed, tuple(touched), named)
-
-
-def kept_commit(facts: Mapping[str, Any], with_tests: bool) -> str:
-    """The commit that is shown and landed."""
-    return str(facts["commit" if with_tests else "judged"])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from bakeoff.engine.record import Outcome, Status
-from bakeoff.sampling.attempt.landing import Work, land, title_of
+from bakeoff.jobs.landing import Work, land, title_of
 from bakeoff.sampling.attempt.view import Asked
 from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.values import as_text, plain

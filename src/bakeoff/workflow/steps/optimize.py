@@ -11,12 +11,12 @@ from pydantic import Field
 
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Work
 from bakeoff.optimize.optimisation import Optimisation, target_of
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.view import RunView, read_nodes
 from bakeoff.sampling.attempt.given import check_refs
-from bakeoff.sampling.attempt.landing import Work
 from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.models import Ceiling, Interpolated, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.scope import digest

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.errors import BakeoffError, BudgetSpentError
+from bakeoff.jobs.landing import Work, title_of
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.view import step_name
 from bakeoff.plan.run.work import PlanWork
-from bakeoff.sampling.attempt.landing import Work, title_of
 from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.scope import digest

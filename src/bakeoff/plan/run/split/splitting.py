@@ -14,6 +14,7 @@ from bakeoff.api.durable import DurableRun
 from bakeoff.engine.events import NodeStarted
 from bakeoff.engine.record import Record, Status
 from bakeoff.engine.run import Run
+from bakeoff.jobs.costs import announcement
 from bakeoff.model.registry import UnknownModelError, missing, model_for
 from bakeoff.model.retrying import RETRY
 from bakeoff.plan.run.from_hierarchy import files_of
@@ -24,8 +25,8 @@ from bakeoff.plan.run.split.question import TRIES, Proposal, Question
 from bakeoff.plan.run.work import agent_of
 from bakeoff.process.command import Processes
 from bakeoff.report.words import counted, known_amounts
-from bakeoff.sampling.attempt.job import TURNED_AWAY
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.sampling.attempt.session import TURNED_AWAY
 from bakeoff.settings import Settings
 from bakeoff.workspace.workspace import Workspace
 
@@ -65,9 +66,8 @@ class Split:
         return cls(**{**kept, "paths": tuple(kept["paths"])})
 
     def announcement(self, ceilings: Mapping[str, float]) -> str:
-        """Announcement of costs: calls at most, and the budget; for before the first one."""
-        budget = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items()) or "none is set"
-        return f"at most {TRIES} calls of {self.name} to split it; budget: {budget}"
+        """How many calls there may be; to be said before the first one."""
+        return announcement(f"at most {TRIES} calls of {self.name} to split it", ceilings, late="")
 
     def question(self, project: Path, settings: Settings, goal: str) -> Question:
         """Question about the files as they are now. Blocks.

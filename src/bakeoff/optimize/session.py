@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,17 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
-from bakeoff.jobs.session import RunOptions, in_session, new_run
+from bakeoff.jobs.session import (
+    Prepare,
+    RunOptions,
+    SessionOptions,
+    in_session,
+    new_run,
+    note_inputs,
+    resumable,
+    settle_snapshot,
+    snapshot_of,
+)
 from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
 from bakeoff.optimize.all_functions.all_functions import AllFunctions, ranking
@@ -73,10 +82,7 @@ async def resume(
     Raises:
         BakeoffError: the run cannot be resumed, or an input (a new ceiling) is wrong.
     """
-    folder = store.open(run_id)
-    history = folder.history()
-    if history.meta.get("job") != JOB:
-        raise BakeoffError(f"run {run_id} is no optimisation")
+    folder, history = resumable(store, run_id, JOB, "no optimisation", ended=True)
     status, _ = folder.status_and_error(history)
     before = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
     options = before.with_inputs(inputs or {})
@@ -85,15 +91,8 @@ async def resume(
     if status is RunStatus.CANCELLED or (status is RunStatus.COMPLETED and not longer):
         more = f"; -i seconds=N above {before.seconds:g} measures longer" if undecided else ""
         raise BakeoffError(f"run {run_id} is {status}; it cannot be resumed{more}")
-    if folder.alive():
-        folder.lock().release()  # says by whom it is run
     job = _Job(store.project, options, load_settings(store.project), run_options.resuming(history))
-
-    async def prepare(run: Run) -> None:
-        if inputs:
-            await run.note("inputs", {name: getattr(options, name) for name in CHANGEABLE}).committed()
-
-    return folder, await job.run(folder, None, prepare)
+    return folder, await job.run(folder, None, lambda run: note_inputs(run, inputs or {}, options, CHANGEABLE))
 
 
 async def dry_run(store: RunStore, options: OptimizeOptions, run_options: RunOptions) -> list[Ranked]:
@@ -165,34 +164,19 @@ class _Job:
     def _warn(self, text: str) -> None:
         self.run_options.warn(text)
 
-    async def run(
-        self,
-        folder: RunFolder,
-        meta: Mapping[str, Any] | None,
-        prepare: Callable[[Run], Awaitable[None]] | None = None,
-    ) -> Ending:
+    async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None, prepare: Prepare | None = None) -> Ending:
         """The session, to its end."""
-        return await in_session(
-            folder,
-            self.carry_out,
-            self.run_options,
-            self.lanes,
-            ceilings=self.options.ceilings,
-            meta=meta,
-            prepare=prepare,
-        )
+        session = SessionOptions(self.lanes, self.options.ceilings)
+        return await in_session(folder, self.carry_out, self.run_options, session, meta=meta, prepare=prepare)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Judge all there is and say how it ended."""
         if self.hired.models or self.hired.agents:
             self._warn(self.hired.announcement())
-        kept = run.history.decisions.get("snapshot")
-        taken = None if kept is None else Snapshot(**{**kept, "left_out": ()})
+        taken = snapshot_of(run.history)
 
         async def keep(workspace: Workspace) -> None:
-            for text in workspace.lacking():
-                self._warn(text)
-            await run.decide("snapshot", lambda: asdict(workspace.snapshot) | {"left_out": []})
+            await settle_snapshot(run, workspace, self.run_options)
 
         opening = partial(self.opening, folder.id, spawner, due=pending_commits(run.history))
         if self.options.every:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import Shared, sharing
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
-from bakeoff.jobs.session import RunOptions, in_session
+from bakeoff.jobs.session import Prepare, RunOptions, SessionOptions, in_session
 from bakeoff.process.command import Command, Finished
 from bakeoff.process.spawner import Spawner
 from bakeoff.settings import Settings, load_settings
@@ -278,11 +278,7 @@ class _Job:
     project: Path
     secrets: tuple[str, ...]
 
-    async def run(
-        self,
-        meta: Mapping[str, Any] | None = None,
-        prepare: Callable[[Run], Awaitable[None]] | None = None,
-    ) -> Ending:
+    async def run(self, meta: Mapping[str, Any] | None = None, prepare: Prepare | None = None) -> Ending:
         budget = self.workflow.budget
         ceilings = {kind: getattr(budget, kind) for kind in ("usd", "tokens", "calls")}
         folder = str(self.workflow_dir)
@@ -295,11 +291,13 @@ class _Job:
             self.folder,
             interpret,
             self.run_options,
-            self.lanes(),
-            ceilings={kind: ceiling for kind, ceiling in ceilings.items() if ceiling is not None},
-            seconds=budget.seconds,
-            secrets=self.secret_values(),
-            env={"BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder},
+            SessionOptions(
+                self.lanes(),
+                {kind: ceiling for kind, ceiling in ceilings.items() if ceiling is not None},
+                budget.seconds,
+                self.secret_values(),
+                {"BAKEOFF_WORKFLOW_DIR": folder, "SPECKIT_WORKFLOW_DIR": folder},
+            ),
             meta=meta,
             prepare=prepare,
         )

@@ -13,7 +13,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
-from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
+from bakeoff.jobs.session import RunOptions, SessionOptions, check_protection, in_session, new_run, resumable
 from bakeoff.judge.checks.check_runner import CheckRunner
 from bakeoff.judge.checks.command import LANE
 from bakeoff.plan.events import QueueSaid
@@ -33,9 +33,7 @@ from bakeoff.system.machine import cpu_allowance
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.landing.applying import as_user, open_project
 from bakeoff.workspace.repository.cache import check_roots
-from bakeoff.workspace.sandbox.machine import this_machine
 from bakeoff.workspace.sandbox.policy import check_policy
-from bakeoff.workspace.sandbox.sandbox import granted
 from bakeoff.workspace.snapshot.project import find_project
 from bakeoff.workspace.snapshot.submodules import Submodules
 from bakeoff.workspace.workspace import Workspace, open_workspace
@@ -81,12 +79,12 @@ class _Job:
         self.lanes = {LANE: cpu_allowance(), **settings.lanes, LEAVES: most}
 
     async def check_sandbox(self) -> None:
-        """See that this machine gives the protection asked for. Passes on SandboxError: it does not."""
-        granted(self.policy, await this_machine())
+        """See `check_protection`."""
+        await check_protection(self.settings, self.options.sandbox, has_agents=False)
 
     async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None) -> Ending:
         """The session, to its end."""
-        return await in_session(folder, self.carry_out, self.run_options, self.lanes, meta=meta)
+        return await in_session(folder, self.carry_out, self.run_options, SessionOptions(self.lanes), meta=meta)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Merge, verify, and say how it ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,18 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.sharing import sharing
 from bakeoff.engine.store import RunFolder, RunStore
-from bakeoff.jobs.session import RunOptions, in_session, new_run, resumable
+from bakeoff.jobs.session import (
+    Prepare,
+    RunOptions,
+    SessionOptions,
+    check_protection,
+    in_session,
+    new_run,
+    note_inputs,
+    resumable,
+    settle_snapshot,
+    snapshot_of,
+)
 from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.plan.events import PlanSaid
 from bakeoff.plan.run.changes import Change, change_name, changes_of
@@ -25,10 +36,9 @@ from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS
 from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import check_base
-from bakeoff.sampling.attempt.job import AGENT_MEMORY
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, PreflightError
-from bakeoff.sampling.attempt.session import check_protection, note_inputs, settle_snapshot, snapshot_of
+from bakeoff.sampling.attempt.session import AGENT_MEMORY
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.workspace.blocking import in_thread
@@ -153,24 +163,12 @@ class _Job:
 
     async def check_sandbox(self) -> None:
         """See `check_protection`."""
-        await check_protection(self.plan.attempt, self.settings)
+        await check_protection(self.settings, self.plan.attempt.sandbox, self.plan.attempt.agent_sandbox)
 
-    async def run(
-        self,
-        folder: RunFolder,
-        meta: Mapping[str, Any] | None,
-        prepare: Callable[[Run], Awaitable[None]] | None = None,
-    ) -> Ending:
+    async def run(self, folder: RunFolder, meta: Mapping[str, Any] | None, prepare: Prepare | None = None) -> Ending:
         """The session, to its end."""
-        return await in_session(
-            folder,
-            self.carry_out,
-            self.run_options,
-            self.lanes,
-            ceilings=self.plan.attempt.ceilings,
-            meta=meta,
-            prepare=prepare,
-        )
+        session = SessionOptions(self.lanes, self.plan.attempt.ceilings)
+        return await in_session(folder, self.carry_out, self.run_options, session, meta=meta, prepare=prepare)
 
     async def carry_out(self, run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
         """Have the goal split where it is not, have all subplans made and merged, and say how it ended."""

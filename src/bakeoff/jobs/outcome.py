@@ -1,15 +1,14 @@
-"""What a run that is completed came to, told apart from how it ended: with a result, with part of it, with none."""
+"""Outcome of a run: whether a completed one has its result, part of it or none; what takes a stopped one up again."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.engine.record import RunStatus
-from bakeoff.jobs.registry import JOBS
-
-WITHOUT, IN_PART = "without", "in_part"
-"""What stands for a run with no result, and with part of it, where others have a status."""
+from bakeoff.jobs.registry import JOBS, WORKFLOW
+from bakeoff.report.marks import IN_PART, WITHOUT
 
 
 def outcome(job: str | None, status: RunStatus | None, facts: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -43,3 +42,20 @@ def _landed(facts: Mapping[str, Any]) -> list[bool] | None:
         landed = set(found["landed"])
         return [*(True for _ in landed), *(False for _ in out - landed)]
     return None
+
+
+def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:
+    """What takes a stopped run up again; None where nothing does."""
+    if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
+        return None
+    if job not in (None, *JOBS):
+        higher = ", with a higher budget" if status is RunStatus.BUDGET_SPENT else ""
+        return f"the program that made it, called again for run {shlex.quote(run_id)}{higher}"
+    entry = JOBS.get(job or "", WORKFLOW)
+    if not entry.has_ceilings:
+        higher = " --edit FILE, with a higher budget in the file"
+    else:
+        higher = " -i max_cost=USD (or max_calls=N, max_tokens=N)"
+    higher = higher if status is RunStatus.BUDGET_SPENT else ""
+    same = " (on the files as they were: once they are mended, start anew)"
+    return f"bakeoff resume {run_id}{higher}{same if entry.keeps_snapshot and status is RunStatus.FAILED else ''}"
