@@ -6,18 +6,17 @@ import io
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise
 
 import anyio
 import pytest
 from rich.console import Console
 
-from bakeoff.cli import plain
 from bakeoff.cli.asking import TerminalAsker, chosen, excerpt, somebody_is_there
-from bakeoff.cli.board import MOST_LINES, Board
-from bakeoff.cli.live import LiveDisplay
-from bakeoff.cli.plain import PlainDisplay
+from bakeoff.cli.display import Display
 from bakeoff.engine.events import (
+    Events,
     FanOpened,
     GateOpened,
     NodeEnded,
@@ -28,6 +27,25 @@ from bakeoff.engine.events import (
     Warned,
 )
 from bakeoff.engine.record import Record, RunStatus, Status, Stored
+from bakeoff.jobs import steps
+from bakeoff.jobs.board import MOST_LINES, Board
+from bakeoff.jobs.steps import StepsProgress
+
+
+def shown(console: Console | None = None, mask: Callable[[str], str] = str) -> Display:
+    """A display of steps; it is called with events."""
+    display = Display(Events(), StepsProgress(), console)
+    display.mask = display.progress.mask = mask
+    return display
+
+
+def board_of(display: Display) -> Board:
+    assert isinstance(display.progress, StepsProgress)
+    return display.progress.board
+
+
+def drawn(display: Display, room: int = 30) -> str:
+    return "\n".join("".join(text for text, _ in row) for row in display.progress.now(room))
 
 
 def started(path: str, type_: str = "shell") -> NodeStarted:
@@ -86,14 +104,14 @@ def test_the_numbers_of_a_fan_out_of_attempts_fit_together() -> None:
     calls = [f"fan:solve:{item}/attempt:{number}/generate" for item, number in ((0, 1), (0, 2), (1, 1))]
     for path in calls:
         board(started(path, "generate"))
-    assert plain.progress(counted) == "0 of 2 done, 2 running"
+    assert steps.progress(counted) == "0 of 2 done, 2 running"
     for path in calls[:2]:
         board(ended(path, type_="generate"))
     board(started("fan:solve:0/attempt:1/check:0", "check"))
-    assert plain.progress(counted) == "0 of 2 done, 2 running"
+    assert steps.progress(counted) == "0 of 2 done, 2 running"
     board(ended("fan:solve:0/attempt:1/check:0", type_="check"))
     board(ended("fan:solve:0", type_="attempt"))
-    assert plain.progress(counted) == "1 of 2 done, 1 running"
+    assert steps.progress(counted) == "1 of 2 done, 1 running"
 
 
 @pytest.mark.parametrize("template", ["if", "gate", "while", "parallel"])
@@ -112,18 +130,18 @@ def test_items_that_wait_at_gates_are_not_done(template: str) -> None:
             board(ended(item, type_="if"))
         board(started(gates[-1], "gate"))
         board(GateOpened(0.0, gates[-1], "sure?", ("yes", "no")))
-    assert plain.progress(counted) == "0 of 3 done, 3 waiting"
+    assert steps.progress(counted) == "0 of 3 done, 3 waiting"
     board(ended(gates[0], type_="gate"))
     if template in ("while", "parallel"):
         board(ended("fan:it:0", type_=template))
-    assert plain.progress(counted) == "1 of 3 done, 2 waiting"
+    assert steps.progress(counted) == "1 of 3 done, 2 waiting"
     board(ended(gates[1], Status.PAUSED, type_="gate"))
     board(ended(gates[2], Status.FAILED, type_="gate"))
-    assert plain.progress(counted) == "1 of 3 done, 1 failed, 1 waiting"
+    assert steps.progress(counted) == "1 of 3 done, 1 failed, 1 waiting"
 
 
 def test_a_fan_out_that_was_halted_is_shown_so(capsys: pytest.CaptureFixture[str]) -> None:
-    display = PlainDisplay(lambda text: text)
+    display = shown()
     short = {"type_": "fan-out", "output": {"item_count": 3}}
     branches = {"type_": "parallel", "output": {"branches": {"a": "completed", "b": "halted"}}}
     for event in (
@@ -137,16 +155,16 @@ def test_a_fan_out_that_was_halted_is_shown_so(capsys: pytest.CaptureFixture[str
         "‖ f (fan-out) halted: 1.00 s", "‖ p (parallel) halted: 1.00 s", "‖ g (fan-out) halted: 1.00 s",
         "✓ h (fan-out): 1.00 s",
     ]  # fmt: skip
-    assert display.board.lines["f"].halted
+    assert board_of(display).lines["f"].halted
     console = Console(file=io.StringIO(), width=100)
-    live = LiveDisplay(lambda text: text, console)
-    live.board = display.board
-    live._finish()
+    live = shown(console)
+    live.progress = display.progress
+    live._finish(console)
     assert "‖ f" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_a_fan_out_whose_items_were_all_kept_was_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    display = PlainDisplay(lambda text: text)
+    display = shown()
     for event in (started("f", "fan-out"), fan("f", 1), ended("f:it:0", reused=True), ended("f", type_="fan-out")):
         display(event)
     assert "✓ f: kept from before" in capsys.readouterr().err
@@ -154,7 +172,7 @@ def test_a_fan_out_whose_items_were_all_kept_was_kept(capsys: pytest.CaptureFixt
 
 def test_gates_have_no_tries() -> None:
     record = Record("g", "gate", Status.FAILED, error="rejected", attempts=4)
-    assert plain.failure(record) == "✗ g failed: rejected"
+    assert steps.failure(record) == "✗ g failed: rejected"
 
 
 def test_passes_of_a_loop_share_a_line_and_its_fan_outs_start_anew() -> None:
@@ -190,7 +208,7 @@ def test_old_lines_are_only_counted() -> None:
 
 
 def test_ten_thousand_items_cost_no_memory_and_little_time() -> None:
-    display = LiveDisplay(str, Console(file=io.StringIO(), force_terminal=True, width=100, height=30))
+    display = shown(Console(file=io.StringIO(), force_terminal=True, width=100, height=30))
     display(started("fan", "fan-out"))
     display(fan("fan", 10_000))
     events = [(started(f"fan:it:{number}"), ended(f"fan:it:{number}")) for number in range(10_000)]
@@ -208,19 +226,19 @@ def test_ten_thousand_items_cost_no_memory_and_little_time() -> None:
 
 def test_gates_are_shown_until_they_are_decided() -> None:
     out = io.StringIO()
-    display = LiveDisplay(lambda text: text.replace("sesame", "***"), Console(file=out, force_terminal=True, width=100))
+    display = shown(Console(file=out, force_terminal=True, width=100), lambda text: text.replace("sesame", "***"))
     display(RunChanged(0.0, "r", RunStatus.RUNNING))
     display(GateOpened(0.0, "ask", "open sesame\x1b[2J?", ("a", "b")))
-    display._frame()
+    display._frame(display.console)
     assert "ask: open ***\\x1b[2J?" in out.getvalue()
     assert "bakeoff answer r ask CHOICE" in out.getvalue()
     display(ended("ask", type_="gate"))
-    assert not display.board.gates
+    assert not board_of(display).gates
 
 
 def test_what_should_stay_is_printed_above_and_bounded() -> None:
     out = io.StringIO()
-    display = LiveDisplay(str, Console(file=out, width=200))
+    display = shown(Console(file=out, width=200))
     display(Warned(0.0, "careful", "there"))
     for number in range(30):
         display(ended(f"s{number}", Status.FAILED, error="no", output={"stderr": "a\nb\x07\n"}))
@@ -236,35 +254,35 @@ async def test_drawing_survives_a_terminal_that_is_gone() -> None:
         def write(self, text: str) -> int:
             raise OSError(5, "gone")
 
-    display = LiveDisplay(str, Console(file=Gone(), force_terminal=True))
+    display = shown(Console(file=Gone(), force_terminal=True))
     display(started("a"))
     with anyio.fail_after(60):
-        await display.draw()
+        await display._draw(display.console)
 
 
 @pytest.mark.anyio
 async def test_the_tree_is_cut_to_the_terminals_height_and_rests_while_away() -> None:
     out = io.StringIO()
-    display = LiveDisplay(str, Console(file=out, force_terminal=True, width=80, height=10))
+    display = shown(Console(file=out, force_terminal=True, width=80, height=10))
     for number in range(40):
         display(ended(f"s{number}"))
     display(started("now"))
     with display.away():
-        assert display._frame() == 0.0
+        assert display._frame(display.console) == 0.0
         assert out.getvalue() == ""
-    display._frame()
+    display._frame(display.console)
     assert "… 34 steps before these" in out.getvalue()
     assert "now" in out.getvalue()
     assert "s3 " not in out.getvalue()
     with anyio.move_on_after(0.01):
-        await display.draw()
+        await display._draw(display.console)
     assert "s3 " in out.getvalue().replace("\x1b[0m", " ").replace("\x1b[90m", " ")
 
 
 def test_plain_lines_are_bounded_in_rate_and_number(monkeypatch, capsys) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    display = PlainDisplay(str)
+    display = shown()
     display(fan("fan", 1000))
     for number in range(400):
         now += 0.1
@@ -275,12 +293,12 @@ def test_plain_lines_are_bounded_in_rate_and_number(monkeypatch, capsys) -> None
     assert len(periodic) == 7
     done = [int(line.split()[1]) for line in periodic]
     assert all(before < after for before, after in pairwise(done))
-    assert sum(line.startswith("✗") for line in lines) == plain.MOST_FAILURES
+    assert sum(line.startswith("✗") for line in lines) == steps.MOST_FAILURES
     assert sum("are counted, not listed" in line for line in lines) == 1
 
 
 def test_plain_lines(capsys) -> None:
-    display = PlainDisplay(lambda text: text.replace("sesame", "***"))
+    display = shown(mask=lambda text: text.replace("sesame", "***"))
     for event in (
         Warned(0.0, "mind sesame"), RunChanged(0.0, "r", RunStatus.RUNNING), RunChanged(0.0, "r", RunStatus.PAUSED),
         fan("bare", 1), FanOpened(0.0, "other", 2, 0, 0), started("both", "parallel"), fan("both", 2),
@@ -295,15 +313,15 @@ def test_plain_lines(capsys) -> None:
 
 
 def test_when_an_agent_was_heard_of_is_shown() -> None:
-    display = LiveDisplay(lambda text: text, Console(width=120, file=io.StringIO()))
+    display = shown(Console(width=120, file=io.StringIO()))
     for event in (started("ask", "prompt"), started("fan", "fan-out"), fan("fan", 2), started("fan:it:0", "prompt")):
         display(event)
     display(NodeHeard(time.time() - 5, "ask", {"tokens": 1234}))
     display(NodeHeard(time.time() - 5, "fan:it:0", {}))  # has no line of its own
-    assert "heard of 5." in (line := next(line for line in str(display._tree()).splitlines() if "ask" in line)), line
+    assert "heard of 5." in (line := next(line for line in drawn(display).splitlines() if "ask" in line)), line
     assert "ago, 1,234 tokens" in line
     display(ended("ask", type_="prompt"))
-    assert "heard of" not in str(display._tree())
+    assert "heard of" not in drawn(display)
 
 
 def test_progress_in_words() -> None:
@@ -314,7 +332,7 @@ def test_progress_in_words() -> None:
     counted.ended = {Status.COMPLETED: 3, Status.FAILED: 2}
     counted.stopped = {"fan:it:9": Status.PAUSED}
     counted.open = dict.fromkeys(("fan:it:5", "fan:it:6", "fan:it:7", "fan:it:8"), 1)
-    text = plain.progress(counted)
+    text = steps.progress(counted)
     assert text == "3 of 20 done, 4 running, 2 failed, 1 waiting, 10 left"
 
 

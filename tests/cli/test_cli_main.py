@@ -126,7 +126,7 @@ def test_interrupts_and_readers_that_leave(command: Command, monkeypatch) -> Non
     monkeypatch.setattr(cli, "main", interrupted)
     assert command().status == 130
     gone = []
-    monkeypatch.setattr("bakeoff.cli.say.stdout_is_gone", lambda: gone.append(True))
+    monkeypatch.setattr("bakeoff.cli.output.stdout_is_gone", lambda: gone.append(True))
 
     def hung_up(*args, **options):
         raise OSError(errno.EIO, "gone")

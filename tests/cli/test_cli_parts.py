@@ -16,10 +16,10 @@ import pytest
 from bakeoff.cli.completing import STEP
 from bakeoff.cli.follow import Follower
 from bakeoff.cli.log_files import log_file
-from bakeoff.cli.say import table
 from bakeoff.engine.control import control_server
 from bakeoff.engine.store import RunFolder
 from bakeoff.errors import BakeoffError
+from bakeoff.report.text_table import table
 from cli.conftest import QUICK, Command, Project, environment, until
 
 LOOPED = """

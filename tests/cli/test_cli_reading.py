@@ -9,7 +9,7 @@ import socket
 import pytest
 from jsonschema import Draft202012Validator
 
-from bakeoff.report.schemas import NAMES, output_schema
+from bakeoff.jobs.schemas import names, output_schema
 from cli.conftest import HEAD, Command, Project
 
 
@@ -218,7 +218,7 @@ def test_validate(here: Project, command: Command, tmp_path) -> None:
 
 
 def test_schemas_are_schemas(here: Project, command: Command) -> None:
-    for name in NAMES:
+    for name in names():
         Draft202012Validator.check_schema(json.loads(command("schema", "--of", name).out))
     workflow = json.loads(command("schema").out)
     Draft202012Validator.check_schema(workflow)

@@ -7,70 +7,64 @@ import re
 import sys
 from pathlib import Path
 
-import anyio
+import jsonschema
 import pytest
 
 import bakeoff
 from bakeoff.cli.command_line import run_command_line
-from bakeoff.engine.record import RunStatus
-from bakeoff.engine.run import Run
-from bakeoff.engine.session import Ending
-from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.registry import JOBS, JobEntry
-from bakeoff.jobs.session import RunOptions, SessionOptions, in_session, new_run
-from bakeoff.process.spawner import Spawner
+from bakeoff.jobs.schemas import names, output_schema
 
 NAMES = "|".join(JOBS)
 
 
 @pytest.fixture
-def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A run of a job that is registered in this test alone; it ended without a result."""
-    monkeypatch.setitem(JOBS, "echo", JobEntry("echo", "cli.echo_job", "nothing echoed"))
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Says a command line where a fifth job is registered; returns what it prints."""
+    commands = {"echo": ("cli.echo_job:command", "Say a word again.")}
+    monkeypatch.setitem(JOBS, "echo", JobEntry("echo", "cli.echo_job", commands, "nothing echoed"))
     monkeypatch.chdir(tmp_path)
 
-    async def carry_out(run: Run, folder: RunFolder, spawner: Spawner) -> Ending:
-        return Ending(RunStatus.COMPLETED, facts={"winner": None})
+    def said(*words: str, status: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["bakeoff", *words])
+        try:
+            left = run_command_line()
+        except SystemExit as leaving:
+            left = int(leaving.code or 0)
+        found = capsys.readouterr()
+        assert left == status, found.err
+        return found.out
 
-    async def make() -> str:
-        folder, meta = new_run(RunStore(tmp_path), "e", "echo", "an echo", word="hello")
-        await in_session(folder, carry_out, RunOptions(catch_signals=False), SessionOptions({"leaves": 1}), meta=meta)
-        return folder.id
-
-    return anyio.run(make)
-
-
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    monkeypatch.setattr(sys, "argv", ["bakeoff", *words])
-    try:
-        status = run_command_line()
-    except SystemExit as leaving:
-        status = int(leaving.code or 0)
-    found = capsys.readouterr()
-    assert status == 0, found.err
-    return found.out
+    return said
 
 
-def test_all_commands_know_it(
-    echo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    shown = said(monkeypatch, capsys, "show", echo)
+def test_all_commands_know_it(say, tmp_path: Path) -> None:
+    assert "Say a word again." in say("--help")
+    assert json.loads(say("echo", "hello", "--json", status=3)) == {
+        "run_id": "e", "job": "echo", "status": "completed", "error": None, "word": "hello",
+    }  # fmt: skip
+    shown = say("show", "e")
     assert "nothing echoed" in shown
     assert "  echoed hello\n" in shown
-    assert json.loads(said(monkeypatch, capsys, "show", echo, "--json"))["word"] == "hello"
-    assert said(monkeypatch, capsys, "report", echo, "-o", "-") == "<html>hello"
-    assert "nothing echoed" in said(monkeypatch, capsys, "runs")
-    assert said(monkeypatch, capsys, "resume", echo, "-i", "a=b") == "echo e {'a': 'b'} None\n"
-    assert "completed" in said(monkeypatch, capsys, "watch", echo)
-    said(monkeypatch, capsys, "clean", echo, "--yes")
+    shown = json.loads(say("show", "e", "--json"))
+    assert shown["word"] == "hello"
+    jsonschema.validate(shown, output_schema("show"))
+    assert "echo" in names()
+    assert json.loads(say("schema", "--of", "echo"))["required"] == ["run_id", "word"]
+    assert say("report", "e", "-o", "-") == "<html>hello"
+    assert "nothing echoed" in say("runs")
+    assert say("resume", "e", "-i", "word=more", "-q", status=3) == "run e echoed more\n"
+    assert "completed" in say("watch", "e")
+    say("clean", "e", "--yes")
     assert not (tmp_path / ".bakeoff/runs/e").exists()
 
 
 def test_no_command_compares_names_of_jobs() -> None:
-    """Each job's own commands and displays may; what is for all runs may not."""
+    """Each job's own commands may name it; what is for all runs may not, and the report knows of none."""
     top = Path(bakeoff.__file__).parent
-    shared = ("apply", "clean", "diff", "ending", "picture", "report", "resume", "runs", "show", "watch")
-    files = [f"cli/{name}.py" for name in shared] + ["report/words.py", "jobs/outcome.py"]
+    own = ("attempt", "compare", "optimize", "merge", "plan", "plan_goal", "plan_run", "plan_decompose", "plan_dry_run")
+    shared = [file for file in (top / "cli").glob("*.py") if file.stem not in own]
+    files = [*shared, *(top / "report").glob("*.py"), *(top / "jobs").glob("*.py")]
     named = re.compile(rf"job\b[^\n]*[=(\[] ?\(?[\"']({NAMES})[\"']")
-    lines = [(file, line) for file in files for line in (top / file).read_text().splitlines()]
+    lines = [(file.name, line) for file in files if file.stem != "registry" for line in file.read_text().splitlines()]
     assert [found for found in lines if named.search(found[1])] == []

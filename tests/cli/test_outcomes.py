@@ -12,9 +12,9 @@ import pytest
 import bakeoff.cli.clean
 from attempt.conftest import FIX, FIXED, Lab, lab
 from bakeoff.engine.record import RunStatus
-from bakeoff.jobs.outcome import outcome
+from bakeoff.jobs.job import outcome
+from bakeoff.jobs.schemas import output_schema
 from bakeoff.report.marks import IN_PART, WITHOUT
-from bakeoff.report.schemas import output_schema
 
 __all__ = ["lab"]
 

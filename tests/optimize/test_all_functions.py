@@ -10,27 +10,30 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from bakeoff.cli.optimizing import exit_status, shown_run, table_lines, winners_diff
 from bakeoff.engine.events import Event
 from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, the_failure
+from bakeoff.jobs.job import OpenRun
+from bakeoff.jobs.outcome import exit_status
+from bakeoff.jobs.schemas import output_schema
 from bakeoff.jobs.session import RunOptions
-from bakeoff.optimize import job, session
+from bakeoff.optimize import session
 from bakeoff.optimize.all_functions import all_functions
 from bakeoff.optimize.all_functions import ranking as profiler
 from bakeoff.optimize.all_functions.ranked import ProfiledTests, Ranked
 from bakeoff.optimize.all_functions.ranking import ranked, too_long
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import CandidateState
+from bakeoff.optimize.job import JOB
 from bakeoff.optimize.markdown import markdown
 from bakeoff.optimize.optimisation import Optimisation
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.original import Original
 from bakeoff.optimize.page import optimisation
+from bakeoff.optimize.table import table_lines, winners_diff
 from bakeoff.optimize.view import RunView, run_view
-from bakeoff.report.schemas import output_schema
 from bakeoff.workspace.slots.slot import Slot
 from optimize.conftest import Shop
 
@@ -229,7 +232,7 @@ class Faked:
             return functions
 
         monkeypatch.setattr(all_functions, "ranking", ranking)
-        monkeypatch.setattr(job, "ranking", ranking)
+        monkeypatch.setattr(session, "ranking", ranking)
         monkeypatch.setattr(Optimisation, "carry_out", lambda work, *given: self.carry_out(work, *given))
 
     async def carry_out(
@@ -280,11 +283,12 @@ async def test_each_builds_on_the_winners_before_it(store: RunStore, monkeypatch
     found = seen(folder)
     assert [one.status for one in found.functions] == ["faster", "failed", "no winner", "faster"]
     assert found.winner == 2
-    assert exit_status(found, ending) == 0
+    assert exit_status(ending, JOB.completed(OpenRun(folder))) == 0
     diff = winners_diff(store.project, "r", found)
     assert diff is not None
     assert [line for line in diff.splitlines() if line[:1] == "+" and line[:3] != "+++"] == ["+# one", "+# two"]
-    Draft202012Validator(output_schema("optimize")).validate(json.loads(json.dumps(shown_run(folder, found, ending))))
+    shown = json.loads(json.dumps({**JOB.shown(OpenRun(folder, ending)), "landed": None}))
+    Draft202012Validator(output_schema("optimize")).validate(shown)
     assert "no test reaches" in "\n".join(table_lines(found))
     text = "".join(markdown("r", found, diff))
     assert "2 faster" in text
@@ -297,7 +301,7 @@ async def test_nothing_is_faster(store: RunStore, monkeypatch: pytest.MonkeyPatc
     Faked(monkeypatch, "none", "fails")
     folder, ending = await started(store)
     found = seen(folder)
-    assert (found.winner, exit_status(found, ending)) == (None, 3)
+    assert (found.winner, exit_status(ending, JOB.completed(OpenRun(folder)))) == (None, 3)
     assert winners_diff(store.project, "r", found) is None
 
 

@@ -15,13 +15,13 @@ from jsonschema import Draft202012Validator
 from bakeoff.cli import attempt_table
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError, JournalError
+from bakeoff.jobs.schemas import output_schema
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.session import start
 from bakeoff.optimize.target import parse_bench_target
 from bakeoff.optimize.view import RunView, run_view
-from bakeoff.report.schemas import output_schema
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.session import start as compare
 from bakeoff.sampling.attempt.view import run_view as compared

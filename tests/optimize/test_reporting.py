@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.cli.optimizing import explanation, profile_lines
-from bakeoff.cli.say import print_json
+from bakeoff.cli.output import print_json
 from bakeoff.engine.record import RunStatus
 from bakeoff.judge.timing.speed import Interval, Speed
 from bakeoff.optimize.behaviour.differences import Difference
@@ -23,6 +22,7 @@ from bakeoff.optimize.page import optimisation, optimisation_verdict
 from bakeoff.optimize.plot import plot
 from bakeoff.optimize.sources.source import ProfileLine
 from bakeoff.optimize.summary import cautions, cost, fallen, profiles, speedup_of, support
+from bakeoff.optimize.table import explanation, profile_lines
 from bakeoff.optimize.view import RunView
 
 EVIL = "<script>alert(1)</script> ![x](http://a.example) @somebody |\n``` \x1b[2J"

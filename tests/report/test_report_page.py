@@ -258,7 +258,7 @@ def test_overviews_tell_the_time_of_the_last_entry(tmp_path: Path) -> None:
         found = overview(folder_of(tmp_path / str(number), META, run("running", 9.5), entry))
         assert (found.status, found.updated_at) == (RunStatus.PAUSED, at)
         assert found.resumable
-        assert json.dumps(found.shown())
+        assert json.dumps(found.shown(None))
 
 
 def test_a_run_of_the_future_is_not_listed_first_for_ever(tmp_path: Path) -> None:

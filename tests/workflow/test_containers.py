@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from project import Project
 
-from bakeoff.cli.ending import parse_inputs
+from bakeoff.cli.inputs import parse_inputs
 from bakeoff.engine.events import NodeRetried, Warned
 from bakeoff.errors import BakeoffError
 from bakeoff.workflow.find import require_workflow

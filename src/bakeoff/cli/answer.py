@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli.completing import CHOICE, GATE, RUN
-from bakeoff.cli.opening import DESPITE_DAMAGE
+from bakeoff.cli.run_lookup import DESPITE_DAMAGE
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunFolder
@@ -25,8 +25,8 @@ def command(run: str, step: str, choice: str, despite_damage: bool, as_json: boo
     A live run goes on at once; for another the answer is kept and `resume` goes on with it.
     """
     from bakeoff.cli.gates import waiting_gates
-    from bakeoff.cli.opening import open_run, refuse_losses
-    from bakeoff.cli.say import print_json, tell
+    from bakeoff.cli.output import print_json, tell
+    from bakeoff.cli.run_lookup import open_run, refuse_losses
     from bakeoff.engine.control import send
     from bakeoff.report.escape import one_line
     from bakeoff.report.outline import called
@@ -55,7 +55,7 @@ def _keep(folder: RunFolder, step: str, choice: str) -> str:
     import anyio
 
     from bakeoff.cli.gates import open_gates
-    from bakeoff.cli.say import say
+    from bakeoff.cli.output import say
     from bakeoff.engine.history import encode
     from bakeoff.engine.journal import SqliteJournal
     from bakeoff.engine.salvage import lost_tail, rebuild

@@ -28,13 +28,14 @@ def command(run: str, where: tuple[str, ...], branch: str | None, with_tests: bo
 
     Exit status: 0 landed; 1 refused.
     """
-    from bakeoff.cli.jobs.job import OpenRun, job_of
-    from bakeoff.cli.opening import store
-    from bakeoff.cli.say import print_json, tell
+    from bakeoff.cli.output import print_json, say, tell
+    from bakeoff.cli.run_lookup import store
+    from bakeoff.jobs.job import OpenRun, job_of
+    from bakeoff.jobs.landing import Landing
     from bakeoff.report.escape import visible
 
     opened = OpenRun(store().open(run))
-    landed = job_of(opened).land(opened, where, branch, with_tests)
+    landed = job_of(opened).land(opened, where, Landing(branch=branch, with_tests=with_tests), say)
     if as_json:
         print_json({"run_id": opened.folder.id, **landed.to_json()}, indent=2)
     else:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-from bakeoff.cli.say import say
+from bakeoff.cli.output import say
 from bakeoff.report.escape import visible
 
 SHOWN_LINES = 200

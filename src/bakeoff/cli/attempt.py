@@ -138,9 +138,12 @@ def command(
 
     Exit status: 0 there is a winner; 3 nothing passed; 4 budget spent; 1 refused or failed; 130 or 143 interrupted.
     """
-    from bakeoff.cli.attempting import Landing, carry_out
-    from bakeoff.cli.opening import misused
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.run_lookup import misused
+    from bakeoff.jobs.job import JobSession
+    from bakeoff.jobs.landing import Landing
     from bakeoff.jobs.session import RunOptions
+    from bakeoff.sampling.attempt.job import JOB
     from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.sampling.attempt.session import start
 
@@ -150,14 +153,13 @@ def command(
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     landing = Landing(and_apply, branch, with_tests, show_diff)
     store = attempt_store(branch)
-    carry_out(
-        lambda: start(store, asked, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
-    )
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
+    carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)
 
 
 def text_given(given: str) -> str:
     """A text, or what is in the file that it names behind @, or - for standard input."""
-    from bakeoff.cli.opening import refuse
+    from bakeoff.cli.run_lookup import refuse
     from bakeoff.system.named_files import read_named
 
     if given == "-":

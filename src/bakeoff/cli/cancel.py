@@ -22,8 +22,8 @@ def command(run: str, as_json: bool) -> None:
     """
     import time
 
-    from bakeoff.cli.opening import open_run, refuse
-    from bakeoff.cli.say import print_json, say, tell
+    from bakeoff.cli.output import print_json, say, tell
+    from bakeoff.cli.run_lookup import open_run, refuse
     from bakeoff.engine.control import send
     from bakeoff.report.overview import overview
 

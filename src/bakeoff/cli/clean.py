@@ -85,8 +85,8 @@ def command(
     future the time of its files counts; where that is to come, too, it is kept and named. Work in a slot is saved
     before the slot is removed; slots of live processes, results and saved work stay.
     """
-    from bakeoff.cli.opening import misused, refuse, store
-    from bakeoff.cli.say import say
+    from bakeoff.cli.output import say
+    from bakeoff.cli.run_lookup import misused, refuse, store
     from bakeoff.engine.slow import telling
 
     if discard:
@@ -277,7 +277,7 @@ def _count(chosen: Choice) -> str:
 
 
 def _list(chosen: Choice) -> None:
-    from bakeoff.cli.say import say
+    from bakeoff.cli.output import say
     from bakeoff.report.words import moment, size
 
     for run, bytes_ in chosen.go:
@@ -287,7 +287,7 @@ def _list(chosen: Choice) -> None:
 def _report(
     removed: list[tuple[Overview, int]], chosen: Choice, slots: Cleaning | None, dry_run: bool, as_json: bool
 ) -> None:
-    from bakeoff.cli.say import print_json, say, tell
+    from bakeoff.cli.output import print_json, say, tell
     from bakeoff.report.words import counted, size
 
     total = sum(bytes_ for _, bytes_ in removed)
@@ -325,7 +325,7 @@ def _slots_shown(slots: Cleaning) -> dict[str, object]:
 
 
 def _tell_slots(slots: Cleaning, dry_run: bool) -> None:
-    from bakeoff.cli.say import say, tell
+    from bakeoff.cli.output import say, tell
     from bakeoff.report.words import counted, size
 
     if slots.slots or slots.unused:

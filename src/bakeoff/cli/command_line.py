@@ -5,22 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Mapping
 
 import click
 
 from bakeoff.cli.lazy import LazyGroup
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.registry import JOBS
 from bakeoff.version import __version__
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 COMMANDS = {
-    "run": "Run a workflow file.",
-    "attempt": "Have agents attempt a task, judge what they made, keep the best.",
-    "compare": "Judge branches, commits or patches that exist already.",
-    "merge": "Merge branches in order, land those that pass the checks together, name who breaks them.",
-    "optimize": "Make a function faster that goes on behaving as it does.",
-    "plan": "Split a goal into subplans, have agents work side by side, merge and verify what they make.",
     "diff": "Print what an attempt or a winner changes.",
     "apply": "Take an attempt or a winner over into your files.",
     "resume": "Go on with a run that stopped.",
@@ -38,16 +34,32 @@ COMMANDS = {
     "doctor": "Tell what this machine and login can do.",
     "completion": "Print a shell's completion script.",
 }
-"""What `--help` lists; the command NAME is `command` in `bakeoff.cli.NAME`."""
+"""What `--help` lists after the commands of jobs; the command NAME is `command` in `bakeoff.cli.NAME`."""
 
 
-@click.command(
-    cls=LazyGroup, table=COMMANDS, prefix="bakeoff.cli.", context_settings={"help_option_names": ["-h", "--help"]}
-)
+class Commands(LazyGroup):
+    """The commands of the jobs that are registered, then those that are for runs of all jobs."""
+
+    @property
+    def table(self) -> Mapping[str, str]:
+        """See `LazyGroup`."""
+        return {name: text for name, (_, text) in _of_jobs().items()} | COMMANDS
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """See `LazyGroup`."""
+        return {name: place for name, (place, _) in _of_jobs().items()}
+
+
+def _of_jobs() -> dict[str, tuple[str, str]]:
+    return {name: command for entry in JOBS.values() for name, command in entry.commands.items()}
+
+
+@click.command(cls=Commands, prefix="bakeoff.cli.", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bakeoff")
 def cli() -> None:
     """Run many attempts at a piece of code work at once, judge them by evidence, keep the best."""
-    from bakeoff.cli.opening import sweep_dead_runs
+    from bakeoff.cli.run_lookup import sweep_dead_runs
 
     sweep_dead_runs()
 
@@ -68,12 +80,12 @@ def run_command_line() -> int:
         return failure.exit_status
     except (Exception, BaseExceptionGroup) as fault:
         if isinstance(fault, OSError) and fault.errno in (errno.EPIPE, errno.EIO):
-            from bakeoff.cli.say import stdout_is_gone
+            from bakeoff.cli.output import stdout_is_gone
 
             stdout_is_gone()
             return 1
         if isinstance(fault, OSError) and fault.errno in (*_FULL, errno.EFBIG):
-            from bakeoff.cli.say import stdout_is_gone
+            from bakeoff.cli.output import stdout_is_gone
 
             stdout_is_gone()
             where = fault.filename or "what this command prints"

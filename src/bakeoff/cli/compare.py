@@ -64,9 +64,11 @@ def command(
 
     Exit status: as for `attempt`.
     """
-    from bakeoff.cli.attempting import Landing, carry_out
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.jobs.job import JobSession
     from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.given import check_refs
+    from bakeoff.sampling.attempt.job import JOB
     from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.sampling.attempt.session import start
 
@@ -89,6 +91,5 @@ def command(
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     check_refs(store.project, refs)
-    carry_out(
-        lambda: start(store, asked, run_options, run_id), run_options, store, Landing(), as_json=as_json, quiet=quiet
-    )
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
+    carry_out(JOB, session, as_json=as_json, quiet=quiet)

@@ -21,7 +21,7 @@ class RunId(click.ParamType):  # type: ignore[type-arg]
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
         """Which runs there are, the newest first."""
-        from bakeoff.cli.opening import store
+        from bakeoff.cli.run_lookup import store
 
         found = [folder.id for folder in store().latest(NAMED + 1)]
         if not found:
@@ -31,7 +31,7 @@ class RunId(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The runs whose ids begin so, newest first."""
-        from bakeoff.cli.opening import store
+        from bakeoff.cli.run_lookup import store
 
         folders = (folder.id for folder in store().latest(MOST))
         return [CompletionItem(name) for name in folders if name.startswith(incomplete)]
@@ -77,7 +77,7 @@ CHOICE = Choice()
 
 
 def _history(ctx: click.Context) -> History | None:
-    from bakeoff.cli.opening import store
+    from bakeoff.cli.run_lookup import store
     from bakeoff.errors import BakeoffError
 
     try:
@@ -88,7 +88,7 @@ def _history(ctx: click.Context) -> History | None:
 
 def _gates(ctx: click.Context) -> dict[str, tuple[str, ...]]:
     from bakeoff.cli.gates import waiting_gates
-    from bakeoff.cli.opening import store
+    from bakeoff.cli.run_lookup import store
     from bakeoff.errors import BakeoffError
 
     try:

@@ -22,9 +22,9 @@ def command(run: str, where: tuple[str, ...], with_tests: bool, stat: bool, as_j
     Of a plan it is what SUBPLAN made, or all that landed. Of a workflow's run it is the same of STEP, or what STEP made
     in its slot.
     """
-    from bakeoff.cli.jobs.job import OpenRun, job_of
-    from bakeoff.cli.opening import store
-    from bakeoff.cli.say import print_json, tell
+    from bakeoff.cli.output import print_json, tell
+    from bakeoff.cli.run_lookup import store
+    from bakeoff.jobs.job import OpenRun, job_of
     from bakeoff.jobs.landing import changed_by, diff_of, stat_of
     from bakeoff.report.escape import visible
 

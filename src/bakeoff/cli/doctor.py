@@ -42,8 +42,8 @@ def command(models: tuple[str, ...], as_json: bool) -> None:
 
     Exit status: 0 bakeoff can run here; 1 something it needs is missing. Missing agents are no failure.
     """
-    from bakeoff.cli.opening import project
-    from bakeoff.cli.say import print_json
+    from bakeoff.cli.output import print_json
+    from bakeoff.cli.run_lookup import project
     from bakeoff.errors import BakeoffError
     from bakeoff.settings import Settings, load_settings
 
@@ -283,7 +283,7 @@ def _agents(settings: Settings, here: Path) -> list[AgentCheck]:
 
 
 def _print(checks: list[Check], agents: list[AgentCheck]) -> None:
-    from bakeoff.cli.say import mark, tell
+    from bakeoff.cli.output import mark, tell
     from bakeoff.report.escape import one_line
 
     for check in checks:

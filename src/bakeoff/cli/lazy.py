@@ -12,16 +12,26 @@ import click
 class LazyGroup(click.Group):
     """A group that knows its commands' names and what they are for.
 
+    The command NAME is `command` in the module that is called `prefix` with NAME behind it, if `places` has none.
+
     Args:
-        table: of each name what `--help` says of it.
-        prefix: the command NAME is `command` in the module that is called so with NAME behind it.
+        prefix: where they are.
         more: as for `click.Group`.
     """
 
-    def __init__(self, *, table: Mapping[str, str], prefix: str, **more: Any) -> None:
+    def __init__(self, *, prefix: str, **more: Any) -> None:
         super().__init__(**more)
-        self.table = table
         self.prefix = prefix
+
+    @property
+    def table(self) -> Mapping[str, str]:
+        """Of each name what `--help` says of it."""
+        return {}
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """Of those that are elsewhere, where: `module:attribute`."""
+        return {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
@@ -31,7 +41,8 @@ class LazyGroup(click.Group):
         """The command of that name."""
         if cmd_name not in self.table:
             return None
-        command: click.Command = import_module(f"{self.prefix}{cmd_name}").command
+        module, _, attribute = self.places.get(cmd_name, f"{self.prefix}{cmd_name}:command").partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def resolve_command(

@@ -12,7 +12,7 @@ import click
 
 from bakeoff.cli.completing import RUN, STEP
 from bakeoff.cli.log_files import Growing, Piece, pieces_of
-from bakeoff.cli.say import covered
+from bakeoff.cli.output import covered
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.outline import is_inside
 
@@ -35,7 +35,7 @@ def command(run: str | None, step: str | None, follow: bool, raw: bool, as_json:
 
     STEP is a path as `tests:one:7`, or its end as `show` prints it, `one:7`. Without RUN it is the latest run.
     """
-    from bakeoff.cli.opening import misused, open_run
+    from bakeoff.cli.run_lookup import misused, open_run
 
     if raw and as_json:
         misused("--raw and --json exclude each other")
@@ -172,7 +172,7 @@ class _JsonLines(_Decoded):
     """One object a piece."""
 
     def __call__(self, piece: Piece) -> None:
-        from bakeoff.cli.say import print_json
+        from bakeoff.cli.output import print_json
 
         if text := self.text(piece):
             print_json({"path": piece.path, "attempt": piece.attempt, "stream": piece.stream, "text": text})

@@ -53,9 +53,13 @@ def command(
 
     Exit status: 0 all landed; 3 some; 1 none, or refused or failed; 130 or 143 interrupted.
     """
-    from bakeoff.cli.merging import Landing, carry_out
-    from bakeoff.cli.opening import misused
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.run_lookup import misused
+    from bakeoff.jobs.job import JobSession
+    from bakeoff.jobs.landing import Landing
     from bakeoff.jobs.session import RunOptions
+    from bakeoff.plan.queue.job import JOB
+    from bakeoff.plan.queue.lines import MergeProgress
     from bakeoff.plan.queue.options import MergeOptions
     from bakeoff.plan.queue.session import start
 
@@ -75,13 +79,5 @@ def command(
     )
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
-    landing = Landing(and_apply, branch)
-    carry_out(
-        lambda: start(store, asked, run_options, run_id),
-        run_options,
-        store,
-        landing,
-        refs=refs,
-        as_json=as_json,
-        quiet=quiet,
-    )
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id), MergeProgress(refs))
+    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from bakeoff.cli.attempt import BENCH_OUTPUT, CEILING, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
+
+if TYPE_CHECKING:
+    from bakeoff.engine.store import RunStore
+    from bakeoff.optimize.options import OptimizeOptions
 
 
 @click.command("optimize")
@@ -99,9 +104,12 @@ def command(
     1 refused or failed; 130 or 143 interrupted.
     """
     from bakeoff.cli.attempt import attempt_store
-    from bakeoff.cli.opening import misused
-    from bakeoff.cli.optimizing import Landing, carry_out
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.run_lookup import misused
+    from bakeoff.jobs.job import JobSession
+    from bakeoff.jobs.landing import Landing
     from bakeoff.jobs.session import RunOptions
+    from bakeoff.optimize.job import JOB
     from bakeoff.optimize.options import OptimizeOptions
     from bakeoff.optimize.session import start
 
@@ -121,16 +129,35 @@ def command(
     named = _from_root(target if every is None else every, store.project)
     judging = tuple(_test_from_root(path, store.project) for path in tests)
     asked = OptimizeOptions(target=named, tests=judging, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
-    run_options = RunOptions(adopt=True)
     if dry_run:
-        from bakeoff.cli.optimizing import show_ranking
-
-        show_ranking(store, asked, run_options, as_json=as_json, quiet=quiet)
-    landing = Landing(and_apply, branch, patch, markdown)
+        _show_ranking(store, asked, as_json=as_json, quiet=quiet)
+        return
+    run_options = RunOptions(adopt=True)
+    landing = Landing(and_apply, branch, patch=patch, markdown=markdown)
     landing.check()
-    carry_out(
-        lambda: start(store, asked, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
-    )
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
+    carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)
+
+
+def _show_ranking(store: RunStore, asked: OptimizeOptions, *, as_json: bool, quiet: bool) -> None:
+    """Print which functions a run for all would take, in which order."""
+    from bakeoff.cli.carry_out import tell_line
+    from bakeoff.cli.display import Display, run_session
+    from bakeoff.cli.output import print_json
+    from bakeoff.jobs.session import RunOptions
+    from bakeoff.optimize.job import JOB
+    from bakeoff.optimize.session import dry_run
+    from bakeoff.optimize.table import ranking_lines
+
+    run_options = RunOptions(adopt=True)
+    display = None if quiet else Display(run_options.events, JOB.progress())
+    ranked = run_session(lambda: dry_run(store, asked, run_options), display)
+    if as_json:
+        shown = [one.to_json() | {"taken": number <= asked.top} for number, one in enumerate(ranked, 1)]
+        print_json({"target": asked.target, "functions": shown}, indent=2)
+        return
+    for line in ranking_lines(ranked, asked.top):
+        tell_line(line)
 
 
 def _test_from_root(path: str, root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import click
@@ -15,7 +16,7 @@ SUBCOMMANDS = {
     "skip": "Leave a subplan of a run out.",
     "correct": "Tell a subplan of a run something else, and run again what depends on it.",
 }
-"""What `bakeoff plan --help` lists; the subcommand NAME is `command` in `bakeoff.cli.plan_NAME`."""
+"""What `bakeoff plan --help` lists; the subcommand NAME is `command` in `bakeoff.cli.plan_NAME`, or in `plan_run`."""
 
 GOAL = "goal"
 """The command that is meant where none is named."""
@@ -23,6 +24,16 @@ GOAL = "goal"
 
 class Subcommands(LazyGroup):
     """The subcommands; what begins with none of their names is a goal."""
+
+    @property
+    def table(self) -> Mapping[str, str]:
+        """See `LazyGroup`."""
+        return SUBCOMMANDS
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """See `LazyGroup`."""
+        return {name: f"bakeoff.cli.plan_run:{name}" for name in ("retry", "skip", "correct")}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name, or the one that takes goals."""
@@ -47,7 +58,6 @@ class Subcommands(LazyGroup):
 @click.command(
     "plan",
     cls=Subcommands,
-    table=SUBCOMMANDS,
     prefix="bakeoff.cli.plan_",
     options_metavar="",
     subcommand_metavar="GOAL [PATHS]... | COMMAND ...",

@@ -56,8 +56,8 @@ def command(
     Files come from git. Left out are binary ones, those that .gitattributes marks as generated or vendored, and what
     `exclude` in the settings names. Limits that are not given come from the settings.
     """
-    from bakeoff.cli.opening import misused
-    from bakeoff.cli.say import covered, print_json, tell
+    from bakeoff.cli.output import covered, print_json, tell
+    from bakeoff.cli.run_lookup import misused
     from bakeoff.plan.decompose.explanation import explain as explained
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.report.escape import visible
@@ -198,9 +198,9 @@ def _pieces(
     form: str, made: Hierarchy, config: PlanSettings, document: Mapping[str, Any], project: Project
 ) -> Iterator[str]:
     """The hierarchy as a page or as a tree."""
-    from bakeoff.cli.plan_tree import facts, tree
     from bakeoff.plan.decompose.limits import hard_limits
     from bakeoff.plan.decompose.page import hierarchy_page
+    from bakeoff.plan.decompose.tree import facts, tree
 
     limits = hard_limits(config)
     if form == "html":

@@ -105,7 +105,7 @@ def command(
     Exit status: 0 all landed; 3 some; 1 none, or refused or failed; 4 budget spent; 130 or 143 interrupted.
     """
     from bakeoff.cli.attempt import attempt_store, text_given
-    from bakeoff.cli.opening import misused
+    from bakeoff.cli.run_lookup import misused
 
     if and_apply and branch is not None:
         misused("--apply or --branch, not both")
@@ -114,24 +114,26 @@ def command(
     limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
     plan, split, project, settings = _plan(text_given(goal), paths, by, untracked, limits, options)
     if dry_run:
-        from bakeoff.cli.plan_writing import write_plan
+        from bakeoff.cli.plan_dry_run import write_plan
 
         used = None
         if split is not None:
-            from bakeoff.cli.plan_asking import asked
+            from bakeoff.cli.plan_dry_run import asked
 
             plan, used = asked(split, plan, project, settings)
         write_plan(plan, output, as_json=as_json, used=used)
         return
-    from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.jobs.job import JobSession
+    from bakeoff.jobs.landing import Landing
     from bakeoff.jobs.session import RunOptions
+    from bakeoff.plan.run.job import JOB
     from bakeoff.plan.run.session import start
 
     run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
-    landing = Landing(and_apply, branch)
-    how = {"as_json": as_json, "quiet": quiet}
-    carry_out(lambda: start(store, plan, run_options, run_id, split), run_options, store, landing, **how)
+    session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id, split))
+    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)
 
 
 def _plan(
@@ -158,7 +160,7 @@ def _plan(
     config = SubplanConfig.of(settings.plan, options)
     within = [from_root(project, path) for path in paths]
     if by in ("agent", "model"):
-        from bakeoff.cli.plan_asking import who_splits
+        from bakeoff.cli.plan_dry_run import who_splits
 
         plan = Plan(goal, (), attempt, config)
         asking, plan = who_splits(by, plan, settings, tuple(within), untracked, limits)

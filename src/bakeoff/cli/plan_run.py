@@ -1,13 +1,37 @@
-"""`bakeoff plan run`."""
+"""`bakeoff plan run`, and what changes a run of a plan: `retry`, `skip`, `correct`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from bakeoff.cli.attempt import BRANCH, CEILING, CHECK, ENDPOINT, NO_PREFLIGHT, REQUIRE_RED, USD
+from bakeoff.cli.completing import RUN
+
+if TYPE_CHECKING:
+    from bakeoff.plan.run.changes import Change
+
+_ALL = (
+    click.argument("run", type=RUN),
+    click.argument("subplan"),
+    click.option(
+        "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="Another max_cost, max_tokens, max_calls."
+    ),
+    click.option("--apply", "apply", is_flag=True, help="Write what landed into your files."),
+    BRANCH,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result."),
+)
+
+
+def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """RUN, SUBPLAN, and the keyword arguments of `_change_run`."""
+    for decorate in reversed(_ALL):
+        command = decorate(command)
+    return command
 
 
 @click.command("run")
@@ -49,10 +73,13 @@ def command(
     from dataclasses import replace
 
     from bakeoff.cli.attempt import attempt_store
-    from bakeoff.cli.opening import misused
-    from bakeoff.cli.plan_running import Landing, carry_out
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.run_lookup import misused
+    from bakeoff.jobs.job import JobSession
+    from bakeoff.jobs.landing import Landing
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.document import read_file
+    from bakeoff.plan.run.job import JOB
     from bakeoff.plan.run.session import start
 
     if and_apply and branch is not None:
@@ -68,7 +95,74 @@ def command(
         plan = replace(plan, config=replace(plan.config, max_parallel=max_parallel))
     run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
-    landing = Landing(and_apply, branch)
-    carry_out(
-        lambda: start(store, plan, run_options, run_id), run_options, store, landing, as_json=as_json, quiet=quiet
-    )
+    session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id))
+    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)
+
+
+@click.command("retry")
+@change_options
+def retry(run: str, subplan: str, **how: Any) -> None:
+    """Have SUBPLAN of RUN tried again, and with it what depends on what it makes; all else is kept.
+
+    The run must have stopped or ended. Exit status: as for `bakeoff plan run`.
+    """
+    from bakeoff.plan.run.changes import RETRY, Change
+
+    _change_run(run, Change(RETRY, subplan), **how)
+
+
+@click.command("skip")
+@change_options
+def skip(run: str, subplan: str, **how: Any) -> None:
+    """Leave SUBPLAN of RUN out: what waits for it goes on without it, and the rest is merged anew.
+
+    The run must have stopped or ended. Exit status: as for `bakeoff plan run`.
+    """
+    from bakeoff.plan.run.changes import SKIP, Change
+
+    _change_run(run, Change(SKIP, subplan), **how)
+
+
+@click.command("correct")
+@change_options
+@click.argument("prompt")
+def correct(run: str, subplan: str, prompt: str, **how: Any) -> None:
+    """Tell SUBPLAN of RUN something else, and run again what depends on what it makes; all else is kept.
+
+    PROMPT takes the place of all that the subplan was told; it is a text, @FILE, or - for standard input.
+
+    The run must have stopped or ended. Exit status: as for `bakeoff plan run`.
+    """
+    from bakeoff.cli.attempt import text_given
+    from bakeoff.plan.run.changes import CORRECT, Change
+
+    _change_run(run, Change(CORRECT, subplan, text_given(prompt)), **how)
+
+
+def _change_run(
+    run: str,
+    change: Change,
+    pairs: tuple[str, ...],
+    *,
+    apply: bool,
+    branch: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> NoReturn:
+    """Put the change on the run's record, run what follows from it, and leave with the exit status.
+
+    Passes on BakeoffError: there is no such run or subplan, or somebody runs it.
+    """
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.inputs import parse_inputs
+    from bakeoff.cli.run_lookup import misused, refuse_losses, store
+    from bakeoff.jobs.job import ResumeRequest
+    from bakeoff.jobs.landing import Landing
+    from bakeoff.plan.run.job import JOB
+
+    if apply and branch is not None:
+        misused("--apply or --branch, not both")
+    runs = store()
+    refuse_losses(runs.open(run))
+    session = JOB.resume(ResumeRequest(runs, run, parse_inputs(pairs), None), change)
+    carry_out(JOB, session, Landing(apply, branch), as_json=as_json, quiet=quiet)

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from bakeoff.cli.say import print_json, table, tell
+from bakeoff.cli.output import print_json, tell
 from bakeoff.report.escape import one_line
 from bakeoff.report.outline import name_of, parent_of
+from bakeoff.report.text_table import table
 
 
 class Row(Protocol):

@@ -34,8 +34,8 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
     all else; of an optimisation it has the candidates, the winner's diff, the speed-ups and the
     line profiles, too; of a plan the hierarchy, who worked when, and the merge queue.
     """
-    from bakeoff.cli.opening import misused, open_run
-    from bakeoff.cli.say import covered, print_json, tell
+    from bakeoff.cli.output import covered, print_json, tell
+    from bakeoff.cli.run_lookup import misused, open_run
     from bakeoff.system.named_files import write_whole
 
     folder = open_run(run)
@@ -55,7 +55,7 @@ def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool
 
 def _pieces(folder: RunFolder, as_markdown: bool) -> Iterator[str]:
     """The report. Passes on BakeoffError: there is none in Markdown. Passes on JournalError."""
-    from bakeoff.cli.jobs.job import OpenRun, job_of
+    from bakeoff.jobs.job import OpenRun, job_of
 
     run = OpenRun(folder)
     return job_of(run).markdown(run) if as_markdown else job_of(run).page(run)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bakeoff.cli.completing import RUN
-from bakeoff.cli.opening import DESPITE_DAMAGE
+from bakeoff.cli.run_lookup import DESPITE_DAMAGE
 
 
 @click.command("resume")
@@ -37,13 +37,25 @@ def command(
 
     Exit status: as for `run`.
     """
-    from bakeoff.cli.ending import parse_inputs
-    from bakeoff.cli.jobs.job import ResumeRequest, job_called
-    from bakeoff.cli.opening import store
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.inputs import parse_inputs
+    from bakeoff.cli.run_lookup import called_texts_of, hide_secrets_of, misused, refuse_losses, store
+    from bakeoff.jobs.job import ResumeRequest, job_called
     from bakeoff.report.overview import overview
 
-    inputs = parse_inputs(pairs)
-    runs = store()
-    job = overview(runs.open(run)).job
-    asked = ResumeRequest(runs, run, inputs, max_parallel, edit, explain, despite_damage, as_json, quiet)
-    job_called(job).resume(asked)
+    asked = ResumeRequest(store(), run, parse_inputs(pairs), max_parallel, edit)
+    folder = asked.runs.open(run)
+    job = job_called(overview(folder).job)
+    if not job.takes_files and (edit is not None or explain):
+        misused(f"--edit and --explain are for runs of workflow files{job.edit_hint}")
+    if job.no_inputs and asked.inputs:
+        misused(job.no_inputs)
+    if explain:
+        from bakeoff.cli.planning import print_plan
+
+        hide_secrets_of(edit or folder.definition / "workflow.yml", called=called_texts_of(folder))
+        print_plan(job.explain(asked), as_json=as_json)
+        return
+    if not despite_damage:
+        refuse_losses(folder)
+    carry_out(job, job.resume(asked), as_json=as_json, quiet=quiet)

@@ -36,9 +36,12 @@ def command(
 
     Exit status: 0 completed or paused at a gate; 1 failed, aborted or refused; 4 budget spent; 130 or 143 interrupted.
     """
-    from bakeoff.cli.ending import parse_inputs, run_to_end
+    from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.inputs import parse_inputs
     from bakeoff.engine.store import RunStore
+    from bakeoff.jobs.job import JobSession
     from bakeoff.workflow.find import require_workflow
+    from bakeoff.workflow.job import JOB
     from bakeoff.workflow.session import WorkflowOptions, start
 
     here = Path.cwd()
@@ -49,11 +52,12 @@ def command(
     inputs = parse_inputs(pairs)
     store = RunStore(here)
     if dry_run:
-        from bakeoff.cli.opening import hide_secrets_of
         from bakeoff.cli.planning import print_plan
+        from bakeoff.cli.run_lookup import hide_secrets_of
         from bakeoff.workflow.explain import plan_run
 
         hide_secrets_of(path)
         print_plan(plan_run(store, path, inputs, run_options), as_json=as_json)
         return
-    run_to_end(lambda: start(store, path, inputs, run_id, run_options), run_options, here, as_json=as_json, quiet=quiet)
+    session = JobSession(store, run_options, lambda: start(store, path, inputs, run_id, run_options))
+    carry_out(JOB, session, as_json=as_json, quiet=quiet)

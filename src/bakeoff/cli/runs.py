@@ -9,11 +9,12 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
     """List the runs of this project, newest first."""
-    from bakeoff.cli.opening import store
-    from bakeoff.cli.say import print_json, say, table, tell
-    from bakeoff.jobs.outcome import outcome
+    from bakeoff.cli.output import print_json, say, tell
+    from bakeoff.cli.run_lookup import store
+    from bakeoff.jobs.job import outcome
     from bakeoff.report.escape import one_line
     from bakeoff.report.overview import overviews
+    from bakeoff.report.text_table import table
     from bakeoff.report.words import duration, moment
 
     found = overviews(store())

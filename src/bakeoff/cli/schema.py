@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from bakeoff.report.schemas import NAMES
+from bakeoff.jobs.schemas import names
 
 
 @click.command("schema")
 @click.option(
     "--of",
     "name",
-    type=click.Choice(["workflow", *NAMES]),
+    type=click.Choice(["workflow", *names()]),
     default="workflow",
     show_default=True,
     help="What to print the schema of: workflow files, or what a command prints with --json.",
@@ -19,7 +19,7 @@ from bakeoff.report.schemas import NAMES
 @click.option("--json", "as_json", is_flag=True, help="As without: a schema is JSON.")
 def command(name: str, as_json: bool) -> None:
     """Print a JSON Schema (2020-12): of workflow files, for editors; or of what a command prints with --json."""
-    from bakeoff.cli.say import print_json
+    from bakeoff.cli.output import print_json
 
     if name == "workflow":
         from pathlib import Path
@@ -30,6 +30,6 @@ def command(name: str, as_json: bool) -> None:
 
         print_json(json_schema(step_types(load_settings(Path.cwd()))), indent=2)
         return
-    from bakeoff.report.schemas import output_schema
+    from bakeoff.jobs.schemas import output_schema
 
     print_json(output_schema(name), indent=2)

@@ -22,12 +22,12 @@ def command(run: str | None, step: str | None, everything: bool, as_json: bool) 
 
     STEP is a path as `tests:one:7`, or its end as it is printed here, `one:7`.
     """
-    from bakeoff.cli.opening import open_run
-    from bakeoff.cli.say import print_json
+    from bakeoff.cli.output import print_json
+    from bakeoff.cli.run_lookup import open_run
 
     folder = open_run(run)
     if as_json:
-        from bakeoff.cli.jobs.job import OpenRun, job_of
+        from bakeoff.jobs.job import OpenRun, job_of
         from bakeoff.report.state import run_state
 
         opened = OpenRun(folder)
@@ -37,11 +37,11 @@ def command(run: str | None, step: str | None, everything: bool, as_json: bool) 
         print_json({**state, **job_of(opened).facts(opened)})
         return
     if step is not None:
-        from bakeoff.cli.picture import print_step
+        from bakeoff.cli.show_view import print_step
 
         print_step(folder, step, everything)
         return
-    from bakeoff.cli.picture import print_run
+    from bakeoff.cli.show_view import print_run
 
     print_run(folder, everything)
 

@@ -11,8 +11,9 @@ def command(as_json: bool) -> None:
     """List the slots of all projects: who owns them, how large they are, and refs that keep work of them."""
     from dataclasses import asdict
 
-    from bakeoff.cli.say import print_json, say, table, tell
+    from bakeoff.cli.output import print_json, say, tell
     from bakeoff.report.escape import one_line
+    from bakeoff.report.text_table import table
     from bakeoff.report.words import duration, size
     from bakeoff.workspace.repository.cache import cache_root
     from bakeoff.workspace.slots.inventory import slots

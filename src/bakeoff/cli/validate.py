@@ -18,7 +18,7 @@ def command(file: Path, strict: bool, allow_unquoted: bool, as_json: bool) -> No
 
     Exit status: 0 it can be run, perhaps with warnings; 1 it cannot.
     """
-    from bakeoff.cli.say import print_json, say, tell
+    from bakeoff.cli.output import print_json, say, tell
     from bakeoff.report.escape import one_line, visible
     from bakeoff.settings import load_settings
     from bakeoff.workflow.document import load_document

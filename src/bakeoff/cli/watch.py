@@ -10,7 +10,6 @@ import click
 from bakeoff.cli.completing import RUN
 
 if TYPE_CHECKING:
-    from bakeoff.cli.lines import Display
     from bakeoff.engine.events import Event
     from bakeoff.engine.store import RunFolder
 
@@ -29,34 +28,28 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     """
     import sys
 
-    import anyio
-
-    from bakeoff.cli.ending import EXIT, ended, say_ending
-    from bakeoff.cli.jobs.job import job_called
-    from bakeoff.cli.opening import open_run, project
-    from bakeoff.cli.showing import Showing
+    from bakeoff.cli.carry_out import say_ending
+    from bakeoff.cli.display import Display, run_session
+    from bakeoff.cli.run_lookup import open_run
     from bakeoff.engine.events import Events
+    from bakeoff.engine.record import RunStatus
+    from bakeoff.jobs.job import Job, OpenRun, job_called
+    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.outcome import EXIT
     from bakeoff.report.overview import overview
 
     folder = open_run(run)
-    events = Events()
+    events, display = Events(), None
     tell: Callable[[Event], None] = print_event if as_json else events.emit
-    if quiet or as_json:
-        showing: Display = Showing(events, project(), quiet=True, ask=False)
-    else:
+    if not quiet and not as_json:
         job = job_called(overview(folder).job)
-        showing, tell = job.display(events, project()), job.followed(folder, tell)
-
-    async def followed() -> None:
-        async with showing.drawn():
-            await follow(folder, tell)
-
-    anyio.run(followed)
-    found = ended(folder)
-    if not as_json:
-        say_ending(found, quiet=quiet)
-    assert found.status is not None
-    sys.exit(EXIT[found.status])
+        display, tell = Display(events, job.progress()), job.followed(folder, tell)
+    run_session(lambda: follow(folder, tell), display)
+    status = OpenRun(folder).overview.status
+    assert status is not None
+    if not as_json and not (quiet and status is RunStatus.COMPLETED):
+        say_ending(Job(), OpenRun(folder), Landing(), as_json=False)
+    sys.exit(EXIT[status])
 
 
 async def follow(folder: RunFolder, tell: Callable[[Event], None]) -> None:
@@ -83,7 +76,7 @@ async def follow(folder: RunFolder, tell: Callable[[Event], None]) -> None:
 
 def print_event(event: Event) -> None:
     """One event as a line of JSON."""
-    from bakeoff.cli.say import print_json
+    from bakeoff.cli.output import print_json
 
     print_json(event_line(event))
 

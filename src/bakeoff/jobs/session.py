@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.events import Events, Warned
@@ -36,6 +36,14 @@ CEILINGS = ("max_cost", "max_tokens", "max_calls")
 """Inputs of a resumed run that change its budget."""
 
 
+class Asker(Protocol):
+    """Puts a gate to somebody who is there."""
+
+    async def ask(self, path: str, message: str, options: Sequence[str], show: str | None) -> str | None:
+        """The option chosen; None when nobody can say now. Cancelled, it stops asking."""
+        ...
+
+
 @dataclass(slots=True)
 class RunOptions:
     """Options of carrying a run out, besides what its job is asked for.
@@ -44,6 +52,7 @@ class RunOptions:
         max_parallel: leaves at once; None for the setting, in a run that is gone on with for what it was begun with.
         events: the stream of what happens.
         catch_signals: end in order on SIGINT, SIGTERM and SIGHUP.
+        asker: somebody at a terminal who can decide gates.
         adopt: leave no orphan even if the supervisor dies; concerns the whole process, so for command lines.
     """
 
@@ -51,6 +60,7 @@ class RunOptions:
     events: Events = field(default_factory=Events)
     catch_signals: bool = True
     adopt: bool = False
+    asker: Asker | None = None
 
     def resuming(self, history: History) -> Self:
         """The same for going on with a run."""

@@ -26,13 +26,16 @@ FIRST_ERRORS = 10
 """Of these, how many are seen before the list is unfolded."""
 
 
-def report_page(folder: RunFolder, about: Iterable[str] = (), verdict: Verdict | None = None) -> Iterator[str]:
+def report_page(
+    folder: RunFolder, about: Iterable[str] = (), verdict: Verdict | None = None, go_on: str | None = None
+) -> Iterator[str]:
     """The page, in pieces: the verdict, what supports it, then the run.
 
     Args:
         folder: the run's.
         about: what stands below the verdict: HTML that has been escaped.
         verdict: what the run came to, by its job; how it stands if left out.
+        go_on: the command that takes a stopped run up again.
 
     Passes on JournalError: the journal cannot be read.
     """
@@ -41,7 +44,7 @@ def report_page(folder: RunFolder, about: Iterable[str] = (), verdict: Verdict |
     tops = outline(history, status)
     nodes = [node for _, node in walk(tops)]
     yield from _head(folder, history, status)
-    yield from banner(verdict or verdict_of(folder, history, status, error, nodes), folder, history)
+    yield from banner(verdict or verdict_of(folder, history, status, error, nodes, go_on), folder, history)
     yield from about
     outputs = history.ending.get("outputs") or {}
     if outputs:

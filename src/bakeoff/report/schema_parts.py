@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bakeoff.engine.record import RunStatus
+from bakeoff.engine.record import RunStatus, Status
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer", "minimum": 0}
@@ -12,6 +12,8 @@ NUMBER = {"type": "number"}
 FLAG = {"type": "boolean"}
 ANY: dict[str, Any] = {}
 RUN_STATUS = {"enum": [status.value for status in RunStatus]}
+STATUS = {"enum": [status.value for status in Status]}
+"""Of a node."""
 
 
 def object_of(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -20,6 +22,16 @@ def object_of(required: dict[str, Any], optional: dict[str, Any] | None = None) 
         "type": "object",
         "required": list(required),
         "properties": {**required, **(optional or {})},
+        "additionalProperties": False,
+    }
+
+
+def joined(*objects: dict[str, Any]) -> dict[str, Any]:
+    """An object with the members of all of these."""
+    return {
+        "type": "object",
+        "required": [name for one in objects for name in one["required"]],
+        "properties": {name: schema for one in objects for name, schema in one["properties"].items()},
         "additionalProperties": False,
     }
 
@@ -37,3 +49,22 @@ def list_of(item: dict[str, Any]) -> dict[str, Any]:
 def map_of(value: dict[str, Any]) -> dict[str, Any]:
     """An object with any names for such values."""
     return {"type": "object", "additionalProperties": value}
+
+
+GATE = object_of({"step_id": TEXT, "message": TEXT, "options": list_of(TEXT), "choice": or_null(TEXT)})
+"""A gate that a run waits at."""
+
+LANDED = object_of(
+    {
+        "attempt": or_null(WHOLE),
+        "step": or_null(TEXT),
+        "commit": TEXT,
+        "branch": or_null(TEXT),
+        "made": or_null(TEXT),
+        "before": or_null(TEXT),
+        "merged": FLAG,
+        "changed": list_of(TEXT),
+        "submodules": map_of(or_null(TEXT)),
+    }
+)
+"""What was done with a result."""

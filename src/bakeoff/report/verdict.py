@@ -11,7 +11,7 @@ from bakeoff.engine.record import RunStatus
 from bakeoff.engine.store import RunFolder
 from bakeoff.report.escape import markup, one_line
 from bakeoff.report.outline import Node, tally
-from bakeoff.report.words import amounts, counted, duration, how_to_go_on
+from bakeoff.report.words import amounts, counted, duration
 
 WON, PART, NONE, FAILED, WAITS, OPEN = "won", "part", "none", "failed", "waits", "open"
 """The kinds: a result, part of one, none; a run that ended badly, that waits, that goes on."""
@@ -54,8 +54,15 @@ def banner(verdict: Verdict, folder: RunFolder, history: History) -> Iterator[st
     yield "</section>\n"
 
 
-def verdict_of(folder: RunFolder, history: History, status: RunStatus, error: str | None, nodes: list[Node]) -> Verdict:
-    """The verdict on a run whose job has none of its own: it did all its steps, or why not."""
+def verdict_of(
+    folder: RunFolder,
+    history: History,
+    status: RunStatus,
+    error: str | None,
+    nodes: list[Node],
+    go_on: str | None,
+) -> Verdict:
+    """The verdict on a run whose job has none of its own: it did all its steps, or why not, and how to go on."""
     gate = history.ending.get("gate")
     match status:
         case RunStatus.COMPLETED:
@@ -67,7 +74,6 @@ def verdict_of(folder: RunFolder, history: History, status: RunStatus, error: st
     word = status.value.replace("_", " ").capitalize()
     words = f"{word}: {one_line(error, 400)}" if error else f"{word}, before all was done."
     kind = WAITS if status in (RunStatus.PAUSED, RunStatus.CREATED, RunStatus.CANCELLED) else FAILED
-    go_on = how_to_go_on(folder.id, status, history.meta.get("job"))
     return Verdict(kind, words, (f"{_done(nodes).capitalize()}.",), go_on=go_on)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.engine.events import NodeStarted, Warned
 from bakeoff.engine.journal import CommitQueue
@@ -16,6 +16,7 @@ from bakeoff.workflow.scope import Naming, Scope, digest
 
 if TYPE_CHECKING:
     from bakeoff.engine.sharing import Shared
+    from bakeoff.jobs.session import Asker
     from bakeoff.model.protocol import Model
     from bakeoff.settings import Settings
     from bakeoff.workflow.models import StepModel
@@ -46,14 +47,6 @@ class Halt:
     gate: Mapping[str, Any] | None = None
     raised: bool = False
     kind: str | None = None
-
-
-class Asker(Protocol):
-    """Puts a gate to somebody who is there."""
-
-    async def ask(self, path: str, message: str, options: Sequence[str], show: str | None) -> str | None:
-        """The option chosen; None when nobody can say now. Cancelled, it stops asking."""
-        ...
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from bakeoff.system.machine import cpu_allowance, memory_available
 from bakeoff.version import __version__
 from bakeoff.workflow.availability import agents_of, check_logins, missing_models, unknown_by_inputs
 from bakeoff.workflow.calls import finder
-from bakeoff.workflow.context import WORKSPACES, Asker, Halt, NodeContext, RunContext
+from bakeoff.workflow.context import WORKSPACES, Halt, NodeContext, RunContext
 from bakeoff.workflow.cost import announcement
 from bakeoff.workflow.definition import Workflow
 from bakeoff.workflow.expressions import ExpressionError, compile_template
@@ -56,13 +56,11 @@ class WorkflowOptions(RunOptions):
 
     Attributes:
         endpoint: the one that agents and models are at; None for the setting. A run keeps it.
-        asker: somebody at a terminal who can decide gates.
         strict: unknown keys and other warnings are errors.
         allow_unquoted: let text from agents into shell commands as it is.
     """
 
     endpoint: str | None = None
-    asker: Asker | None = None
     strict: bool = False
     allow_unquoted: bool = False
 

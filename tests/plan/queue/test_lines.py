@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bakeoff.cli.merge_lines import MergeLines
+from bakeoff.cli.display import Display
 from bakeoff.engine.events import Events, NodeEnded, NodeStarted, Warned
 from bakeoff.engine.record import Record, Status
 from bakeoff.judge.verdict import ValidationResult, to_json
 from bakeoff.plan.events import QueueSaid
+from bakeoff.plan.queue.lines import MergeProgress
 
 
 def ended(path, verdict=None, error=None, reused=False):
@@ -15,17 +16,22 @@ def ended(path, verdict=None, error=None, reused=False):
     return NodeEnded(2.0, Record(path, "check", status, output, error, started_at=1.0, ended_at=2.0), reused)
 
 
+def drawn(progress, room):
+    return "\n".join("".join(text for text, _ in row) for row in progress.now(room))
+
+
 def test_lines_and_what_runs_now(capsys):
     events = Events()
-    lines = MergeLines(events, ("one", "two"))
+    lines = MergeProgress(("one", "two"))
+    Display(events, lines)
     events.emit(NodeStarted(1.0, "own:2:abcdef0123/check:1", "check"))
     events.emit(NodeStarted(1.0, "merged:3:abcdef0123/check:2", "check"))
     events.emit(NodeStarted(1.0, "lockfile:abcdef", "lockfile"))
-    now = lines._now(5).plain
+    now = drawn(lines, 5)
     assert "2 checks running" in now
     assert "▶ two alone, check 1" in now
     assert "▶ test run 3 of the merge, check 2" in now
-    assert lines._now(1).plain.count("▶") == 1
+    assert drawn(lines, 1).count("▶") == 1
     events.emit(ended("own:2:abcdef0123/check:1", ValidationResult(True)))
     events.emit(ended("own:9:again:abcdef0123/check:1", ValidationResult(True), reused=True))
     events.emit(ended("merged:3:abcdef0123/check:2", ValidationResult(False, "exit status 1\nmore")))
@@ -33,7 +39,7 @@ def test_lines_and_what_runs_now(capsys):
     events.emit(ended("lockfile:abcdef", ValidationResult(True)))
     events.emit(QueueSaid(1.0, "two conflicts with one"))
     events.emit(Warned(1.0, "careful"))
-    assert "0 checks running" in lines._now(5).plain
+    assert "0 checks running" in drawn(lines, 5)
     said = capsys.readouterr().err.splitlines()
     assert said == [
         "✓ two alone, check 1 (1.00 s)",

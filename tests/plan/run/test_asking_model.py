@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from bakeoff.api.durable import DurableRun, durable
+from bakeoff.jobs.schemas import output_schema
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.run.plan import PlanError
 from bakeoff.plan.run.split import splitting
 from bakeoff.plan.run.split.by_model import ModelQuestion, ask_model
 from bakeoff.plan.run.split.question import MOST_LISTED
-from bakeoff.report.schemas import output_schema
 from bakeoff.settings import ModelSettings, Settings
 from plan.run.test_asking import subplans
 from scripted_model.script import Raw, Reply, Say, Stall, Status, in_order

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import time
 
-from bakeoff.cli.plan_lines import PlanLines
+from bakeoff.cli.display import Display
 from bakeoff.engine.events import Events, NodeRetried, NodeStarted, RunChanged
 from bakeoff.engine.record import Status
 from bakeoff.plan.events import PlanBegun, SubplanChanged
+from bakeoff.plan.run.lines import PlanProgress
 from plan.run.conftest import lab, plans, states  # noqa: F401  (fixtures)
+
+
+def rows_of(progress, room):
+    return "\n".join("".join(text for text, _ in row) for row in progress.now(room))
 
 
 def test_the_tree_is_drawn_with_what_each_does_and_waits_for(capsys):
     events = Events()
-    lines = PlanLines(events)
+    lines = PlanProgress()
+    Display(events, lines)
     tree = ((0, "group", False), (1, "a", True), (1, "b", True), (0, "c", True), (0, "d", True))
     events.emit(PlanBegun(1.0, tree, {"b": ("a",), "c": ("a", "b")}))
     now = time.time()
@@ -21,7 +27,7 @@ def test_the_tree_is_drawn_with_what_each_does_and_waits_for(capsys):
     events.emit(SubplanChanged(now - 75.0, "a", Status.RUNNING))
     events.emit(NodeStarted(2.0, "subplan:a:0123456789/try:1/attempt:1/generate", "generate"))
     events.emit(NodeRetried(2.5, "subplan:a:0123456789/try:1/attempt:1/generate", 1, 3.0, "too often"))
-    drawn = lines._now(20).plain.splitlines()
+    drawn = rows_of(lines, 20).splitlines()
     assert drawn[0].startswith("1 running, 3 pending, 1 m 3")
     assert drawn[1] == "group"
     assert drawn[2].startswith("  ▶ a  generate 1 m 1")
@@ -29,9 +35,9 @@ def test_the_tree_is_drawn_with_what_each_does_and_waits_for(capsys):
     assert drawn[4] == "· c  waits for a, b"
     assert drawn[5] == "· d  waits for a place"
     # Where there is no room for all, those that go on are shown.
-    assert [line.split()[1] for line in lines._now(2).plain.splitlines()[1:]] == ["a"]
+    assert [line.split()[1] for line in rows_of(lines, 2).splitlines()[1:]] == ["a"]
     events.emit(SubplanChanged(now - 72.5, "a", Status.FAILED, "it broke", 2))
-    assert "✗ a" in lines._now(20).plain
+    assert "✗ a" in rows_of(lines, 20)
     said = capsys.readouterr().err
     assert "! a: too often; again in 3.00 s" in said
     assert "✗ a failed: it broke (2.50 s" in said

@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import yaml
 
-from bakeoff.report.schemas import output_schema
+from bakeoff.jobs.schemas import output_schema
 from plan.run.conftest import states
 
 

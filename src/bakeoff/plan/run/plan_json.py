@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from bakeoff.jobs.landing import Landed
-from bakeoff.plan.run.view import JOB, RunView, Worked
+from bakeoff.plan.run.view import RunView, Worked
 
 
-def shown_plan(
-    run: str, found: RunView, error: str | None, usage: Mapping[str, float], landed: Landed | None = None
-) -> dict[str, Any]:
-    """The whole of it; `landed` is what was done with the result."""
+def shown_plan(found: RunView) -> dict[str, Any]:
+    """What is told of it besides what all runs have."""
     findings = found.findings
     rounds = [] if findings is None else findings.rounds
     graph = found.plan.graph()
     return {
-        "run_id": run,
-        "job": JOB,
-        "status": found.status.value,
-        "error": error,
         "goal": found.plan.goal,
         "split": None if found.split is None else dict(found.split),
         "base": found.base,
@@ -38,11 +30,9 @@ def shown_plan(
         "rounds": len(rounds),
         "runs": sum(one.runs for one in rounds),
         "changes": [change.to_json() for change in found.changes],
-        "usage": {kind: round(amount, 9) for kind, amount in usage.items() if amount},
         "seconds": round(found.elapsed, 3),
         "at_work": round(found.at_work, 3),
         "at_once": None if found.at_once is None else round(found.at_once, 2),
-        "applied": None if landed is None else landed.to_json(),
     }
 
 

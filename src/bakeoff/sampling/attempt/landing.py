@@ -29,3 +29,16 @@ def chosen(found: RunView, whose: str, number: int | None) -> AttemptView:
     if "judged" not in view.facts:
         raise BakeoffError(f"attempt {view.id} of {whose} made nothing: {view.error or 'it did not end'}")
     return view
+
+
+def attempt_number(where: tuple[str, ...]) -> int | None:
+    """The attempt that is named; None where none is.
+
+    Raises:
+        BakeoffError: it is no number.
+    """
+    if not where:
+        return None
+    if not where[0].isdecimal():
+        raise BakeoffError(f"{where[0]!r} is no number of an attempt")
+    return int(where[0])
