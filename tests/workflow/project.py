@@ -10,7 +10,8 @@ from bakeoff.engine.events import Event, Events
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunStore
 from bakeoff.report.state import run_state
-from bakeoff.workflow.explain import Row, plan_resume, plan_run
+from bakeoff.workflow.explain import plan_resume, plan_run
+from bakeoff.workflow.explain_walk import Row
 from bakeoff.workflow.session import WorkflowOptions, resume, start
 
 HEAD = 'workflow: {id: test, name: Test, version: "1.0.0"}\n'

@@ -8,7 +8,7 @@ import pytest
 from project import Project
 
 from bakeoff.errors import BakeoffError
-from bakeoff.workflow.explain import Row
+from bakeoff.workflow.explain_walk import Row
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from bakeoff.workspace.repository.cache import data_root
 KEY = "AGENT_ENDPOINT_KEY"
 """The variable that holds an endpoint's key for CLIs which can be told its name."""
 NO_KEY = "none"
-"""What a CLI that insists on a key is given for an endpoint that wants none."""
+"""Stand-in for the key, for a CLI that insists on one, of an endpoint that wants none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +72,4 @@ class SetUp:
 
 
 Aim: TypeAlias = Callable[[Endpoint, str, Path], SetUp]
-"""How one CLI is set up: for an endpoint, its key, and the folder that its files are in."""
+"""Function that sets one CLI up: for an endpoint, its key, and the folder that its files are in."""

@@ -145,7 +145,7 @@ def no_events(event: Mapping[str, Any], reading: Reading) -> None:
 
 
 PLAIN_TEXT = EventFormat(no_events, has_final=False)
-"""What was printed is the answer, and the exit status decides."""
+"""Plain text: what was printed is the answer, and the exit status decides."""
 
 
 class EventStream:

@@ -23,7 +23,7 @@ BEHIND = 256 << 20
 """Bytes that may wait for it."""
 
 TRIES, PAUSE = 60, 0.5
-"""How often a reader process is tried to be had, and seconds between."""
+"""Tries of starting a reader process, and seconds between."""
 
 _at_work: list[tuple[EventStream, EventFormat]] = []
 

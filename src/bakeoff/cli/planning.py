@@ -13,7 +13,7 @@ from bakeoff.report.text_table import table
 
 
 class Row(Protocol):
-    """What happens to one node; see `bakeoff.workflow.explain.Row`."""
+    """What happens to one node; see `bakeoff.workflow.explain_walk.Row`."""
 
     @property
     def path(self) -> str:

@@ -62,7 +62,7 @@ CHANGING_OWNED = (
     "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "setxattrat",
     "removexattrat",
 )  # fmt: skip
-"""What landlock does not hold back from the user's own files; refused where nothing else hides those."""
+"""Calls that landlock does not hold back from the user's own files; refused where nothing else hides those."""
 
 WITH_CONDITIONS = ("clone", "socket", "ioctl")
 

@@ -83,7 +83,7 @@ class Connections:
 
 
 def _trust(base_url: str) -> ssl.SSLContext | bool:
-    """Which certificates all clients trust: reading that takes 20 ms, and plain HTTP does without."""
+    """Certificates that all clients trust: reading them takes 20 ms, and plain HTTP does without."""
     import httpx
 
     return httpx.create_ssl_context() if base_url.startswith("https:") else False

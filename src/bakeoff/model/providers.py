@@ -39,7 +39,7 @@ PROVIDERS = frozenset(
         "xai",
     }
 )
-"""What may stand before the colon of a model's name there."""
+"""Provider names that may stand before the colon of a model's name there."""
 INSTALL = "pip install 'bakeoff[providers]' and 'pydantic-ai-slim[PROVIDER]'"
 
 

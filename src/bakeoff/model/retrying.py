@@ -13,7 +13,7 @@ from bakeoff.engine.retry import Retry
 from bakeoff.model.protocol import TRANSIENT, ModelError, Reply
 
 RETRY = Retry(attempts=8, delay=0.5, max_delay=30.0, jitter=0.5, on=tuple(sorted(TRANSIENT)))
-"""How failures are tried again unless the caller says otherwise; `engine.retry.ONCE` switches it off."""
+"""Retry policy unless the caller says otherwise; `engine.retry.ONCE` switches it off."""
 REFUSED_TRIES = 2
 """Tries of a connection that is refused: nobody listens there, and a person has to start something."""
 LONGEST_WAIT = 300.0
@@ -33,7 +33,7 @@ class Account(Protocol):
 
 
 TRIES: ContextVar[Account | None] = ContextVar("TRIES", default=None)
-"""Who is asked before each further try; with nobody there, all are made."""
+"""Account that is asked before each further try; with nobody there, all are made."""
 
 
 async def retried(ask: Callable[[], Awaitable[Reply]], retry: Retry, chance: random.Random) -> Reply:

@@ -44,9 +44,9 @@ ENDING = 1.0
 """Seconds in which an idle reader ends itself."""
 
 _VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH")
-"""What a Python may need to start; a reader needs nothing else."""
+"""Variables that a Python may need to start; a reader needs nothing else."""
 _SHORT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
-"""What there may be enough of at another time."""
+"""Errors for want of something that there may be enough of at another time."""
 
 _idle: list[_Reader] = []
 _limits: RunVar[anyio.CapacityLimiter] = RunVar("bakeoff_readers")

@@ -26,7 +26,7 @@ MACHINES = ("x86_64", "aarch64")
 """Those whose system calls are known."""
 
 WAIT = 10.0
-"""How many times as long as its processor time a job may last by the clock, on a machine that is busy."""
+"""Factor of a job's processor time that it may last by the clock, on a machine that is busy."""
 
 
 def answer(call: str, args: list[Any], data: bytes, memory: int) -> bytes:

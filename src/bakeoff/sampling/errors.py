@@ -27,14 +27,14 @@ STOPPING = frozenset({"auth", "not_found", "usage_limit"}) | MACHINERY
 """Kinds of failure that everybody else would meet now, too, whatever is asked; another day it may be otherwise."""
 
 FAULTS = (AttributeError, ImportError, NameError, NotImplementedError, SyntaxError, TypeError)
-"""What a mistake in a program raises, and no model: trying again meets it again."""
+"""Exceptions that a mistake in a program raises, and no model: trying again meets them again."""
 
 UNBILLED = PERMANENT | {"rate_limit", "overload"}
 """Kinds of error by which a request was refused: nothing was generated."""
 
 
 def machinery(failure: BaseException | None) -> str | None:
-    """Which of `MACHINERY` a failure is, if it is one."""
+    """The kind of `MACHINERY` that a failure is, if it is one."""
     if isinstance(failure, SpawnError) and failure.transient:
         return "spawn"
     if isinstance(failure, SlotError):

@@ -13,7 +13,7 @@ STRATEGIES = ("three_way", "fail_on_conflict", "ours_first")
 
 @dataclass(frozen=True, slots=True)
 class MergeSettings:
-    """How results are merged.
+    """Settings of merging.
 
     Attributes:
         strategy: with a conflict the later result stays out (`three_way`), nothing lands (`fail_on_conflict`), or what

@@ -15,7 +15,7 @@ FindWorkflow: TypeAlias = Callable[[str, FilePath | None], FilePath | None]
 """Finds the file of a called workflow, given its name and the file of the caller."""
 
 MAX_CALLS = 16
-"""How deep workflows may call each other."""
+"""Most depth of workflows that call each other."""
 
 
 def finder(project: FilePath) -> FindWorkflow:

@@ -20,7 +20,7 @@ MAX_NODES = 1_000_000
 """Values that a document may have, with every alias counted as often as it is used."""
 
 MAX_DEPTH = 100
-"""How deep lists and mappings may nest."""
+"""Most depth of nested lists and mappings."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "tag:yaml.org,2002:merge"

@@ -23,7 +23,7 @@ from bakeoff.workflow.expression_nodes import (
 )
 
 MAX_DEPTH = 64
-"""How deep an expression may nest; brackets, arguments, `not`s, chained comparisons and filters count."""
+"""Most depth of an expression; brackets, arguments, `not`s, chained comparisons and filters count."""
 
 MAX_LENGTH = 100_000
 """Characters that one expression may have."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bakeoff.engine.history import History
     from bakeoff.engine.record import RunStatus
     from bakeoff.jobs.landing import Work
-    from bakeoff.workflow.explain import Row
+    from bakeoff.workflow.explain_walk import Row
 
 
 class WorkflowJob(Job):

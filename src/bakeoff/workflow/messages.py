@@ -44,7 +44,7 @@ _TELLING = {
 }
 """The type of step that is meant, by a key that it alone has, where none is given."""
 _SHAPES = {"outputs": "{value: ...}", "inputs": "{type: string, default: ...}"}
-"""How an entry of these top-level mappings is written."""
+"""Form of an entry of these top-level mappings."""
 _PATTERNS = {
     "id": "must be small letters, digits and hyphens, with a letter or digit at both ends",
     "version": 'must be three numbers, as in "1.0.0"',

@@ -51,7 +51,7 @@ FAILURE_KINDS = (
         "conflict",
     ),
 )
-"""What `retry: {on: ...}` may name: the kinds of failure that built-in steps have. Custom steps may have their own."""
+"""Kinds of failure that `retry: {on: ...}` may name, those of built-in steps. Custom steps may have their own."""
 
 
 class Interpolated:
@@ -160,7 +160,7 @@ Amount = Annotated[Any, Interpolated(), _expression_or(0, False), _number_schema
 Ceiling = Annotated[
     Any, Interpolated(), _expression_or(0, False, above=True), _number_schema(0, "number", "exclusiveMinimum")
 ]
-"""What may be used at most: nothing at all is no ceiling that anybody means."""
+"""Upper bound on a usage: nothing at all is no ceiling that anybody means."""
 Text = Annotated[str, Interpolated()]
 
 

@@ -21,7 +21,7 @@ RECORD_KEYS = (
     *("type", "status", "error", "kind", "input", "output", "integration", "model", "options"),
     *("attempts", "started_at", "ended_at", "usage", "facts"),
 )
-"""What `steps.ID` has."""
+"""Names that `steps.ID` has."""
 
 _FAN_NAMES = frozenset({"item", "index", "parent_item"})
 _LOOPS = frozenset({"while", "do-while"})

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from bakeoff.errors import BakeoffError
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where something stands in a document: keys, and places in lists."""
+"""Place in a document: keys, and indices in lists."""
 
 
 @dataclass(frozen=True, slots=True)

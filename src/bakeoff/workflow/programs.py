@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 ITSELF = "the shell"
-"""What `executor` names when the word is the program's own name."""
+"""Answer of `executor` when the word is the program's own name."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 

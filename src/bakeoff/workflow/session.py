@@ -382,7 +382,7 @@ def workflow_setting(
     inputs: dict[str, Any],
     secrets: Iterable[str],
 ) -> RunContext:
-    """What all steps of a workflow share; processes and asker are for the session to add."""
+    """Run context of a workflow; processes and asker are for the session to add."""
     return RunContext(
         run=run,
         processes=NoProcesses(),

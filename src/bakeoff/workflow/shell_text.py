@@ -12,7 +12,7 @@ from bakeoff.workflow.programs import executor
 
 PLAIN = "plain"
 BLOCK = "\ue000"
-"""What stands for a `{{ }}` in a text."""
+"""Stand-in for a `{{ }}` in a text."""
 
 _HEREDOC = re.compile(r"""<<(-?)[ \t]*((?:'[^']*'|"[^"]*"|\\.|[^\s;&|()<>'"\\])+)""")
 # The bracket that ends arithmetic, in which `<<` shifts.

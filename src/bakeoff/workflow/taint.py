@@ -33,7 +33,7 @@ _FIXED_OUTPUT: dict[str, frozenset[str]] = {
 _NEVER = frozenset({"if", "while", "do-while", "parallel", "slot"})
 _AGENTS = frozenset({"command", "prompt"})
 _ASKED = frozenset({"command", "integration", "model", "options", "input", "prompt"})
-"""What agent steps repeat of their own fields."""
+"""Fields of their own that agent steps repeat in their output."""
 _CLEAN_FILTERS = frozenset({"length", "contains"})
 _NO_FLOW = frozenset({"max_concurrency", "show_file"})
 # A record of one pass or item is called by ids and numbers, as in `loop:step:1` and `fan:template:0/inner`.
@@ -41,7 +41,7 @@ _PARTS = re.compile("[:/]")
 
 
 class Taint:
-    """Which steps of a workflow have untrusted output.
+    """Taint of a workflow: the steps that have untrusted output.
 
     Attributes:
         steps: those steps.

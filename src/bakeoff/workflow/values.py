@@ -45,7 +45,7 @@ def as_text(value: Any) -> str:
 
 
 MAX_JSON_DEPTH = 200
-"""How deep parsed JSON may nest; beyond, later work on the value could exhaust the stack."""
+"""Most depth of parsed JSON; beyond, later work on the value could exhaust the stack."""
 
 
 def parse_json(text: str) -> Any:

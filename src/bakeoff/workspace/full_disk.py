@@ -16,7 +16,7 @@ SHORT = 1 << 20
 """Bytes left on a file system below which it is full: a write asks for more at once."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the system says where there is no room."""
+"""Error numbers of the system where there is no room."""
 
 
 NO_ROOM = tuple(map(os.strerror, FULL))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from bakeoff.model.protocol import Request, Usage
 
 MOST_TOKENS = 1 << 50
-"""What counts as a number of tokens: beyond it arithmetic and databases fail."""
+"""Most that counts as a number of tokens: beyond it arithmetic and databases fail."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Wire(Protocol):
     """One wire format; modules of this package implement it."""
 
     PATH: str
-    """What follows the base URL."""
+    """Path that follows the base URL."""
 
     def headers(self, key: str) -> dict[str, str]:
         """The headers that the format wants, and those that show `key`, which may be empty."""

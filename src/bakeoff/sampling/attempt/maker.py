@@ -54,7 +54,7 @@ PARTIAL = """Your work tree has only the folders of the project that this is abo
 same, and stay as they are: `git ls-files` names them, `git show HEAD:PATH` prints one, and
 `git sparse-checkout add FOLDER` puts a folder into your work tree.
 Only files that you had at the start can be deleted."""
-"""What an agent is told besides, whose slot has a part of the files only."""
+"""Addition to the task of an agent whose slot has a part of the files only."""
 
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps the files that Python caches out of a project that does not ignore them."""

@@ -106,7 +106,7 @@ def prepare(node_context: NodeContext) -> Leaf:
 
 
 _COMMON = frozenset(StepModel.model_fields)
-"""What every step has; the rest is the type's own."""
+"""Fields that every step has; the rest are the type's own."""
 
 
 def _outcome(returned: Any, values: Mapping[str, Any]) -> Outcome:

@@ -61,7 +61,7 @@ OneRequirement = Annotated[TextRequirement, BeforeValidator(_judged)]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What requirements are made with.
+    """Bench that requirements are made with.
 
     Attributes:
         processes: runs commands.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _SHELL = "\\`$|&;<>(){}*?[]~#'\""
-"""What makes a word the shell's business: then nobody can tell the program without running it."""
+"""Characters that make a word the shell's business: nobody can tell the program then without running it."""
 
 _FOREIGN = "GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_LITERAL_PATHSPECS"
 """Variables that tell git about the place that bakeoff works in: no filter is asked about that."""
@@ -116,7 +116,7 @@ def _git_programs() -> str:
 
 
 def _stamp(command: str, root: Path) -> tuple[object, ...]:
-    """Which program a command runs now: it may be installed or changed later."""
+    """The program that a command runs now: it may be installed or changed later."""
     place = _place(word, root) if (word := _program(command)) is not None else None
     if place is None:
         return (None,)

@@ -17,7 +17,7 @@ from pathlib import Path
 from bakeoff.workspace.errors import WorkspaceError
 
 DEAD = ".dead."
-"""How the name of what is to be deleted begins."""
+"""Prefix of the names of what is to be deleted."""
 
 
 def cache_root() -> Path:

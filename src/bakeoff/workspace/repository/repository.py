@@ -126,7 +126,7 @@ class Repository:
 
 
 _ELSEWHERE = ("core.sparseCheckout=false", "index.sparse=false", "core.ignoreStat=false", "core.safecrlf=false")
-"""What is said of the user's own work tree only."""
+"""Settings that say something of the user's own work tree only, taken back."""
 
 _WHO = {"NAME": "bakeoff", "EMAIL": "bakeoff@localhost"}
 

@@ -101,7 +101,7 @@ def commit_changes(base: Base, changes: Changes, ref: str, message: str, limit: 
 
 
 LEFT_OUT = "Left out: "
-"""What the line of a result's message begins with that says what was refused, as JSON."""
+"""Prefix of the line of a result's message that says what was refused, as JSON."""
 
 
 def make_result(base: Base, changes: Changes, ref: str, message: str, limit: int) -> Result:

@@ -193,4 +193,4 @@ def shadow(base: Base, changes: Changes) -> Iterator[Shadow]:
 
 
 TRIGGERS = re.compile(rb"\r\n|\$Id")
-"""What a file must hold for a conversion to change it, encodings apart."""
+"""Bytes that a file must hold for a conversion to change it, encodings apart."""

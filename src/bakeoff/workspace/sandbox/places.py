@@ -17,12 +17,12 @@ SYSTEM = (
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/shm")  # noqa: S108 - landlock names what is there
 SOURCES = ("/dev/random", "/dev/urandom", "/proc/self")
-"""What a command writes and reads besides, where it has the user's own /dev and /proc."""
+"""Devices and files that a command writes and reads besides, where it has the user's own /dev and /proc."""
 
 NETWORK = ("/etc/resolv.conf", "/etc/host.conf", "/etc/gai.conf")
 
 PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
-"""What is shown of the prefix of programs whose other parts may hold anything (`~/.local/share` has keyrings)."""
+"""Folders shown of the prefix of programs whose other parts may hold anything (`~/.local/share` has keyrings)."""
 
 
 def readable(

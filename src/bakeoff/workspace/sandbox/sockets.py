@@ -16,7 +16,7 @@ USUAL = (
     "/run/dbus/system_bus_socket", "/run/libvirt/libvirt-sock", "/run/snapd.socket",
 )  # fmt: skip
 DEPTH = 3
-"""How deep the user's runtime folder is looked through."""
+"""Depth to which the user's runtime folder is looked through."""
 
 
 def hidden_sockets(environ: Mapping[str, str], given: Sequence[str], open_to: Sequence[str]) -> list[str]:

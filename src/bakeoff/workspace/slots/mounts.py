@@ -134,7 +134,7 @@ def starting_in(folder: str) -> tuple[str, ...]:
 
 
 TRIAL = ".try."
-"""How the name of a folder begins in which it is found out what can be mounted."""
+"""Prefix of the folders in which it is found out what can be mounted."""
 
 
 def try_overlay(mounts: Mounts, folder: Path) -> str | None:

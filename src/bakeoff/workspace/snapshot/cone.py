@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Cone:
-    """Which files it has.
+    """The files that it has.
 
     Attributes:
         whole: folders that it has with all below them; the top of the tree is the empty one.

@@ -11,7 +11,7 @@ _MODULES = re.compile(rb"(\.gitmodules|gitmod~[1-4]|gi7eba~\d)[. ]*(:.*)?", re.I
 """Names of `.gitmodules`, which git does not take as a link."""
 
 _PARTS = re.compile(rb"[/\\]")
-"""What stands between names, on Windows too."""
+"""Separators of names, on Windows too."""
 
 _UNSEEN = re.compile(b"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf")
 """Characters that HFS+ leaves out of names."""

@@ -129,7 +129,7 @@ def _own(settings: Mapping[str, str], what: str, usual: str | None = None) -> Pa
 
 
 _SYSTEM = Path("/etc/gitattributes")
-"""Where git usually has the attributes of the machine."""
+"""Usual place of the attributes of the machine."""
 
 
 def _text(path: Path) -> bytes:

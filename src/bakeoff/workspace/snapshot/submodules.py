@@ -47,7 +47,7 @@ class Submodules:
     root: Path
 
     def later(self, path: str, base: str, ours: str, theirs: str) -> str | None:
-        """Which of two commits of the submodule at `path` is a descendant of the other, and both of `base`. Blocks.
+        """The later of two commits of the submodule at `path`: a descendant of the other, and both of `base`. Blocks.
 
         None where neither is, or nothing is known of them here: git merges submodules by the same rule.
         """
