@@ -14,7 +14,7 @@ from bakeoff.settings import SettingsError, load_settings
 from bakeoff.workspace.sandbox import darwin, machine, places
 from bakeoff.workspace.sandbox.inside import watch
 from bakeoff.workspace.sandbox.machine import Machine, look
-from bakeoff.workspace.sandbox.plan import Plan
+from bakeoff.workspace.sandbox.plan import SandboxPlan
 from bakeoff.workspace.sandbox.policy import Limits, SandboxPolicy, agent_places, agent_policy
 from bakeoff.workspace.sandbox.protection import unprotected
 from bakeoff.workspace.sandbox.sandbox import SandboxError, protection_of, sandbox
@@ -229,7 +229,7 @@ def test_a_machine_tells_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_machine_without_a_proc_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, known = machine._run, look()
 
-    def run(plan: Plan, script: str) -> str | None:
+    def run(plan: SandboxPlan, script: str) -> str | None:
         return "it is masked" if plan.namespaces and plan.proc else real(plan, script)
 
     monkeypatch.setattr(machine, "_run", run)

@@ -25,7 +25,7 @@ from bakeoff.workspace.slots.deleting import delete_later
 from bakeoff.workspace.slots.environment import source_roots
 from bakeoff.workspace.slots.layers import check_inside, copy_layer, files_to_copy
 from bakeoff.workspace.slots.mounts import Mounts, try_overlay
-from bakeoff.workspace.slots.place import Made
+from bakeoff.workspace.slots.place import SlotSource
 from bakeoff.workspace.slots.setup_command import setup_digest, setup_layer
 from bakeoff.workspace.slots.slot import SlotMaker
 from bakeoff.workspace.slots.sweep import Swept, sweep
@@ -150,7 +150,7 @@ def prepare(
         opening.locks.append(tree.lock)
         lower = tree.path
     at = _mount_point(base, found.cache, kind, mount_at, opening)
-    made = Made(found.cache, base, lower, layers, links, at)
+    made = SlotSource(found.cache, base, lower, layers, links, at)
     roots = source_roots(base.entries, settings.source_roots)
     limit = settings.max_file_mb << 20
     maker = SlotMaker(made, kind, run, opening.mounts, roots, limit, opening.warnings.append)

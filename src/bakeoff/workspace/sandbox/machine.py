@@ -14,7 +14,7 @@ from pathlib import Path
 from bakeoff.system.temporary import temporary_folder
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.sandbox.places import DEVICES, SYSTEM, outermost
-from bakeoff.workspace.sandbox.plan import Plan
+from bakeoff.workspace.sandbox.plan import SandboxPlan
 
 TIMEOUT = 20.0
 
@@ -88,14 +88,14 @@ def _try_layer(tree: Path, proc: bool, whole: Mapping[str, bool]) -> str | None:
     return _run(plan, "test $(cat file) = below && echo above > file && echo more > other && test $(cat file) = above")
 
 
-def _plan(inner: Path, **how: object) -> Plan:
+def _plan(inner: Path, **how: object) -> SandboxPlan:
     place = str(inner)
     reads = outermost(SYSTEM)
     writes = [place, *DEVICES]
-    return Plan(place, place, [place], reads, ["PATH"], landlock_writes=writes, **how)  # type: ignore[arg-type]
+    return SandboxPlan(place, place, [place], reads, ["PATH"], landlock_writes=writes, **how)  # type: ignore[arg-type]
 
 
-def _run(plan: Plan, script: str) -> str | None:
+def _run(plan: SandboxPlan, script: str) -> str | None:
     """Why `script` does not do what it should in such a sandbox; None when it does."""
     shell = shutil.which("sh") or "/bin/sh"
     try:

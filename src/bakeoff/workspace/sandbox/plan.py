@@ -28,7 +28,7 @@ def with_own_network(command: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SandboxPlan:
     """The way a sandbox is built, as its program is told.
 
     Attributes:

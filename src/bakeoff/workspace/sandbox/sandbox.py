@@ -17,7 +17,7 @@ from bakeoff.workspace.repository.cache import cache_root, data_root
 from bakeoff.workspace.sandbox.inside.run import FAILED
 from bakeoff.workspace.sandbox.machine import Machine, this_machine
 from bakeoff.workspace.sandbox.places import DEVICES, SOURCES, below, is_open, outermost, readable
-from bakeoff.workspace.sandbox.plan import FORK, Plan
+from bakeoff.workspace.sandbox.plan import FORK, SandboxPlan
 from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.protection import Protection, Shield, unprotected
 from bakeoff.workspace.sandbox.sockets import hidden_sockets
@@ -126,7 +126,7 @@ class Sandbox(Generic[Where]):
         plan = self._plan(variables, folder, reads)
         return Command(plan.argv(argv), "/", changes, fork=FORK, **more)
 
-    def plan(self, *, reads: Sequence[str] = (), at: str | None = None, size: int = 256 << 20) -> Plan:
+    def plan(self, *, reads: Sequence[str] = (), at: str | None = None, size: int = 256 << 20) -> SandboxPlan:
         """The confinement of a process that is forked instead of started; see `inside/forked.py`.
 
         Args:
@@ -175,12 +175,12 @@ class Sandbox(Generic[Where]):
         # What lies in another may have become a link since, by whoever can write there.
         return [*own, *(path for path in outermost(self.policy.writes) if not below(path, own))]
 
-    def _plan(self, variables: Mapping[str, str], folder: str, more: Sequence[str]) -> Plan:
+    def _plan(self, variables: Mapping[str, str], folder: str, more: Sequence[str]) -> SandboxPlan:
         policy, machine, limits = self.policy, self.machine, self.policy.limits
         apart = machine.namespaces is None
         reads, writes = self._reads(variables, more), self._writes()
         own = apart and not policy.network and policy.loopback
-        plan = Plan(
+        plan = SandboxPlan(
             folder=folder,
             temp=str(self.slot.temp),
             writes=writes,

@@ -17,7 +17,7 @@ from bakeoff.workspace.results.changes import Changes
 from bakeoff.workspace.results.scan import Written, read_index, scan
 from bakeoff.workspace.results.sparse_checkout import index_folder, spare_narrowed
 from bakeoff.workspace.slots.git_folder import make_git_folder
-from bakeoff.workspace.slots.place import Made
+from bakeoff.workspace.slots.place import SlotSource
 from bakeoff.workspace.snapshot.cone import Cone
 
 
@@ -27,7 +27,7 @@ class CheckoutPlace:
     With a `cone` it has only the files of that; it is ended after one lease, and never reset.
     """
 
-    def __init__(self, home: Path, made: Made, kind: str, cone: Cone | None = None) -> None:
+    def __init__(self, home: Path, made: SlotSource, kind: str, cone: Cone | None = None) -> None:
         self.home = home
         self.kind = kind
         self._cone = cone

@@ -7,7 +7,7 @@ from pathlib import Path
 from bakeoff.workspace.results.changes import Changes, read_upper
 from bakeoff.workspace.results.sparse_checkout import spare_narrowed
 from bakeoff.workspace.slots.mounts import Bind, Mounts, Overlay, entering
-from bakeoff.workspace.slots.place import Made
+from bakeoff.workspace.slots.place import SlotSource
 
 
 class OverlayPlace:
@@ -15,7 +15,7 @@ class OverlayPlace:
 
     kind = "overlay"
 
-    def __init__(self, home: Path, made: Made, mounts: Mounts) -> None:
+    def __init__(self, home: Path, made: SlotSource, mounts: Mounts) -> None:
         self.home = home
         self._made = made
         self._mounts = mounts

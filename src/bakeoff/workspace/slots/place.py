@@ -19,7 +19,7 @@ from bakeoff.workspace.snapshot.project import Project
 from bakeoff.workspace.snapshot.snapshot import Snapshot
 
 
-class Place(Protocol):
+class SlotPlace(Protocol):
     """A work tree that can be looked at and undone. All methods block; they are called in threads.
 
     Attributes:
@@ -60,7 +60,7 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SlotSource:
     """Settings of a pool's slots that overlay and checkout slots share.
 
     Attributes:
@@ -85,7 +85,7 @@ class Made:
         return frozenset([*self.links, *provided(self.layers)])
 
 
-def write_facts(home: Path, kind: str, run: str, made: Made) -> None:
+def write_facts(home: Path, kind: str, run: str, made: SlotSource) -> None:
     """Note in a slot's folder what is needed to save its work after its owner's death."""
     base = made.base
     facts = {

@@ -36,7 +36,7 @@ from bakeoff.workspace.slots.environment import slot_environment
 from bakeoff.workspace.slots.leftover_processes import end_leftovers
 from bakeoff.workspace.slots.mounts import Mounts
 from bakeoff.workspace.slots.overlay import OverlayPlace
-from bakeoff.workspace.slots.place import Made, Place, write_facts
+from bakeoff.workspace.slots.place import SlotPlace, SlotSource, write_facts
 from bakeoff.workspace.slots.ports import Ports, lease_ports
 from bakeoff.workspace.snapshot.cone import Cone
 from bakeoff.workspace.snapshot.snapshot import read_entries
@@ -63,7 +63,7 @@ class Slot:
     """
 
     id: str
-    place: Place
+    place: SlotPlace
     env: dict[str, str | None]
     home: Path
     temp: Path
@@ -90,7 +90,7 @@ class Slot:
 
     @property
     def bare(self) -> str:
-        """See `Place`."""
+        """See `SlotPlace`."""
         return self.place.bare
 
     @property
@@ -110,7 +110,7 @@ class Slot:
 
     @property
     def holder(self) -> int:
-        """See `Place`."""
+        """See `SlotPlace`."""
         return self.place.holder
 
     @property
@@ -234,7 +234,7 @@ class SlotMaker:
         note: told of each ref that work was saved under.
     """
 
-    made: Made
+    made: SlotSource
     kind: str
     run: str
     mounts: Mounts
@@ -276,7 +276,7 @@ class SlotMaker:
                 return name, lock
         raise SlotError(f"no slot can be locked in {self.made.cache.slots}")
 
-    def _place(self, home: Path, cone: Cone | None) -> Place:
+    def _place(self, home: Path, cone: Cone | None) -> SlotPlace:
         if self.kind == "overlay":
             return OverlayPlace(home, self.made, self.mounts)
         return CheckoutPlace(home, self.made, self.kind, cone)
@@ -335,7 +335,7 @@ class SlotMaker:
         self._drop(slot.home, slot.place, slot.ports, slot.lock)
         delete_later(self.made.cache.dead())
 
-    def _drop(self, home: Path, place: Place, ports: Ports | None, lock: FileLock) -> None:
+    def _drop(self, home: Path, place: SlotPlace, ports: Ports | None, lock: FileLock) -> None:
         try:
             place.close()
         finally:

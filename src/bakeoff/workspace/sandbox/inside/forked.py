@@ -65,7 +65,7 @@ def confined(
     tree); or `failed`. When its other end closes before, all is ended.
 
     Args:
-        plan: a `Plan`, told.
+        plan: a `SandboxPlan`, told.
         bounds: see there.
         files: what to write into the tree first, by relative path; None to remove.
         control: a socket.
