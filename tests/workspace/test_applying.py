@@ -160,11 +160,11 @@ async def test_a_crash_midway_loses_nothing(project: Checkout, monkeypatch) -> N
         written.append(path)
         original(root, path)
 
-    from bakeoff.workspace.landing import applying
+    from bakeoff.workspace.landing import writing
 
-    original = applying._put
+    original = writing._put
     with monkeypatch.context() as patched, pytest.raises(OSError, match="power"):
-        patched.setattr(applying, "_put", crash)
+        patched.setattr(writing, "_put", crash)
         apply(here, repository, result.commit)
     (ref,) = repository.refs("refs/bakeoff/salvage/apply")
     assert repository.git().run("cat-file", "blob", f"{ref}:a.txt") == b"one\nchanged\n"
@@ -179,16 +179,16 @@ async def test_what_cannot_all_be_written_is_not_begun(project: Checkout, monkey
     here, repository = open_project(project.root)
     before = project.digest()
 
-    from bakeoff.workspace.landing import applying
+    from bakeoff.workspace.landing import writing
 
     def full(staged: Path, root: Path, path: bytes, *, sync: bool) -> None:
         original(staged, root, path, sync=sync)
         if path == b"tool.sh":
             raise OSError(28, "No space left on device")
 
-    original = applying._write_beside
+    original = writing._write_beside
     with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
-        patched.setattr(applying, "_write_beside", full)
+        patched.setattr(writing, "_write_beside", full)
         apply(here, repository, result.commit)
     assert project.digest() == before
 
@@ -198,10 +198,10 @@ async def test_what_a_kill_left_beside_is_taken_up_by_the_next_apply(project: Ch
     result = await made(project, "echo X >> a.txt; rm -r src; echo file > src")
     here, repository = open_project(project.root)
 
-    from bakeoff.workspace.landing import applying
+    from bakeoff.workspace.landing import writing
 
-    monkeypatch.setattr(applying, "MANY", many)
-    left = project.root / os.fsdecode(applying._beside(b"a.txt"))
+    monkeypatch.setattr(writing, "MANY", many)
+    left = project.root / os.fsdecode(writing._beside(b"a.txt"))
     left.write_text("half of i")
     apply(here, repository, result.commit)
     assert not left.exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.workspace.errors import ApplyError
-from bakeoff.workspace.landing import applying, intent
+from bakeoff.workspace.landing import applying, intent, writing
 from bakeoff.workspace.landing import fast_forward as moving
 from bakeoff.workspace.landing.applying import apply, branch, open_project
 from bakeoff.workspace.landing.fast_forward import move_head
@@ -79,7 +79,7 @@ def check_done(project: Checkout) -> None:
     assert project.git("reflog", "-1", "--format=%gs") == "bakeoff: merge"
 
 
-def die(project: Checkout, monkeypatch, owner=applying, name: str = "_put", nth: int = 5) -> None:
+def die(project: Checkout, monkeypatch, owner=writing, name: str = "_put", nth: int = 5) -> None:
     with dying(monkeypatch, owner, name, nth):
         go(project)
     assert {"bakeoff.intent", "index.lock", "main.lock"} <= set(left(project))
@@ -88,7 +88,7 @@ def die(project: Checkout, monkeypatch, owner=applying, name: str = "_put", nth:
 
 @pytest.mark.parametrize(
     ("owner", "name", "nth"),
-    [(moving, "_check_way", 2), (moving, "write_changes", 1), (applying, "_put", 5), (moving, "_put_index", 1),
+    [(moving, "_check_way", 2), (moving, "write_changes", 1), (writing, "_put", 5), (moving, "_put_index", 1),
      (moving, "move_ref", 1)],
 )  # fmt: skip
 def test_the_same_again_finishes_it(changed: Checkout, monkeypatch, owner, name: str, nth: int) -> None:
@@ -178,7 +178,7 @@ def test_one_that_is_at_work_is_waited_for(changed: Checkout, monkeypatch) -> No
 def test_files_of_a_result_are_finished_by_another_apply(changed: Checkout, monkeypatch) -> None:
     here, repository = open_project(changed.root)
     index = changed.git("ls-files", "-s")
-    with dying(monkeypatch, applying, "_put", 5):
+    with dying(monkeypatch, writing, "_put", 5):
         apply(here, repository, changed.after, "r")
     assert "applying a result of run r" in str(warning_of(here))
     open_to_land(changed.root, changed.before)

@@ -17,9 +17,9 @@ from pathlib import Path
 from bakeoff.report.escape import path_text
 from bakeoff.workspace.errors import ApplyError, GitError
 from bakeoff.workspace.filters.attributes import rules_of
-from bakeoff.workspace.landing.applying import write_changes
 from bakeoff.workspace.landing.intent import Intent, intending, sync_folder
 from bakeoff.workspace.landing.refs import check_at, lock_of, move_ref, stands_at
+from bakeoff.workspace.landing.writing import write_changes
 from bakeoff.workspace.repository.git import Git, copy_index
 from bakeoff.workspace.repository.repository import Repository, object_directories
 from bakeoff.workspace.results.results import Changed, compared

@@ -16,7 +16,7 @@ from bakeoff.workspace.errors import SlotError
 from bakeoff.workspace.filters.attributes import rules_of
 from bakeoff.workspace.filters.slow_filters import storing
 from bakeoff.workspace.full_disk import is_full
-from bakeoff.workspace.landing.applying import write_changes
+from bakeoff.workspace.landing.writing import write_changes
 from bakeoff.workspace.repository.locks import FileLock, try_lock
 from bakeoff.workspace.repository.repository import ref_name
 from bakeoff.workspace.results.changes import Changes
