@@ -15,7 +15,7 @@ ON_CONFLICT = ("reopen", "leave_out", "ours_first", "fail")
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """How files become subplans, and how those are carried out where a command or step does not say.
+    """Settings of plans: how files become subplans, and how those are carried out where nothing else says.
 
     Attributes:
         max_files_per_subplan: files that one subplan may have.
