@@ -306,7 +306,7 @@ async def test_a_resumed_run_judges_only_what_was_not_judged(tmp_path: Path, die
         judged += [line.partition(" at")[0] for line in judge.log]
         assert ending.status is (RunStatus.FAILED if death else RunStatus.COMPLETED)
     found = run_view(folder.history(), ending.status)
-    assert [state.reason for state in found.candidates.values()] == ["faster", "faster", "behaviour/return"]
+    assert [state.reason for state in found.entrants.values()] == ["faster", "faster", "behaviour/return"]
     assert found.winner == 2
     behaviours = [line for line in judged if line.startswith("judged")]
     assert sorted(behaviours) == ["judged a", "judged b", "judged c"]
