@@ -101,7 +101,7 @@ def test_a_project_in_a_folder_of_its_repository(shop: Shop) -> None:
     shop.write("services/api/lib/acme/maths.py", MATHS)
     shop.write("services/api/check/check_maths.py", TEST.replace("lib.maths", "acme.maths"))
     shop.write("services/api/pytest.ini", "[pytest]\npythonpath = lib\npython_files = check_*.py\n")
-    api = Shop(shop.root / "services" / "api", shop.home)
+    api = replace(shop, root=shop.root / "services" / "api")
     for more in ((), ("--tests", "check"), ("--tests", "check/check_maths.py::test_power")):
         shown = json.loads(api("optimize", "--all", "lib", "--dry-run", "--json", *more))
         found = [one["target"] for one in shown["functions"]]
