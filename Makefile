@@ -47,6 +47,7 @@ pictures: $(READY)
 	$(BIN)/python docs/pictures/record.py
 
 test: $(READY) $(AGENTS) $(LOCAL)
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cache-clear || $(BIN)/python .ci/again.py $$?
 
 # The same, and which lines they run; that takes half as long again.

@@ -51,26 +51,25 @@ def test_nothing_but_protected_changes_are_no_attempt(lab):
     assert "tests/test_calc.py" in said.json["attempts"][0]["error"]
 
 
-@pytest.mark.parametrize(
-    "trick",
-    [
-        "echo 'import os; os._exit(0)' > conftest.py; echo '# x' >> calc.py",
-        "printf '[pytest]\\naddopts = --co\\n' > pytest.ini; echo '# x' >> calc.py",
-        "printf '[tool.pytest.ini_options]\\naddopts = \"--co\"\\n' > pyproject.toml; echo '# x' >> calc.py",
-        "echo 'import os; os._exit(0)' > sitecustomize.py; echo '# x' >> calc.py",
-        "mkdir pytest; echo 'print(\"1 passed in 1s\")' > pytest/__main__.py; touch pytest/__init__.py; echo>>calc.py",
-        "rm -r tests; ln -s /tmp tests; echo '# x' >> calc.py",
-    ],
-    ids=["conftest", "ini", "pyproject", "sitecustomize", "shadow", "link"],
-)
-def test_a_test_run_cannot_be_configured_away(lab, trick):
-    lab.agent(trick)
-    said = lab.attempt("--json", check="python -m pytest -q")
+TRICKS = {
+    "conftest": "echo 'import os; os._exit(0)' > conftest.py; echo '# x' >> calc.py",
+    "ini": "printf '[pytest]\\naddopts = --co\\n' > pytest.ini; echo '# x' >> calc.py",
+    "pyproject": "printf '[tool.pytest.ini_options]\\naddopts = \"--co\"\\n' > pyproject.toml; echo '# x' >> calc.py",
+    "sitecustomize": "echo 'import os; os._exit(0)' > sitecustomize.py; echo '# x' >> calc.py",
+    "shadow": "mkdir pytest; echo 'print(\"1 passed in 1s\")' > pytest/__main__.py; >pytest/__init__.py; echo>>calc.py",
+    "link": "rm -r tests; ln -s /tmp tests; echo '# x' >> calc.py",
+}
+
+
+def test_a_test_run_cannot_be_configured_away(lab):
+    cases = "\n".join(f"{number}) {script};;" for number, script in enumerate(TRICKS.values(), 1))
+    lab.agent(f"case $BAKEOFF_ATTEMPT in\n{cases}\nesac")
+    said = lab.attempt("--attempts", str(len(TRICKS)), "--json", check="python -m pytest -q")
     assert said.status == 3, said
-    (view,) = said.json["attempts"]
-    assert view["checks"][0]["verdict"] == "failed"
-    assert view["checks"][0]["receipt"]["tests"]["failed"] == 1
-    assert view["receipt"]["tests_changed"]
+    for name, view in zip(TRICKS, said.json["attempts"], strict=True):
+        assert view["checks"][0]["verdict"] == "failed", (name, view)
+        assert view["checks"][0]["receipt"]["tests"]["failed"] == 1, (name, view)
+        assert view["receipt"]["tests_changed"], (name, view)
 
 
 @pytest.mark.parametrize(
