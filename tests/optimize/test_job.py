@@ -43,7 +43,7 @@ def test_what_behaves_the_same_and_is_faster_wins_and_lands(shop: Shop) -> None:
     assert (shop.root / "numbers_.py").read_text() == FAST
 
 
-@pytest.mark.parametrize("kind", ["overlay", "repository", "worktree"])
+@pytest.mark.parametrize("kind", ["overlay", "repository", pytest.param("worktree", marks=pytest.mark.soak(only=True))])
 def test_ignored_environments_beside_the_code_are_shown_in_slots(shop: Shop, kind: str) -> None:
     shop.write(".gitignore", ".venv\nnode_modules\n")
     shop.write("bakeoff.toml", f'[slots]\nkind = "{kind}"\n')

@@ -273,6 +273,7 @@ def test_an_agent_makes_a_command_of_no_known_language_faster(shop: Shop) -> Non
     assert (shop.root / "work.sh").read_text() == "echo sum 42\n"
 
 
+@pytest.mark.soak(only=True)
 def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
     slow = SLOW.replace("def ", "import time\n\n\ndef ", 1).replace("    found", "    time.sleep(0.06)\n    found", 1)
     assert slow.count("sleep") == 1
@@ -291,7 +292,7 @@ def test_a_model_s_function_is_timed_by_a_command(shop: Shop) -> None:
     assert found["usage"]["calls"] == 2
 
 
-@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("call", [2, pytest.param(1, marks=pytest.mark.soak(only=True))])
 def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: Shop, call: int) -> None:
     """The first call makes a version, the second goes on with one of another source, whose commit is made anew."""
     fast = shop.beside("fast.py", FAST)

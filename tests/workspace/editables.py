@@ -47,9 +47,8 @@ class Editables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.tools = folder / "tools"
-        run(
-            sys.executable, "-m", "pip", "install", "-q", "--target", self.tools, "setuptools", "hatchling", "editables"
-        )
+        pip = (sys.executable, "-m", "pip", "install", "-q", "--no-compile", "--target", self.tools)
+        run(*pip, "setuptools", "hatchling", "editables")
 
     def make(self, name: str, files: dict[str, str], *, inside: bool = False, install: bool = True) -> Installed:
         root = self.folder / name

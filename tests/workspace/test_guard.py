@@ -23,7 +23,8 @@ from bakeoff.workspace.workspace import open_workspace
 from .conftest import settings
 from .editables import KINDS, Editables, Installed
 
-pytestmark = pytest.mark.anyio
+# One worker for all: each would install build tools and environments of its own.
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("editables")]
 
 NONE, FULL = SandboxPolicy("none"), SandboxPolicy("full")
 SHOW = "import {0}.mod as m; print(m.__file__, m.VALUE)"
@@ -80,8 +81,15 @@ async def printed(processes: Spawner, guard: Guard, argv: list[str], **more: obj
     return str(done.stdout.value).strip()
 
 
-@pytest.mark.parametrize("policy", [NONE, FULL], ids=lambda policy: policy.level)
-@pytest.mark.parametrize("kind", ["pth", "finder", "hatchling", "namespace", "first"])
+@pytest.mark.parametrize(
+    ("kind", "policy"),
+    [
+        *((kind, NONE) for kind in ("pth", "finder", "hatchling", "namespace", "first")),
+        *((kind, FULL) for kind in ("pth", "first")),
+        *(pytest.param(kind, FULL, marks=pytest.mark.soak(only=True)) for kind in ("finder", "hatchling", "namespace")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.level,
+)
 async def test_the_facade_means_the_slot(
     installed: Callable[[str], Installed],
     kind: str,

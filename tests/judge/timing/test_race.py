@@ -103,7 +103,14 @@ async def test_methods_coroutines_iterators_and_named_arguments(raced: Callable[
     assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
 
 
-@pytest.mark.parametrize("descriptor", ["property", "cached_property", "classmethod", "staticmethod"])
+@pytest.mark.parametrize(
+    "descriptor",
+    [
+        "cached_property",
+        "classmethod",
+        *(pytest.param(each, marks=pytest.mark.soak(only=True)) for each in ("property", "staticmethod")),
+    ],
+)
 async def test_what_a_class_keeps_of_a_function_is_timed_and_not_what_stands_around_it(
     raced: Callable[..., Any], descriptor: str
 ) -> None:

@@ -18,7 +18,7 @@ from crash.laboratory import Zygote
 from plan.run.conftest import states
 
 SOAK = os.environ.get("BAKEOFF_SOAK") == "1"
-MOMENTS, PLAIN = (50, 9) if SOAK else (2, 3)
+MOMENTS, PLAIN = (50, 9) if SOAK else (1, 3)
 BOUND = 3
 
 CHECK = "test ! -e def-f -o ! -e def-g"
