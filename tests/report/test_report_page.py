@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -269,8 +270,6 @@ def test_a_run_of_the_future_is_not_listed_first_for_ever(tmp_path: Path) -> Non
 
 
 def test_overviews_of_what_cannot_be_read(tmp_path: Path) -> None:
-    import sqlite3
-
     (tmp_path / "empty").mkdir()
     assert "cut short" in str(overview(RunFolder(tmp_path / "empty")).error)
     newer = folder_of(tmp_path / "newer", META)
@@ -285,3 +284,34 @@ def test_overviews_of_what_cannot_be_read(tmp_path: Path) -> None:
     data[0:100] = bytes(100)
     damaged.journal.write_bytes(data)
     assert overview(damaged).status is RunStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind", "words"),
+    [
+        (run("completed", 12.0), "won", "Completed: 1 step done."),
+        (run("failed", 12.0, error="a: exit status 1"), "failed", "Failed: a: exit status 1"),
+        (run("budget_spent", 12.0), "failed", "Budget spent, before all was done."),
+        (run("cancelled", 12.0), "waits", "Cancelled, before all was done."),
+        (run("paused", 12.0, gate={"step_id": "ask", "message": "go?", "options": ["yes", "no"]}), "waits",
+         "Waits for an answer at ask: go?"),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_the_first_thing_said(tmp_path: Path, ending, kind: str, words: str) -> None:
+    page = page_of(tmp_path / "r", META, run("running"), start("a"), end("a"), ending)
+    verdict = re.search(r'<section class="verdict (\w+)".*?</section>', page, re.DOTALL)
+    assert verdict is not None
+    assert verdict[1] == kind
+    assert words in verdict[0]
+    assert page.index("<section") < page.index("<h2>")
+    assert ("bakeoff resume r" in verdict[0]) == (kind != "won")
+    assert ("bakeoff answer r ask CHOICE" in verdict[0]) == ("gate" in str(ending))
+
+
+def test_a_damaged_journal_is_said_beside_the_verdict(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "r", META, run("running"), start("a"), end("a"), run("completed", 12.0))
+    with sqlite3.connect(folder.journal) as db:
+        db.execute("UPDATE entry SET body = '{}' WHERE kind = 'end'")
+    db.close()
+    page = "".join(report_page(folder))
+    assert "1 entry of the journal cannot be read" in page.partition("</section>")[0]

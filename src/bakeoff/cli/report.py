@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Markdown for a pull request; of an optimisation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the file.")
 def command(run: str | None, file: Path | None, as_markdown: bool, as_json: bool) -> None:
-    """Write RUN, or the latest run, as one HTML file: timeline, table of steps, logs and errors.
+    """Write RUN, or the latest run, as one HTML file that needs nothing but a browser.
 
-    It needs nothing but a browser. Of attempts and merges it has the verdicts, why others failed, and the diff, before
-    all else; of an optimisation it has the candidates, the winner's diff, the speed-ups and the
-    line profiles, too; of a plan the hierarchy, who worked when, and the merge queue.
+    It says the verdict first, with time, cost and the command to go on with. Then comes what supports it (the diff, why
+    others failed, speed-ups and line profiles of an optimisation, hierarchy and merge queue of a plan), then errors,
+    timeline, and a table of all steps that sorts and filters.
     """
     from bakeoff.cli.output import covered, print_json, tell
     from bakeoff.cli.run_lookup import misused, open_run

@@ -43,6 +43,9 @@ def banner(verdict: Verdict, folder: RunFolder, history: History) -> Iterator[st
     yield f'<section class="verdict {verdict.kind}" aria-label="Verdict"><p class="words">'
     yield f'<span class="sign" aria-hidden="true">{_SIGNS[verdict.kind]}</span>{markup(verdict.words)}</p>'
     yield "".join(f"<p>{markup(text)}</p>" for text in verdict.why)
+    if history.damaged:
+        yield f'<p class="caution">{counted(len(history.damaged), "entry")} of the journal cannot be read: '
+        yield "what they held is missing here.</p>"
     took = history.active_seconds or max(0.0, history.updated_at - float(history.meta.get("created_at") or 0.0))
     cost = amounts(history.usage, history.unreported) or "nothing that is paid for"
     yield f"<dl><div><dt>took<dd>{duration(took)}</div><div><dt>used<dd>{markup(cost)}</div></dl>"
