@@ -206,7 +206,7 @@ def test_what_is_missing_is_refused_before_anything_is_spent(strict: Lab, monkey
     async def less() -> object:
         return replace(look(), namespaces="a test took them away", proc="a test took them away")
 
-    monkeypatch.setattr("bakeoff.jobs.session.this_machine", less)
+    monkeypatch.setattr("bakeoff.workspace.sandbox.machine.this_machine", less)
     lab.agent(FIX)
     for args in (("attempt", "x", "--agent", "fake"), ("compare", "HEAD")):
         said = lab(*args, "--check", "true", "--run-id", "r")

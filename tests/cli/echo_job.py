@@ -12,7 +12,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.jobs.job import Job, JobSession, OpenRun, ResumeRequest, head
-from bakeoff.jobs.landing import Landing
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import UNFINISHED
 from bakeoff.jobs.session import RunOptions, SessionOptions, in_session, new_run
 from bakeoff.process.spawner import Spawner
@@ -37,7 +37,7 @@ class Echo(Job):
     def shown(self, run: OpenRun) -> Mapping[str, Any]:
         return {**head(run, self.name), **self.facts(run)}
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         return [f"run {run.folder.id} echoed {run.ended.facts['said']}"]
 
     def completed(self, run: OpenRun) -> int:

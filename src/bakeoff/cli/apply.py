@@ -31,11 +31,11 @@ def command(run: str, where: tuple[str, ...], branch: str | None, with_tests: bo
     from bakeoff.cli.output import print_json, say, tell
     from bakeoff.cli.run_lookup import store
     from bakeoff.jobs.job import OpenRun, job_of
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.report.escape import visible
 
     opened = OpenRun(store().open(run))
-    landed = job_of(opened).land(opened, where, Landing(branch=branch, with_tests=with_tests), say)
+    landed = job_of(opened).land(opened, where, LandingOptions(branch=branch, with_tests=with_tests), say)
     if as_json:
         print_json({"run_id": opened.folder.id, **landed.to_json()}, indent=2)
     else:

@@ -141,7 +141,7 @@ def command(
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.job import JOB
     from bakeoff.sampling.attempt.options import AttemptOptions
@@ -151,7 +151,7 @@ def command(
         misused("--apply or --branch, not both")
     asked = AttemptOptions(task=text_given(task), **options)  # type: ignore[arg-type]
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
-    landing = Landing(and_apply, branch, with_tests, show_diff)
+    landing = LandingOptions(and_apply, branch, with_tests, show_diff)
     store = attempt_store(branch)
     session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
     carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)

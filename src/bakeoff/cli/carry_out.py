@@ -11,18 +11,20 @@ from bakeoff.cli.output import covered, print_json, say, stdout_is_gone, tell
 from bakeoff.engine.record import RunStatus
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.job import Job, JobSession, OpenRun, Taken
-from bakeoff.jobs.landing import Landing, diff_of, write_patch
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import exit_status
 from bakeoff.report.escape import visible
 from bakeoff.system.named_files import write_whole
 
 
-def carry_out(job: Job, session: JobSession, landing: Landing | None = None, *, as_json: bool, quiet: bool) -> NoReturn:
+def carry_out(
+    job: Job, session: JobSession, landing: LandingOptions | None = None, *, as_json: bool, quiet: bool
+) -> NoReturn:
     """Run a session under a display, print what came of it, land what was asked for, leave with the exit status.
 
     Passes on BakeoffError: it could not be run, or its result could not be landed.
     """
-    landing, options, project = landing or Landing(), session.options, session.store.project
+    landing, options, project = landing or LandingOptions(), session.options, session.store.project
     display = None if quiet else Display(options.events, session.progress or job.progress())
     if not as_json and somebody_is_there():
         away = {} if display is None else {"away": display.away}
@@ -45,7 +47,7 @@ def carry_out(job: Job, session: JobSession, landing: Landing | None = None, *, 
     sys.exit(exit_status(ending, job.completed(run) if ending.status is RunStatus.COMPLETED else 0))
 
 
-def say_ending(job: Job, run: OpenRun, landing: Landing, *, as_json: bool) -> None:
+def say_ending(job: Job, run: OpenRun, landing: LandingOptions, *, as_json: bool) -> None:
     """What came of a run: on standard output where that is free and it is a result, or well; else on standard error."""
     well = run.status in (RunStatus.COMPLETED, RunStatus.PAUSED)
     out = tell_line if not as_json and (job.has_result or well) else say
@@ -62,12 +64,14 @@ def tell_line(text: str) -> None:
         stdout_is_gone()
 
 
-def _taken(job: Job, run: OpenRun, landing: Landing) -> tuple[Taken | None, BakeoffError | None]:
+def _taken(job: Job, run: OpenRun, landing: LandingOptions) -> tuple[Taken | None, BakeoffError | None]:
     """What was done with the result; or what is wrong with that, to be said when the rest has been."""
     if not (landing.takes or landing.patch) or not job.made(run):
         return None, None
     try:
         if landing.patch is not None:
+            from bakeoff.jobs.landing import diff_of, write_patch
+
             write_patch(landing.patch, diff_of(run.project, job.work(run, ()), False))
         if landing.takes:
             return job.land(run, (), landing, say), None

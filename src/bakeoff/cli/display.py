@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from bakeoff.cli.output import say
+from bakeoff.cli.output import covered, say
 from bakeoff.engine.events import Event, Events
 from bakeoff.errors import the_failure
 from bakeoff.report.escape import one_line, visible
@@ -60,7 +60,7 @@ class Display:
     """
 
     def __init__(self, events: Events, progress: Progress, console: Console | None = None) -> None:
-        self.mask = events.mask_text
+        self.mask: Callable[[str], str] = lambda text: covered(events.mask_text(text))
         self.progress = progress
         self.console = console or _terminal()
         progress.on_terminal, progress.mask = self.console is not None, self.mask

@@ -56,7 +56,7 @@ def command(
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.queue.job import JOB
     from bakeoff.plan.queue.lines import MergeProgress
@@ -80,4 +80,4 @@ def command(
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id), MergeProgress(refs))
-    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)
+    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)

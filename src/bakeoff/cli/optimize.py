@@ -107,7 +107,7 @@ def command(
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.optimize.job import JOB
     from bakeoff.optimize.options import OptimizeOptions
@@ -133,7 +133,7 @@ def command(
         _show_ranking(store, asked, as_json=as_json, quiet=quiet)
         return
     run_options = RunOptions(adopt=True)
-    landing = Landing(and_apply, branch, patch=patch, markdown=markdown)
+    landing = LandingOptions(and_apply, branch, patch=patch, markdown=markdown)
     landing.check()
     session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
     carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)

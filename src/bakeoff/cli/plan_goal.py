@@ -125,7 +125,7 @@ def command(
         return
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.job import JOB
     from bakeoff.plan.run.session import start
@@ -133,7 +133,7 @@ def command(
     run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
     session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id, split))
-    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)
+    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)
 
 
 def _plan(

@@ -76,7 +76,7 @@ def command(
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.document import read_file
     from bakeoff.plan.run.job import JOB
@@ -96,7 +96,7 @@ def command(
     run_options = RunOptions(adopt=True)
     store = attempt_store(branch)
     session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id))
-    carry_out(JOB, session, Landing(and_apply, branch), as_json=as_json, quiet=quiet)
+    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)
 
 
 @click.command("retry")
@@ -157,7 +157,7 @@ def _change_run(
     from bakeoff.cli.inputs import parse_inputs
     from bakeoff.cli.run_lookup import misused, refuse_losses, store
     from bakeoff.jobs.job import ResumeRequest
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.plan.run.job import JOB
 
     if apply and branch is not None:
@@ -165,4 +165,4 @@ def _change_run(
     runs = store()
     refuse_losses(runs.open(run))
     session = JOB.resume(ResumeRequest(runs, run, parse_inputs(pairs), None), change)
-    carry_out(JOB, session, Landing(apply, branch), as_json=as_json, quiet=quiet)
+    carry_out(JOB, session, LandingOptions(apply, branch), as_json=as_json, quiet=quiet)

@@ -34,7 +34,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     from bakeoff.engine.events import Events
     from bakeoff.engine.record import RunStatus
     from bakeoff.jobs.job import Job, OpenRun, job_called
-    from bakeoff.jobs.landing import Landing
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.outcome import EXIT
     from bakeoff.report.overview import overview
 
@@ -48,7 +48,7 @@ def command(run: str | None, as_json: bool, quiet: bool) -> None:
     status = OpenRun(folder).overview.status
     assert status is not None
     if not as_json and not (quiet and status is RunStatus.COMPLETED):
-        say_ending(Job(), OpenRun(folder), Landing(), as_json=False)
+        say_ending(Job(), OpenRun(folder), LandingOptions(), as_json=False)
     sys.exit(EXIT[status])
 
 

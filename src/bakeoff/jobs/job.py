@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from bakeoff.engine.history import History
     from bakeoff.engine.session import Ending
     from bakeoff.engine.store import RunFolder, RunStore
-    from bakeoff.jobs.landing import Landing, Work
+    from bakeoff.jobs.landing import Work
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.progress import Progress
     from bakeoff.jobs.session import RunOptions
     from bakeoff.report.verdict import Verdict
@@ -194,12 +195,13 @@ class Job:
         }
         return shown | facts | ({} if found.error is None else {"error": found.error})
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         """What is printed when a session is over; `landing` is what is done with its result."""
         return ending_lines(run.overview)
 
     def completed(self, run: OpenRun) -> int:
-        """The exit status of a run that is completed."""
+        """The exit status of a run that is completed. Passes on JournalError: it cannot be read any more."""
+        assert run.overview.status is not None  # a run that was removed meanwhile is told
         return 0
 
     def reached(self, facts: Mapping[str, Any]) -> list[bool] | None:
@@ -246,7 +248,7 @@ class Job:
         """
         raise BakeoffError(f"run {run.folder.id} has made nothing that could be shown")
 
-    def land(self, run: OpenRun, where: tuple[str, ...], landing: Landing, say: Callable[[str], None]) -> Taken:
+    def land(self, run: OpenRun, where: tuple[str, ...], landing: LandingOptions, say: Callable[[str], None]) -> Taken:
         """Write that into the user's files, or into a branch; `say` is told what a person should know of it.
 
         Passes on BakeoffError: nothing was made there, or it conflicts; nothing is touched then.

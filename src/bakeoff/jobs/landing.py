@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -180,48 +179,6 @@ def land(project: Path, work: Work, name: str | None = None, with_tests: bool = 
 def message_of(work: Work, landed: Landed) -> str:
     """The message of the commit that a branch is made of; by it a branch is known to be this work's."""
     return f"{work.title}\n\nbakeoff run {work.run}, {landed.what}"
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """What is done with a result.
-
-    Attributes:
-        apply: its changes are written into the user's files.
-        branch: a branch of this name is made of it.
-        with_tests: with its own changes to tests.
-        diff: its diff is printed however long it is.
-        patch: its diff is written to this file.
-        markdown: a report is written to this file, also where there is no result.
-    """
-
-    apply: bool = False
-    branch: str | None = None
-    with_tests: bool = False
-    diff: bool = False
-    patch: Path | None = None
-    markdown: Path | None = None
-
-    @property
-    def takes(self) -> bool:
-        """Whether files or a branch are written."""
-        return self.apply or bool(self.branch)
-
-    def check(self) -> None:
-        """See that files can be written there, before anything is done.
-
-        Raises:
-            BakeoffError: one cannot.
-        """
-        for option, path in (("--patch", self.patch), ("--markdown", self.markdown)):
-            if path is None:
-                continue
-            if path.is_dir():
-                raise BakeoffError(f"{option} {path}: it is a folder: name a file")
-            if not path.parent.is_dir():
-                raise BakeoffError(f"{option} {path}: there is no folder {path.parent}")
-            if not os.access(path if path.exists() else path.parent, os.W_OK):
-                raise BakeoffError(f"{option} {path}: it cannot be written")
 
 
 def write_patch(path: Path, diff: bytes) -> None:

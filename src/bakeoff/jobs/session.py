@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bakeoff.engine.clock import SystemClock
 from bakeoff.engine.events import Events, Warned
@@ -18,12 +18,11 @@ from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
 from bakeoff.process.spawner import Spawner
-from bakeoff.settings import Settings
-from bakeoff.workspace.sandbox.machine import this_machine
-from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
-from bakeoff.workspace.sandbox.sandbox import granted
-from bakeoff.workspace.snapshot.snapshot import Snapshot
-from bakeoff.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bakeoff.settings import Settings
+    from bakeoff.workspace.snapshot.snapshot import Snapshot
+    from bakeoff.workspace.workspace import Workspace
 
 CarryOut = Callable[[Run, RunFolder, Spawner], Awaitable[Ending]]
 """What a job does in a session."""
@@ -182,6 +181,8 @@ async def in_session(
 
 def snapshot_of(history: History) -> Snapshot | None:
     """The snapshot that an earlier session of the run started from."""
+    from bakeoff.workspace.snapshot.snapshot import Snapshot
+
     taken = history.decisions.get("snapshot")
     return None if taken is None else Snapshot(**{**taken, "left_out": ()})
 
@@ -212,6 +213,10 @@ async def check_protection(
 
     Passes on SandboxError: it does not, or the settings ask for what cannot be.
     """
+    from bakeoff.workspace.sandbox.machine import this_machine
+    from bakeoff.workspace.sandbox.policy import agent_policy, check_policy
+    from bakeoff.workspace.sandbox.sandbox import granted
+
     machine = await this_machine()
     granted(check_policy(checks or settings.sandbox, settings), machine)
     if has_agents:

@@ -10,7 +10,8 @@ from bakeoff.jobs.job import Job, JobSession, OpenRun, ResumeRequest, Schema, he
 from bakeoff.jobs.outcome import UNFINISHED
 
 if TYPE_CHECKING:
-    from bakeoff.jobs.landing import Landing, Work
+    from bakeoff.jobs.landing import Work
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.progress import Progress
     from bakeoff.optimize.view import RunView
     from bakeoff.report.verdict import Verdict
@@ -58,7 +59,7 @@ class OptimizeJob(Job):
             del shown["error"]
         return shown
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         """See `Job`."""
         from bakeoff.optimize.table import ending_lines
 

@@ -38,7 +38,7 @@ from bakeoff.optimize.options import CHANGEABLE, OptimizeOptions
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.sources.paid_sources import paid_sources
-from bakeoff.optimize.view import JOB, run_view
+from bakeoff.optimize.view import JOB_NAME, run_view
 from bakeoff.process.spawner import Spawner
 from bakeoff.process.sweep import process_token
 from bakeoff.sampling.attempt.attempts import AGENTS
@@ -68,7 +68,7 @@ async def start(
         check_base(store.project, options.base)
     check_roots()
     kept = {"options": options.to_json(), "max_parallel": run_options.max_parallel}
-    folder, meta = new_run(store, run_id, JOB, options.subject, **kept)
+    folder, meta = new_run(store, run_id, JOB_NAME, options.subject, **kept)
     return folder, await job.run(folder, meta)
 
 
@@ -82,7 +82,7 @@ async def resume(
     Raises:
         BakeoffError: the run cannot be resumed, or an input (a new ceiling) is wrong.
     """
-    folder, history = resumable(store, run_id, JOB, "no optimisation", ended=True)
+    folder, history = resumable(store, run_id, JOB_NAME, "no optimisation", ended=True)
     status, _ = folder.status_and_error(history)
     before = OptimizeOptions.from_json({**history.meta["options"], **history.inputs})
     options = before.with_inputs(inputs or {})

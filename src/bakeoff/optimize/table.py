@@ -8,7 +8,8 @@ from pathlib import Path
 from bakeoff.engine.record import RunStatus
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.job import OpenRun
-from bakeoff.jobs.landing import Landing, Work, diff_lines, shown_diff
+from bakeoff.jobs.landing import Work, diff_lines, shown_diff
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
 from bakeoff.optimize.all_functions.ranked import Ranked
 from bakeoff.optimize.candidate_state import CandidateState
@@ -25,7 +26,7 @@ from bakeoff.optimize.summary import (
     tests_of,
     unverified,
 )
-from bakeoff.optimize.view import JOB, RunView
+from bakeoff.optimize.view import JOB_NAME, RunView
 from bakeoff.report.escape import one_line, visible
 from bakeoff.report.text_table import table
 from bakeoff.report.words import counted, has_no_winner
@@ -86,7 +87,7 @@ def winners_diff(project: Path, run: str, found: RunView) -> str | None:
         return None
 
 
-def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     """What is printed when a session is over: the table, what was used, the winner or why there is none."""
     ending = run.ended
     assert ending is not None
@@ -102,7 +103,7 @@ def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str
     if ending.status is RunStatus.COMPLETED:
         yield from _no_winner_lines(run.folder.id, found)
     else:
-        yield from stopped_lines(run.folder.id, ending, JOB)
+        yield from stopped_lines(run.folder.id, ending, JOB_NAME)
 
 
 def _no_winner_lines(run: str, found: RunView) -> Iterator[str]:
@@ -116,7 +117,7 @@ def _no_winner_lines(run: str, found: RunView) -> Iterator[str]:
     yield f"  measure longer with: bakeoff resume {run} -i seconds={3 * found.options.seconds:g}"
 
 
-def _winners_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def _winners_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     """Of a run for all functions."""
     for one in found.functions:
         if (chosen := one.view.chosen) is not None:
@@ -150,7 +151,7 @@ def _side(side: Side | None) -> list[str]:
     return [f"{side.line.hits:,}", f"{side.share:.0%}", text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"]
 
 
-def _winner_lines(run: OpenRun, found: RunView, winner: CandidateState, landing: Landing) -> Iterator[str]:
+def _winner_lines(run: OpenRun, found: RunView, winner: CandidateState, landing: LandingOptions) -> Iterator[str]:
     yield f"run {run.folder.id}: candidate {winner.number}, {winner.file}, wins: {speedup_of(winner)}"
     yield f"  {'shown by' if unverified(found) is None else 'seen of it:'} {support(found)}"
     names = tests_of(found)
@@ -164,7 +165,7 @@ def _winner_lines(run: OpenRun, found: RunView, winner: CandidateState, landing:
     yield from _diff_lines(run, found, landing)
 
 
-def _diff_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def _diff_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     yield from diff_lines(run.folder.id, winners_diff(run.project, run.folder.id, found) or "")
     if not landing.takes:
         yield f"  take it with: bakeoff apply {run.folder.id}"

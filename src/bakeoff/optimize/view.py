@@ -15,7 +15,7 @@ from bakeoff.optimize.candidate_state import CandidateState, judgement_of, profi
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.sources.source import ProfileLine
 
-JOB = "optimize"
+JOB_NAME = "optimize"
 
 
 @dataclass(slots=True)

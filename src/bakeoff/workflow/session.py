@@ -39,7 +39,7 @@ from bakeoff.workflow.steps.call import copies, find_copy
 from bakeoff.workflow.validate import load_workflow, reread_workflow
 from bakeoff.workflow.values import plain
 
-JOB = "workflow"
+JOB_NAME = "workflow"
 
 AGENT_MEMORY = 1 << 30
 """Bytes that one coding agent is reckoned to need; the `agents` lane shrinks where there is less."""
@@ -140,7 +140,7 @@ async def start(
     _write(folder.definition / "workflow.yml", workflow.text)
     meta = {
         "run_id": folder.id,
-        "job": JOB,
+        "job": JOB_NAME,
         "workflow_id": workflow.id,
         "name": workflow.name,
         "source": str(path.absolute()),
@@ -190,7 +190,7 @@ def resumable(
     folder = store.open(run_id)
     history = folder.history()
     settings = load_settings(store.project).at(history.meta.get("endpoint"))
-    if history.meta.get("job", JOB) != JOB:
+    if history.meta.get("job", JOB_NAME) != JOB_NAME:
         raise BakeoffError(f"run {run_id} is not a workflow's; the program that made it resumes it")
     if not history.meta and not history.damaged:
         raise BakeoffError(f"run {run_id} was stopped before anything was done; `bakeoff clean {run_id}` removes it")

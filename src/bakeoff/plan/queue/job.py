@@ -11,7 +11,8 @@ from bakeoff.jobs.job import Job, JobSession, OpenRun, ResumeRequest, Schema, he
 from bakeoff.jobs.outcome import EXIT, UNFINISHED
 
 if TYPE_CHECKING:
-    from bakeoff.jobs.landing import Landing, Work
+    from bakeoff.jobs.landing import Work
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.progress import Progress
     from bakeoff.plan.merge.landing import Moved
     from bakeoff.plan.queue.view import RunView
@@ -63,7 +64,7 @@ class MergeJob(Job):
         """See `Job`."""
         return {**head(run, self.name), **self.facts(run)}
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         """See `Job`."""
         from bakeoff.plan.queue.table import ending_lines
 
@@ -122,7 +123,7 @@ class MergeJob(Job):
             raise BakeoffError(f"run {run.folder.id} merged nothing that could be shown")
         return Work(run.folder.id, "passed", facts, f"Merge {', '.join(found.options.refs)}"[:72])
 
-    def land(self, run: OpenRun, where: tuple[str, ...], landing: Landing, say: Callable[[str], None]) -> Moved:
+    def land(self, run: OpenRun, where: tuple[str, ...], landing: LandingOptions, say: Callable[[str], None]) -> Moved:
         """See `Job`: the branch of that name is moved, or the one that is checked out."""
         from bakeoff.plan.merge.landing import move_branch, move_checkout
 

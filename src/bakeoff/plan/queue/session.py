@@ -24,7 +24,7 @@ from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.queue.preflight import Preflight
 from bakeoff.plan.queue.queue import MergeQueue
 from bakeoff.plan.queue.verification import Verification
-from bakeoff.plan.queue.view import JOB
+from bakeoff.plan.queue.view import JOB_NAME
 from bakeoff.process.spawner import Spawner
 from bakeoff.report.words import short_ids
 from bakeoff.sampling.attempt.preflight import PreflightError
@@ -53,7 +53,7 @@ async def start(
     title = short_ids(f"merge {' '.join(options.refs)}")
     kept = {"options": job.options.to_json(), "max_parallel": run_options.max_parallel}
     check_roots()
-    folder, meta = new_run(store, run_id, JOB, title, **kept)
+    folder, meta = new_run(store, run_id, JOB_NAME, title, **kept)
     return folder, await job.run(folder, meta)
 
 
@@ -62,7 +62,7 @@ async def resume(store: RunStore, run_id: str, run_options: RunOptions) -> tuple
 
     Passes on BakeoffError: the run cannot be resumed.
     """
-    folder, history = resumable(store, run_id, JOB, "no merge")
+    folder, history = resumable(store, run_id, JOB_NAME, "no merge")
     options = MergeOptions.from_json(history.meta["options"])
     job = _Job(store.project, options, load_settings(store.project), run_options.resuming(history))
     await job.check_sandbox()

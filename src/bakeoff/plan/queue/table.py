@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bakeoff.jobs.job import OpenRun
-from bakeoff.jobs.landing import Landing
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
 from bakeoff.plan.queue.findings import Conflict, Culprit, Findings
 from bakeoff.plan.queue.lines import name_of
 from bakeoff.plan.queue.verification import UNRUNNABLE
-from bakeoff.plan.queue.view import JOB, RunView
+from bakeoff.plan.queue.view import JOB_NAME, RunView
 from bakeoff.report.escape import one_line
 from bakeoff.report.text_table import table
 from bakeoff.report.words import short_ids
@@ -119,13 +119,13 @@ def _progress(found: RunView) -> Iterator[str]:
         yield f"  {name_of(ran, found.options.refs)}: {'not run' if ran.verdict is None else ran.verdict.verdict}"
 
 
-def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     """What is printed when a session is over."""
     name, findings = run.folder.id, found.findings
     assert run.ended is not None
     yield from result_lines(found)
     if findings is None:
-        yield from stopped_lines(name, run.ended, JOB)
+        yield from stopped_lines(name, run.ended, JOB_NAME)
         return
     of = f"{len(findings.landed)} of {len(found.options.refs)}"
     yield f"run {name}: {of} landed, {short_ids(findings.tested)}"

@@ -14,7 +14,7 @@ from bakeoff.plan.merge.fetch import Brought
 from bakeoff.plan.queue.findings import Findings
 from bakeoff.plan.queue.options import MergeOptions
 
-JOB = "merge"
+JOB_NAME = "merge"
 
 _NODE = re.compile(r"(own|merged|base)(?::(\d+))?(:again)?:[0-9a-f]+/check:(\d+)")
 

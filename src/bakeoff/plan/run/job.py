@@ -13,7 +13,8 @@ from bakeoff.jobs.outcome import EXIT, UNFINISHED
 if TYPE_CHECKING:
     from bakeoff.engine.events import Event
     from bakeoff.engine.store import RunFolder
-    from bakeoff.jobs.landing import Landing, Work
+    from bakeoff.jobs.landing import Work
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.progress import Progress
     from bakeoff.plan.run.changes import Change
     from bakeoff.plan.run.view import RunView
@@ -65,7 +66,7 @@ class PlanJob(Job):
         """See `Job`."""
         return {**head(run, self.name), **self.facts(run), "usage": used(run)}
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         """See `Job`."""
         from bakeoff.plan.run.table import ending_lines
 

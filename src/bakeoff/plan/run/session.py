@@ -30,7 +30,7 @@ from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.plan.events import PlanSaid
 from bakeoff.plan.run.changes import Change, change_name, changes_of
 from bakeoff.plan.run.plan import Plan
-from bakeoff.plan.run.view import DECIDED, JOB, kept_plan, split_facts
+from bakeoff.plan.run.view import DECIDED, JOB_NAME, kept_plan, split_facts
 from bakeoff.plan.run.work import PlanWork, agent_of
 from bakeoff.process.spawner import Spawner
 from bakeoff.sampling.attempt.attempts import AGENTS
@@ -70,7 +70,7 @@ async def start(
         job.question = await in_thread(split.question, store.project, settings, plan.goal)
     kept = {"plan": plan.to_json(), **({} if split is None else {"split": split.to_json()})}
     check_roots()
-    folder, meta = new_run(store, run_id, JOB, plan.goal.strip().splitlines()[0], **kept)
+    folder, meta = new_run(store, run_id, JOB_NAME, plan.goal.strip().splitlines()[0], **kept)
     return folder, await job.run(folder, meta)
 
 
@@ -82,7 +82,7 @@ async def resume(
     Passes on BakeoffError: the run is no plan, cannot be resumed, or an input or the change is wrong.
     """
     folder, history = resumable(
-        store, run_id, JOB, "not a run of a plan", ended=change is not None, hint=", but see `bakeoff plan retry`"
+        store, run_id, JOB_NAME, "not a run of a plan", ended=change is not None, hint=", but see `bakeoff plan retry`"
     )
     settings = load_settings(store.project)
     plan, facts = kept_plan(history), split_facts(history)

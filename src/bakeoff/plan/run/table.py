@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bakeoff.engine.record import RunStatus
 from bakeoff.jobs.job import OpenRun
-from bakeoff.jobs.landing import Landing
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
 from bakeoff.plan.queue.table import conflict_lines, culprit_lines, dropped_title, unclear_lines
 from bakeoff.plan.run.findings import Overlap
-from bakeoff.plan.run.view import JOB, RunView
+from bakeoff.plan.run.view import JOB_NAME, RunView
 from bakeoff.report.escape import one_line
 from bakeoff.report.text_table import table
 from bakeoff.report.words import amounts, counted, duration, known_amounts
@@ -96,7 +96,7 @@ def _rows(found: RunView) -> Iterator[list[str]]:
         yield [subplan.name, stands, time, used, f"{state.why}{again}"]
 
 
-def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     """What is printed when a session is over."""
     name, history, ending, findings = run.folder.id, run.history, run.ended, found.findings
     assert ending is not None
@@ -115,7 +115,7 @@ def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str
             tested = f"{counted(runs, 'run')} of the checks on what was merged"
         yield f"run {name}: {len(findings.landed)} of {len(findings.wanted)} landed, {tested}"
     if ending.status is not RunStatus.COMPLETED:
-        yield from stopped_lines(name, ending, JOB)
+        yield from stopped_lines(name, ending, JOB_NAME)
     if findings is not None and findings.landed and not landing.takes:
         yield f"  see it with: bakeoff diff {name}"
         yield f"  take it with: bakeoff apply {name}"

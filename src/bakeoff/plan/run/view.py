@@ -15,7 +15,7 @@ from bakeoff.plan.run.findings import PlanFindings, State
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.subplan_attempts import PREFIX
 
-JOB = "plan"
+JOB_NAME = "plan"
 
 DECIDED = "split"
 """The decision that holds the plan that an agent or a model proposed, and what asking took."""

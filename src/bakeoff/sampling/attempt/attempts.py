@@ -28,7 +28,7 @@ from bakeoff.sampling.attempt.maker import AgentMaker
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried, paths_in, say_protected
 from bakeoff.sampling.attempt.strategy import AttemptStrategy, BenchStrategy
-from bakeoff.sampling.attempt.view import JOB
+from bakeoff.sampling.attempt.view import JOB_NAME
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.settings import Settings
@@ -178,7 +178,7 @@ class Attempts:
             requirements,
             strategy=strategy,
             run=DurableRun(run),
-            name=JOB,
+            name=JOB_NAME,
             prefix=self.prefix,
             version=self.version,
             reserve=self.reserve,

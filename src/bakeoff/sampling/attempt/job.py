@@ -10,7 +10,8 @@ from bakeoff.jobs.job import Job, JobSession, OpenRun, ResumeRequest, Schema, he
 from bakeoff.jobs.outcome import UNFINISHED
 
 if TYPE_CHECKING:
-    from bakeoff.jobs.landing import Landing, Work
+    from bakeoff.jobs.landing import Work
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.progress import Progress
     from bakeoff.report.verdict import Verdict
     from bakeoff.sampling.attempt.view import RunView
@@ -63,7 +64,7 @@ class AttemptJob(Job):
         """See `Job`."""
         return {**head(run, self.name), **self.facts(run), "usage": used(run)}
 
-    def ending(self, run: OpenRun, landing: Landing) -> Iterable[str]:
+    def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
         """See `Job`."""
         from bakeoff.sampling.attempt.table import ending_lines
 

@@ -36,7 +36,7 @@ from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.sampling.attempt.given import all_commits, check_base
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import PreflightError, say_missing, say_unmatched
-from bakeoff.sampling.attempt.view import JOB
+from bakeoff.sampling.attempt.view import JOB_NAME
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.settings import Settings, load_settings
 from bakeoff.system.machine import cpu_allowance, memory_available
@@ -69,7 +69,9 @@ async def start(
         check_base(store.project, options.base)
     title = options.task.strip().splitlines()[0]
     check_roots()
-    folder, meta = new_run(store, run_id, JOB, title, options=options.to_json(), max_parallel=run_options.max_parallel)
+    folder, meta = new_run(
+        store, run_id, JOB_NAME, title, options=options.to_json(), max_parallel=run_options.max_parallel
+    )
     return folder, await job.run(folder, meta)
 
 
@@ -80,7 +82,7 @@ async def resume(
 
     Passes on BakeoffError: the run cannot be resumed, or an input is wrong.
     """
-    folder, history = resumable(store, run_id, JOB, "not a run of attempts")
+    folder, history = resumable(store, run_id, JOB_NAME, "not a run of attempts")
     settings = load_settings(store.project)
     options = AttemptOptions.from_json({**history.meta["options"], **history.inputs}).with_inputs(inputs)
     job = _Job(store.project, options.settled(settings), settings, run_options.resuming(history), resumed=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from bakeoff.engine.record import RunStatus
 from bakeoff.jobs.job import OpenRun
-from bakeoff.jobs.landing import SHORT, Landing, diff_lines, shown_diff, stat_of
+from bakeoff.jobs.landing import SHORT, diff_lines, shown_diff, stat_of
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
 from bakeoff.judge.checks.diagnosis import broken, why_unrunnable
 from bakeoff.judge.timing.speed import FASTER
@@ -15,7 +16,7 @@ from bakeoff.report.escape import one_line
 from bakeoff.report.text_table import table
 from bakeoff.report.words import amounts, counted, duration
 from bakeoff.sampling.attempt.landing import work_of
-from bakeoff.sampling.attempt.view import JOB, AttemptView, RunView
+from bakeoff.sampling.attempt.view import JOB_NAME, AttemptView, RunView
 
 HEADS = ["attempt", "verdict", "checks", "diff", "cost", "time"]
 REASON_LINES = 12
@@ -221,7 +222,7 @@ def explanation(found: RunView) -> list[str]:
     return lines
 
 
-def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str]:
+def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
     """What is printed when a session is over: the table, what was used, the winner or why there is none."""
     name, history, ending = run.folder.id, run.history, run.ended
     assert ending is not None
@@ -242,11 +243,11 @@ def ending_lines(run: OpenRun, found: RunView, landing: Landing) -> Iterator[str
         yield f"run {name}: nothing passed"
         yield from explanation(found)
     else:
-        stopped, *way = stopped_lines(name, ending, JOB)
+        stopped, *way = stopped_lines(name, ending, JOB_NAME)
         yield from (stopped, *explanation(found), *way)
 
 
-def _winner_lines(run: OpenRun, found: RunView, winner: AttemptView, landing: Landing) -> Iterator[str]:
+def _winner_lines(run: OpenRun, found: RunView, winner: AttemptView, landing: LandingOptions) -> Iterator[str]:
     name, work = run.folder.id, work_of(run.folder.id, found, winner)
     changed = winner.facts.get("tests_changed")
     yield f"run {name}: attempt {winner.id} wins{' (tests changed)' if changed else ''}"

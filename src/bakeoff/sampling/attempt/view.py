@@ -16,7 +16,7 @@ from bakeoff.report.words import reported
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.generation import UNMADE
 
-JOB = "attempt"
+JOB_NAME = "attempt"
 
 _INSIDE = r"attempt:(\d+)/(?:(generate)|check:(\d+).*)"
 _PATH = re.compile(f".*/{_INSIDE}")
