@@ -1,4 +1,4 @@
-"""Prints what `run --dry-run` and `resume --explain` found out."""
+"""Preview of a run: what `run --dry-run` and `resume --explain` found out, as a table or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands about existing runs share: finding the run, and leaving with one clear message."""
+"""Run look-up: the run that a command is about, its secrets hidden, its losses refused; refusals in one message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run as a person reads it on a terminal."""
+"""View of one run on a terminal: head, what its job tells, tree of nodes, gates that wait, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the display of a run shows, kept up to date by its events: a line a step, and counts for a fan-out's items."""
+"""Board of a run of steps, kept up to date by its events: a line for each step, counts for a fan-out's items."""
 
 from __future__ import annotations
 

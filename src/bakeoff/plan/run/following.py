@@ -1,4 +1,4 @@
-"""A plan that another process carries out: what its journal says of nodes, as a plan says it of subplans."""
+"""Events of a plan that another process carries out: what its journal says of nodes, as a plan says it of subplans."""
 
 from __future__ import annotations
 
