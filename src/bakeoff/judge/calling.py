@@ -50,7 +50,7 @@ def _name(model: Model) -> str:
 
 
 def most_tokens(request: Request) -> float:
-    """What a request may use at most: its input, estimated from its length, and `max_tokens`; infinite without."""
+    """Tokens of a request at most: its input, estimated from its length, and `max_tokens`; infinite without."""
     if request.max_tokens is None:
         return float("inf")
     texts = [message.content for message in request.messages] + ([request.prompt] if request.prompt else [])

@@ -1,4 +1,4 @@
-"""What regular expressions and JSON Schemas find in a text; a wild one never ends, so a reader process does it."""
+"""Regular expressions and JSON Schemas against a text; a wild one never ends, so a reader process does it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def match(data: bytes, pattern: str, flags: int, how: str) -> bool:
 
 
 def against_schema(data: bytes, schema: dict[str, Any]) -> dict[str, Any]:
-    """What a JSON Schema has against a JSON text: `errors`; or why that cannot be said.
+    """Validate a JSON text by a JSON Schema: `errors`; or why that cannot be said.
 
     That is `no_json`, `bad_schema`, or `missing` where the library is.
     """

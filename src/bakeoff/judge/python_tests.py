@@ -176,7 +176,7 @@ class PythonTests(Requirement):
         return ValidationResult(not reasons, "; ".join(reasons[:3]), passed / count, receipt=receipt)
 
     def _wrong(self, case: Case, outcome: Any) -> str:
-        """What is wrong with the outcome of a case; nothing if it is right."""
+        """Complaint of the outcome of a case; empty if it is right."""
         call = case.shown(self.name)
         match outcome:
             case {"value": value} if len(outcome) == 1:

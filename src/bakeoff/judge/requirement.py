@@ -38,7 +38,7 @@ sentence."""
 
 
 class Cost(IntEnum):
-    """What checking costs; cheap requirements are judged first."""
+    """Cost of checking; cheap requirements are judged first."""
 
     CHEAP = 1
     PROCESS = 2
@@ -87,13 +87,13 @@ class Requirement:
 
     @property
     def identity(self) -> str:
-        """What a durable run finds its verdicts by."""
+        """Key by which a durable run finds its verdicts."""
         return (
             f"{type(self).__name__}\0{self.description}\0{getattr(self.function, '__qualname__', '')}\0{self.version}"
         )
 
     def reserve(self, subject: Subject) -> Mapping[str, float]:
-        """What one check may use of a budget at most, by kind."""
+        """Amounts of a budget that one check may use at most, by kind."""
         return {}
 
     async def check(self, subject: Subject) -> ValidationResult:
@@ -335,7 +335,7 @@ class JudgedRequirement(Requirement):
         self.template = replace(request or Request(temperature=0.0), max_tokens=max_tokens)
 
     def request(self, subject: Subject) -> Request:
-        """What the judge is asked."""
+        """Request to the judge."""
         text = self.question.replace("{description}", self.description).replace("{text}", subject.text)
         return replace(self.template, messages=(Message("user", text),))
 

@@ -1,4 +1,4 @@
-"""What is judged, and which attempt it comes from."""
+"""Subject: an output that is judged, and the attempt that it comes from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bakeoff.model.protocol import Message
 
 @dataclass(frozen=True, slots=True)
 class CurrentAttempt:
-    """Where an attempt stands: its id from 1, its lane from 0, its round in that lane from 0."""
+    """Place of an attempt in its run: its id from 1, its lane from 0, its round in that lane from 0."""
 
     id: int
     lane: int

@@ -1,4 +1,4 @@
-"""How one requirement judged one output: passed, failed, or could not tell."""
+"""Verdict of one requirement on one output: passed, failed, or could not tell."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ SKIP = ValidationResult(False, "not judged: an earlier requirement was not met",
 
 
 def verdict_of(value: object) -> ValidationResult:
-    """What a validator returned, as a verdict; anything but a bool, (bool, text) or a verdict is an error."""
+    """Verdict from what a validator returned; anything but a bool, (bool, text) or a verdict is an error."""
     if isinstance(value, ValidationResult):
         return value
     if (truth := as_bool(value)) is not None:

@@ -1,4 +1,4 @@
-"""Where commands judge: a fresh slot that holds the tree to be judged, and nothing that the attempt left running."""
+"""Runner of checks: a command in a fresh slot with the tree to be judged, and nothing that the attempt left running."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAIL = 3000
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """What came of a command.
+    """Result of a command that was run as a check.
 
     Attributes:
         finished: how it ended; None where it was not run, because it would have met another tree.
@@ -42,7 +42,7 @@ class CheckRun:
 
     @property
     def unbuilt(self) -> str | None:
-        """Why its sandbox could not be built; None where it could."""
+        """Reason why its sandbox could not be built; None where it could."""
         if self.finished is None or self.finished.exit_code != NOT_BUILT:
             return None
         said = str(self.finished.stderr.value).strip()
@@ -65,13 +65,13 @@ class Ready:
 
     @property
     def invalid(self) -> str | None:
-        """Why it would meet another tree than the slot's; None where it does not."""
+        """Reason why it would meet another tree than the slot's; None where it does not."""
         return None if self.guard is None else self.guard.invalid
 
 
 @dataclass(slots=True)
 class CheckRunner:
-    """What checks are run on.
+    """Runs the commands of checks, each in a slot and its sandbox.
 
     Attributes:
         workspace: whose slots they run in.
@@ -188,7 +188,7 @@ class CheckRunner:
 
 
 def text_of(finished: Finished) -> str:
-    """What a command printed, standard error last; of much of it the beginning and the end."""
+    """Output of a command, standard error last; of much of it the beginning and the end."""
     parts = []
     for output in (finished.stdout, finished.stderr):
         value = output.value

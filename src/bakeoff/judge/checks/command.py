@@ -121,7 +121,7 @@ class CommandRequirement(Requirement):
         return self._verdict(ran, self.ground.workspace.snapshot.tree, limit), _on_base(ran, limit)
 
     def _verdict(self, ran: _Ran, tree: str, limit: float | None) -> ValidationResult:
-        """What came of a run, by itself."""
+        """Verdict on a run, by itself."""
         trial, finished = ran.trial, ran.trial.finished
         receipt = {
             "tree": tree,
@@ -153,7 +153,7 @@ class CommandRequirement(Requirement):
                 return _Ran(trial, None, printed, str(failure))
 
     async def _base_run(self, base: str, seconds: float) -> OnBase:
-        """What the command came to on the base; the first one that asks runs it, where nobody has.
+        """Result of the command on the base; the first one that asks runs it, where nobody has.
 
         The base may hang where an attempt does not, as when it is a hang that is mended. So the run has a limit that
         follows from the `seconds` that the attempt's own check took; what did not end says nothing of its tests.
@@ -168,7 +168,7 @@ class CommandRequirement(Requirement):
             return known
 
     async def _tests(self, slot: Slot, report: str, printed: str) -> Tests | None:
-        """What is known of the tests that ran, as a reader process finds it.
+        """Count and names of the tests that ran, as a reader process finds them; None where nothing tells.
 
         Raises:
             UnreadError: there is a report, or an output, that cannot be read.
@@ -231,7 +231,7 @@ def _environment(report: str) -> dict[str, str | None]:
 def judged(
     finished: Finished, tests: Tests | None, printed: str, seconds: float | None
 ) -> tuple[bool, str, str | None]:
-    """Whether it passed, why not, and what kept it from being judged."""
+    """Decide whether it passed, why not, and what kept it from being judged."""
     ended = tail(printed)
     if finished.ended_by == "timeout":
         return False, f"it did not end within {seconds:g} s\n{ended}".rstrip(), None

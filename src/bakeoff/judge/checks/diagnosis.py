@@ -110,7 +110,7 @@ def why_unrunnable(command: str, found: ValidationResult) -> str | None:
 
 
 def _missed_by_itself(lines: list[str]) -> str | None:
-    """What code that stands in the command itself (`python -c`) imports, and no attempt can make."""
+    """Line on a missing import of code that stands in the command itself (`python -c`), which no attempt can make."""
     inside = False
     for line in lines:
         if line.lstrip().startswith('File "'):

@@ -1,4 +1,4 @@
-"""What a JUnit report says: how many tests ran, and which failed. Read event by event, in a reader process."""
+"""JUnit reports: how many tests ran, and which failed. Read event by event, in a reader process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 class _Report:
-    """What its elements have told so far."""
+    """A report under way: counts and names that its elements have told so far."""
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}

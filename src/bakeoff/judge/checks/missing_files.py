@@ -47,7 +47,7 @@ def missing_files(text: str, root: Path, entries: Entries) -> list[str]:
 
 
 def what_to_copy(text: str, base: Base) -> str | None:
-    """What to say of ignored files that a run in a slot did not find; None where it missed none. Blocks.
+    """Advice on ignored files that a run in a slot did not find; None where it missed none. Blocks.
 
     Args:
         text: what the run printed.
@@ -64,7 +64,7 @@ def what_to_copy(text: str, base: Base) -> str | None:
 
 
 def _named(text: str) -> Iterator[str]:
-    """What is not found: a path, or the end of one."""
+    """Names of files that are not found: a path, or the end of one."""
     for line in text.splitlines():
         if len(line) > LONGEST:
             continue
@@ -75,7 +75,7 @@ def _named(text: str) -> Iterator[str]:
 
 
 def _places(name: str, entries: Entries) -> Iterator[str]:
-    """Where it may be, seen from the top of the project.
+    """Paths where it may be, seen from the top of the project.
 
     Of an absolute path, which begins with the slot's place, any end; anything else may be in any folder.
     """

@@ -14,7 +14,7 @@ MOST_TESTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class OnBase:
-    """What a check came to on the snapshot.
+    """Result of a check on the snapshot.
 
     Attributes:
         exit_code: None where it was not run.
@@ -42,7 +42,7 @@ class OnBase:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any] | None) -> OnBase | None:
-        """What `to_json` gave."""
+        """Back from what `to_json` gave."""
         if kept is None:
             return None
         tests = kept["tests"]

@@ -1,4 +1,4 @@
-"""Tests and their configuration: which paths an attempt is judged by, so that it cannot write its own exam."""
+"""Protected paths: tests and what configures them, from the snapshot, so that no attempt writes its own exam."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ANY_TESTS = re.compile(r"(?i).*tests?[._-].*|.*[._-](?:tests?|spec)\..*")
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """Which paths of an attempt are taken from the snapshot when it is judged.
+    """Rules for which paths of an attempt are taken from the snapshot when it is judged.
 
     Attributes:
         may_edit: globs of paths that attempts may change although they are tests or configure them.
@@ -124,7 +124,7 @@ class Protection:
 
 
 def unmatched(globs: Iterable[str], files: Iterable[bytes]) -> list[str]:
-    """What to say of each of the patterns that fits none of the files. Blocks."""
+    """Warnings, one on each pattern that fits none of the files. Blocks."""
     paths = [os.fsdecode(path) for path in files]
     folders = {path[:end] for path in paths for end, sign in enumerate(path) if sign == "/"}
     said = []
@@ -190,7 +190,7 @@ def _words(command: str) -> list[str]:
 
 
 def _configures(path: str, content: bytes) -> str | bytes:
-    """What of a project file configures tests; all of one that cannot be read. The rest is an attempt's to change."""
+    """Part of a project file that configures tests; all of one that cannot be read. The rest may be changed."""
     if len(content) <= _LARGEST:
         with suppress(UnreadError):
             return str(read_here(configuration, content, path.rpartition("/")[2], seconds=_SECONDS))
@@ -198,7 +198,7 @@ def _configures(path: str, content: bytes) -> str | bytes:
 
 
 def configuration(data: bytes, name: str) -> str:
-    """What configures tests, or bakeoff, in a `pyproject.toml` or `package.json`; for a reader process.
+    """Configuration of tests, or of bakeoff, in a `pyproject.toml` or `package.json`; for a reader process.
 
     Passes on ValueError: it is not what its name says.
     """

@@ -1,4 +1,4 @@
-"""What test runners print: how many tests ran, and which failed. A runner that ran none has not judged anything."""
+"""Output of test runners: how many tests ran, and which failed. A runner that ran none has not judged anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """What a test run says of itself.
+    """Counts and names that a test run tells.
 
     Attributes:
         runner: who ran them.
@@ -37,7 +37,7 @@ class Tests:
     left_out: frozenset[str] = field(default=frozenset(), repr=False)
 
     def fewer_than(self, base: Tests) -> str | None:
-        """Which tests it left out that `base` ran; None where there are none, or nobody can say."""
+        """Complaint of tests that `base` ran and this left out; None where there are none, or nobody can say."""
         if self.source == "junit" and base.source == "junit":
             # Cases of one test may differ, as where they are made of what the code lists.
             whole = {_whole(name) for name in self.names | self.left_out}
@@ -52,7 +52,7 @@ class Tests:
 
     @classmethod
     def of(cls, found: dict[str, Any], **more: Any) -> Tests:
-        """What a reader process found, with more of what is known."""
+        """From what a reader process found, with more of what is known."""
         known = found | more | {"failing": tuple(found["failing"])[:MOST_NAMES]}
         return cls(**known | {name: frozenset(found.get(name, ())) for name in ("names", "left_out")})
 
@@ -138,7 +138,7 @@ def jest(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
-    """How one runner is known.
+    """Patterns by which one runner, and what it prints, is known.
 
     Attributes:
         called: found in a command that names it.
@@ -214,7 +214,7 @@ _RUNNERS = (
 
 
 def printed(data: bytes, command: str) -> dict[str, Any] | None:
-    """What `read_output` finds, as JSON."""
+    """`read_output` for a reader process: its result as JSON."""
     found = read_output(command, data.decode("utf-8", "replace"))
     return None if found is None else {name: getattr(found, name) for name in _TOLD}
 
@@ -223,7 +223,7 @@ _TOLD = ("runner", "ran", "failed", "skipped", "failing")
 
 
 def read_output(command: str, output: str) -> Tests | None:
-    """What a command's output says of tests; None where neither it nor its output names a known runner."""
+    """Counts and names in a command's output; None where neither it nor its output names a known runner."""
     text = _ANSI.sub("", output.replace("\r\n", "\n"))
     # Who is named comes first: what others print may look alike.
     for runner in sorted(_RUNNERS, key=lambda runner: re.search(runner.called, command) is None):

@@ -92,7 +92,7 @@ def parse(data: bytes, limits: Limits = DEFAULT) -> Any:
 
 
 def explain(ours: bytes, theirs: bytes, limits: Limits = DEFAULT) -> str:
-    """Where two messages differ first, in words; empty where they are equal. Nothing of them is executed.
+    """First difference of two messages, in words; empty where they are equal. Nothing of them is executed.
 
     Passes on Malformed: one of them is no message.
     """

@@ -80,7 +80,7 @@ def slots_of(cls: type) -> dict[str, Any]:
 
 
 def dictionary_of(cls: type) -> Any:
-    """What reads the `__dict__` of instances; None where they have none.
+    """Descriptor that reads the `__dict__` of instances; None where they have none.
 
     Raises:
         Incomparable: the class hides it.
@@ -98,7 +98,7 @@ _digests: dict[int, tuple[type, bytes]] = {}
 
 
 def digest(cls: type) -> bytes:
-    """What the code of a class is, lines and documentation left out. Remembered."""
+    """Digest of the code of a class, lines and documentation left out. Remembered."""
     known = _digests.get(id(cls))
     if known is None:
         known = _digests[id(cls)] = cls, _digest(cls)
@@ -116,7 +116,7 @@ def _digest(cls: type) -> bytes:
 
 
 def function_digest(function: types.FunctionType) -> bytes:
-    """What the code of a function is."""
+    """Digest of the code of a function."""
     return hashlib.blake2b(_of_member(function), digest_size=8).digest()
 
 
@@ -201,12 +201,7 @@ def _method(encoder: Encoder, value: types.MethodType) -> None:
 def _bound(encoder: Encoder, owner: Any, name: str) -> None:
     encoder.out.append(wire.METHOD)
     encoder.text(name)
-    encoder.deeper()
-    try:
-        encoder.put(owner)
-    except Incomparable as failure:
-        raise failure.below(".__self__") from None
-    encoder.depth += 1
+    encoder.below(".__self__", owner)
 
 
 def _module(encoder: Encoder, value: types.ModuleType) -> None:

@@ -122,6 +122,15 @@ class Encoder:
         if self.depth < 0:
             raise Incomparable(f"deeper than {self.limits.depth} levels")
 
+    def below(self, step: str, value: Any) -> None:
+        """Write a value one level down, `step` being the way there. Passes on Incomparable."""
+        self.deeper()
+        try:
+            self.put(value)
+        except Incomparable as failure:
+            raise failure.below(step) from None
+        self.depth += 1
+
     def items(self, items: Any) -> None:
         """Write how many there are (a list or tuple, exactly), and each.
 
@@ -163,7 +172,7 @@ class Encoder:
         marked = []
         for item in items:
             place, numbered, size = len(self.out), len(self.kept), self.size
-            self._element(item)
+            self.below("{...}", item)
             piece = b"".join(self.out[place:])
             marked.append((piece, len(self.kept) > numbered, item))
             self._undo(place, numbered)
@@ -174,20 +183,12 @@ class Encoder:
         for piece, numbering, item in marked:
             start = len(self.kept)
             if numbering:
-                self._element(item)
+                self.below("{...}", item)
             else:
                 self.add(piece)
             if piece == before:
                 self.ambiguous.update(range(previous, len(self.kept)))
             before, previous = piece, start
-
-    def _element(self, item: Any) -> None:
-        self.deeper()
-        try:
-            self.put(item)
-        except Incomparable as failure:
-            raise failure.below("{...}") from None
-        self.depth += 1
 
     def _all_plain(self, items: list[Any]) -> bool:
         kinds = set(map(id, map(type, items)))
@@ -313,13 +314,8 @@ def _range(encoder: Encoder, value: range) -> None:
 
 def _slice(encoder: Encoder, value: slice) -> None:
     encoder.out.append(wire.SLICE)
-    encoder.deeper()
-    for name, part in (("start", value.start), ("stop", value.stop), ("step", value.step)):
-        try:
-            encoder.put(part)
-        except Incomparable as failure:
-            raise failure.below(f".{name}") from None
-    encoder.depth += 1
+    for name in ("start", "stop", "step"):
+        encoder.below(f".{name}", getattr(value, name))
 
 
 def _pack_ints(items: Any, count: int) -> bytes | None:

@@ -54,7 +54,7 @@ def _first(one: Any, other: Any, path: str) -> str:
 
 
 def _class(one: Node, other: Node, path: str) -> str:
-    """What differs in the class."""
+    """Difference of two classes, in words."""
     left, right = one.parts[0], other.parts[0]
     if type(left) is not Node or type(right) is not Node:
         return _first(left, right, path)  # nothing that was encoded
@@ -132,7 +132,7 @@ def described(parsed: Any) -> str:
 
 
 def shown(atom: Any, most: int = SHOWN) -> str:
-    """How a value without parts looks, in about `most` characters."""
+    """A value without parts as text, in about `most` characters."""
     if type(atom) is int and atom.bit_length() > 4 * most:
         return f"of {atom.bit_length()} bits"
     text = repr(atom[: 2 * most] if type(atom) in (str, bytes) else atom)

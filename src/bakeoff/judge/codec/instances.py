@@ -46,7 +46,7 @@ def _numpy_rule(cls: type) -> Rule | None:
 
 
 def putter(cls: type) -> Put:
-    """How instances of a class are written. Remembered in `PUT`.
+    """Function that writes instances of a class. Remembered in `PUT`.
 
     Passes on Incomparable: they are not.
     """
@@ -73,7 +73,7 @@ def _find(cls: type) -> Put:
 
 
 def _reader(cls: type, base: type) -> Any:
-    """What writes that which the C part `base` of an instance holds.
+    """Function that writes what the C part `base` of an instance holds.
 
     Raises:
         Incomparable: nobody knows what that is.
@@ -95,7 +95,7 @@ def _is_exception(cls: type) -> bool:
 
 
 def _instance(cls: type, reader: Any) -> Put:
-    """How instances are written: the class, what their built-in base holds, and their attributes.
+    """Function that writes instances: the class, what their built-in base holds, and their attributes.
 
     Those of an immutable base that have no attributes are values like any other: they get no number.
     """
@@ -160,7 +160,7 @@ def _enum(encoder: Encoder, value: Any) -> None:
 
 
 class Drained:
-    """What an iterator gave, read before it is written.
+    """Items of an iterator, read before it is written.
 
     Attributes:
         cls: the iterator's class.

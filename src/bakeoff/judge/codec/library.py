@@ -71,7 +71,7 @@ def rule(
 
 
 def resolved(name: str) -> Any:
-    """What stands in a module under `module:qualname`; None where the module is not imported or has no such thing."""
+    """Object that a module has under `module:qualname`; None where the module is not imported or has no such thing."""
     module, _, qualname = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in qualname.split("."):
@@ -113,35 +113,27 @@ def type_of(name: str) -> Any:
     return resolved(name)
 
 
-@rule("datetime:date", make=_apply)
-def _date(value: Any) -> Any:
-    cls = type_of("datetime:date")
-    return tuple(getattr(cls, name).__get__(value) for name in ("year", "month", "day"))
-
-
-_CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
-
-
 def _timed(cls: Any, parts: Any) -> Any:
     return cls(*parts[:-1], fold=parts[-1])
 
 
-@rule("datetime:time", make=_timed)
-def _time(value: Any) -> Any:
-    cls = type_of("datetime:time")
-    return tuple(getattr(cls, name).__get__(value) for name in _CLOCK)
+_DAY, _CLOCK = ("year", "month", "day"), ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
 
 
-@rule("datetime:datetime", make=_timed)
-def _datetime(value: Any) -> Any:
-    cls = type_of("datetime:datetime")
-    return tuple(getattr(cls, name).__get__(value) for name in ("year", "month", "day", *_CLOCK))
+def _fields_rule(name: str, fields: tuple[str, ...], make: Callable[[Any, Any], Any], mutable: bool = False) -> None:
+    @rule(name, make=make, mutable=mutable)
+    def take(value: Any) -> Any:
+        cls = type_of(name)
+        return tuple(getattr(cls, field).__get__(value) for field in fields)
 
 
-@rule("datetime:timedelta", make=_apply)
-def _timedelta(value: Any) -> Any:
-    cls = type_of("datetime:timedelta")
-    return tuple(getattr(cls, name).__get__(value) for name in ("days", "seconds", "microseconds"))
+_fields_rule("datetime:date", _DAY, _apply)
+_fields_rule("datetime:time", _CLOCK, _timed)
+_fields_rule("datetime:datetime", (*_DAY, *_CLOCK), _timed)
+_fields_rule("datetime:timedelta", ("days", "seconds", "microseconds"), _apply)
+_fields_rule(
+    "functools:partial", ("func", "args", "keywords"), lambda cls, parts: cls(parts[0], *parts[1], **parts[2]), True
+)
 
 
 @rule("datetime:timezone", make=_apply)
@@ -191,12 +183,6 @@ def _namespace(value: Any) -> Any:
     return dict(sorted(held.items()))
 
 
-@rule("functools:partial", mutable=True, make=lambda cls, parts: cls(parts[0], *parts[1], **parts[2]))
-def _partial(value: Any) -> Any:
-    cls = type_of("functools:partial")
-    return tuple(getattr(cls, name).__get__(value) for name in ("func", "args", "keywords"))
-
-
 @rule("array:array", mutable=True, make=lambda cls, parts: cls(*parts))
 def _array(value: Any) -> Any:
     cls = type_of("array:array")
@@ -214,17 +200,9 @@ def _viewed(kind: str, shape: tuple[int, ...], readonly: bool, data: bytes) -> m
 
 
 @rule("builtins:dict_keys", mutable=True, make=lambda cls, items: dict.fromkeys(items).keys())
-def _keys(value: Any) -> Any:
-    return list(value)
-
-
 @rule("builtins:dict_values", mutable=True, make=lambda cls, items: dict(enumerate(items)).values())
-def _values(value: Any) -> Any:
-    return list(value)
-
-
 @rule("builtins:dict_items", mutable=True, make=lambda cls, items: dict(items).items())
-def _items(value: Any) -> Any:
+def _view_of_dict(value: Any) -> Any:
     return list(value)
 
 

@@ -35,7 +35,7 @@ DOUBLE = struct.Struct("<d")
 
 
 class Limits:
-    """What one message may hold.
+    """Limits of one message.
 
     Attributes:
         nodes: values, counted again wherever an immutable one occurs again.

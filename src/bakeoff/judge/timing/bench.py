@@ -139,7 +139,7 @@ class Bench:
         return sample
 
     def keeps(self, contender: int, job: Job) -> list[str]:
-        """What a contender keeps from call to call and the original does not, by a fork of its own."""
+        """Names of what a contender keeps from call to call and the original does not, by a fork of its own."""
         if contender not in self.keeping:
             seen = self.sample(contender, replace(job, probe=True, repeats=0, extra=0))
             self.keeping[contender] = [name for name in seen.kept if name not in self.kept]
@@ -185,7 +185,7 @@ class Bench:
         return rounds if self.load.counts(self.load.since(begun)) else []
 
     def learn(self, inputs: Sequence[Input]) -> tuple[list[Known], Counter[str], bool, bool]:
-        """What the original makes of each input, by two forks of two parents that agree.
+        """Learn what the original makes of each input, by two forks of two parents that agree.
 
         Returns the inputs that can be used, why others cannot, whether results are iterators, and whether files are
         kept from growing.

@@ -1,4 +1,4 @@
-"""Who may measure: one at a time on this machine, in order of arrival, and nobody else's work beside it.
+"""Bench lock: one measures at a time on this machine, in order of arrival, and nobody else's work beside it.
 
 Everybody who comes takes a ticket: a file with the next number, locked for as long as its owner lives. Whoever has the
 lowest live ticket is next, so nobody is passed, and a dead owner, whose lock the kernel lets go, blocks nobody. One who

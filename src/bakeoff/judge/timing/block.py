@@ -39,7 +39,7 @@ class Blocks:
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """What is done inside is counted apart."""
+        """Count what is done inside apart."""
         since = time.monotonic()
         try:
             yield
@@ -47,11 +47,11 @@ class Blocks:
             self._apart += time.monotonic() - since
 
     def until(self, share: float = 1.0) -> float:
-        """When a share of the seconds is over, by `time.monotonic`; later with each wait for others, and start."""
+        """End of a share of the seconds, by `time.monotonic`; later with each wait for others, and start."""
         return self._since + share * self.seconds + self._apart
 
     async def block(self, work: Callable[[], Result]) -> Result:
-        """What `work` gives, which blocks for some two seconds at most.
+        """Result of `work`, which blocks for some two seconds at most.
 
         Cancelled, `kill` is called, which must make `work` end, and this returns when it has.
         """

@@ -1,4 +1,4 @@
-"""What runs of a command beside runs of the original say: plain figures in, a verdict out; nothing here measures."""
+"""Evidence on a command: runs of it beside the original's. Plain figures in, a verdict out; nothing here measures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAITING = 0.1
 
 
 class CommandPairs:
-    """What is known of one contender: runs of the original beside runs of its own."""
+    """Evidence on one contender: runs of the original beside runs of its own."""
 
     def __init__(self, alpha: float = DECIDE, expected: Ran | None = None, leaves: bool = False) -> None:
         """Prepare.
@@ -78,7 +78,7 @@ class CommandPairs:
 
 
 def failed(run: Ran, expected: Ran | None, leaves: bool = False) -> Verdict | None:
-    """What is wrong with a run of a contender, as verdict and detail."""
+    """Verdict on a run of a contender that failed; None on any other."""
     if run.status is None:
         return "timeout", "it took too long"
     if run.status != 0:

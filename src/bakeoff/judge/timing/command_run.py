@@ -140,7 +140,7 @@ def _kill_group(group: int) -> None:
 
 
 def difference(expected: Ran, seen: Ran) -> str:
-    """Where what two runs printed differs, in words."""
+    """First difference in what two runs printed, in words."""
     before, after = expected.head.splitlines(), seen.head.splitlines()
     for number, (one, other) in enumerate(zip(before, after, strict=False), 1):
         if one != other:

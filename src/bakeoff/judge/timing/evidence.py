@@ -1,4 +1,4 @@
-"""What is known of one contender, and what follows from it. Plain values in, a verdict out: nothing here measures."""
+"""Evidence on a version of a function: its samples beside the original's. Plain values in, a verdict out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RESOLVED = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What is known of the inputs before contenders are measured.
+    """Weights of inputs, known before contenders are measured.
 
     Attributes:
         fresh: places of those that no test shows.
@@ -205,7 +205,7 @@ class Evidence:
         return "the time is over"
 
     def _objection(self) -> Verdict | None:
-        """Why what is faster by its own clock does not count as that."""
+        """Objection to what is faster by its own clock; None where there is none."""
         alpha = self.alpha
         if self.total.high(alpha) < 0:
             return MIXED, f"in total it takes {math.exp(-self.total.median):.3g} times as long"
@@ -227,7 +227,7 @@ class Evidence:
         return None
 
     def _remembered(self) -> Verdict | None:
-        """That it is faster only where it was asked the same before."""
+        """Objection that it is faster only where it was asked the same before."""
         alpha = self.alpha
         if self.later.low(alpha) - self.cold.high(alpha) > GAP and self.cold_saved.high(alpha) < 0:
             cold, warm = math.exp(self.cold.median), math.exp(self.later.median)
@@ -235,7 +235,7 @@ class Evidence:
         return None
 
     def _by_what(self) -> str:
-        """What its figure is of, unless it is of all calls."""
+        """Note on what its figure is of, unless it is of all calls."""
         names = ", ".join(self.keeps[:3])
         return f"by first calls: {names} holds more after each" if self.keeps else ""
 
@@ -244,7 +244,7 @@ class Evidence:
         self.hidden, self.spent, self.unseen, self.gain = (MedianSequence(self.alpha) for _ in range(4))
 
     def more_work(self, floor: float) -> int:
-        """How many times as much work a fork should do, where all that is missing is that the clock outside agrees."""
+        """Factor of more work that a fork should do, where all that is missing is that the clock outside agrees."""
         if self.failure is not None or self.ratio.low(self.alpha) <= floor or len(self.gain) < 9 or self.agreed:
             return 1
         needed = []

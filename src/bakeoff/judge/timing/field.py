@@ -1,4 +1,4 @@
-"""The race: who is still worth measuring. Rounds of pairs go in; nothing here measures, so that it can be simulated."""
+"""Elimination: who is still worth measuring. Rounds of pairs go in; nothing here measures: it can be simulated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Field:
 
     @property
     def leader(self) -> str | None:
-        """Who is fastest so far, of those alive; None where nobody is."""
+        """Fastest so far, of those alive; None where nobody is."""
         known = [name for name in self.alive if len(self.ratios[name])]
         return max(known, key=lambda name: self.ratios[name].median, default=None)
 
@@ -96,6 +96,6 @@ class Field:
 
 
 def alike(speedup: float) -> float:
-    """How much faster than a leader of this speed-up a rival may be without being worth the wait; both logarithms."""
+    """Lead that a rival may have over a leader of this speed-up without being worth the wait; both logarithms."""
     gain = 1 + OF_ORIGINAL * math.exp(min(speedup, 50.0))
     return math.log(min(MOST_ALIKE, max(ALIKE, gain)))

@@ -1,4 +1,4 @@
-"""A command raced in slots: every tree in a slot of its own, all of them held until the race is over."""
+"""Race of a command in slots: every tree in a slot of its own, all of them held until the race is over."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SlotRace:
 
     @property
     def most(self) -> int:
-        """How many trees can be raced at once."""
+        """Number of trees that can be raced at once."""
         return self.ground.workspace.pool.size - 1
 
     async def try_base(self) -> tuple[Ran, dict[str, Any]]:
@@ -115,7 +115,7 @@ class _Forget:
 
 
 def _files(slot: Slot) -> set[bytes]:
-    """What is new or changed in a slot, but for what Python compiled. Blocks."""
+    """Paths that are new or changed in a slot, but for what Python compiled. Blocks."""
     return {path for path in slot.place.changes().files if b"__pycache__" not in path}
 
 

@@ -21,7 +21,7 @@ PATIENT = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the system has counted so far.
+    """Counters of the system so far.
 
     Attributes:
         at: seconds.
@@ -38,7 +38,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What others took between two readings, each as a number of processors.
+    """Load by others between two readings, each as a number of processors.
 
     Attributes:
         here: of the processor that is measured on.
@@ -58,7 +58,7 @@ class Load:
         return self.here + self.others
 
     def too_much(self, usual: float) -> str | None:
-        """What disturbed; None where nothing did.
+        """Disturbance, in words; None where there was none.
 
         Args:
             usual: the load that this machine is known to be under all the time; 0 for an idle one.
@@ -103,7 +103,7 @@ class LoadWatch:
         return Reading(self._clock(), busy, steal, float(speed) * 1e3 if speed.isdigit() else None)
 
     def between(self, before: Reading, after: Reading, own_here: float, own_others: float) -> Load:
-        """What others did meanwhile.
+        """Load by others meanwhile.
 
         Args:
             before: the first reading.

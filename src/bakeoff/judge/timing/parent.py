@@ -65,7 +65,7 @@ class OriginalChangedError(TimingError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How an interpreter of the project is started where the project's files are.
+    """Command by which an interpreter of the project is started where the project's files are.
 
     Attributes:
         argv: what to start, up to the interpreter.
@@ -98,7 +98,7 @@ def place(command: Command) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What is called.
+    """Function that is called.
 
     Attributes:
         module: its name.
@@ -318,7 +318,7 @@ class Parent:
 
 
 def _joined(contenders: Sequence[Files]) -> tuple[list[dict[str, Any]], bytes]:
-    """Where in one piece the files of each stand, and that piece."""
+    """Place of each one's files in one piece of bytes, and that piece."""
     pieces: list[bytes] = []
     size = 0
     told = []

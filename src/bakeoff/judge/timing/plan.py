@@ -1,4 +1,4 @@
-"""Which inputs forks are asked to call, and how often: what is measured, apart from the measuring."""
+"""Choice of the inputs that forks are asked to call, and how often."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Known:
 
 @dataclass(slots=True)
 class Plan:
-    """Which inputs are used in a phase, and how."""
+    """Inputs of a phase, and how often each is called."""
 
     inputs: list[Known]
     calls: list[int]
@@ -75,7 +75,7 @@ class Plan:
     def of(
         cls, chosen: list[Known], force: bool, keep_files: bool, seconds: float, *, waits: bool, reuse: bool
     ) -> Plan:
-        """How often each is called, and what counts how much.
+        """Choose how often each is called, and what counts how much.
 
         Args:
             chosen: inputs.

@@ -18,7 +18,7 @@ OVERHEAD = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a fork is asked to do.
+    """Task of a fork.
 
     Attributes:
         inputs: encoded calls.
@@ -50,7 +50,7 @@ class Job:
     trace: bool = False
 
     def repeated(self, place: int) -> int:
-        """How often an input is called in batches; once, where there are none."""
+        """Number of times that an input is called in batches; once, where there are none."""
         return self.calls[place] * (self.repeats + self.extra) or 1
 
 
@@ -60,7 +60,7 @@ Taken = tuple[int, int]
 
 @dataclass(slots=True)
 class Sample:
-    """What came of it. Times in nanoseconds.
+    """Report of a fork, and what was seen of it from outside. Times in nanoseconds.
 
     Attributes:
         contender: its number.
@@ -180,7 +180,7 @@ def _whole(value: Any) -> int:
 
 
 def inspect(sample: Sample, cpus: int | None) -> None:
-    """What the fork did besides computing.
+    """Look for what the fork did besides computing.
 
     Args:
         sample: with the facts.
@@ -203,7 +203,7 @@ def inspect(sample: Sample, cpus: int | None) -> None:
 
 
 def ended(sample: Sample) -> None:
-    """Why there is no report."""
+    """Note why there is no report."""
     status = sample.facts.get("status")
     how = sample.facts.get("how")
     if how == "timeout":
@@ -216,7 +216,7 @@ def ended(sample: Sample) -> None:
 
 
 def compare(sample: Sample, expected: Sequence[bytes]) -> None:
-    """Whether all calls gave what the original gives."""
+    """Compare what all calls gave with what the original gives; note the first difference."""
     for place, (message, wanted) in enumerate(zip(sample.messages, expected, strict=True)):
         if message == wanted:
             continue

@@ -1,4 +1,4 @@
-"""What measuring gives: plain data that goes through JSON and back."""
+"""Result of measuring: plain data that goes through JSON and back."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How one contender compares with the original.
+    """Speed of one contender, compared with the original.
 
     Attributes:
         verdict: `faster`, `not-faster`, `mixed`, `undecided`; or what ended its measuring: `import-failure`,
@@ -92,7 +92,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the machine gives when the original is measured against itself.
+    """Noise of the machine: the original measured against itself.
 
     Attributes:
         noise: median deviation of the ratio of one pair, as a part of it.

@@ -1,4 +1,4 @@
-"""What happens in the fresh fork that times one contender: load it, wait for the inputs, call, report, wait.
+"""The fresh fork that times one contender: load it, wait for the inputs, call, report, wait.
 
 Whatever the contender does to this process, its report is only a claim. The clock that counts is outside, runs from
 the moment the inputs are sent to the moment the report is there, and the inputs are not here before.
@@ -161,7 +161,7 @@ class Child:
         return {"peak": peak}, b""
 
     def message(self, outcome: tuple[bool, Any], call: Any) -> bytes:
-        """What a call gave and made of its arguments; with a question mark where nothing can stand for it."""
+        """Message of what a call gave and made of its arguments; a question mark where nothing can stand for it."""
         try:
             found: bytes = self.codec.encode((*outcome, *call))
             return found
@@ -179,7 +179,7 @@ def underlying(found: Any) -> Any:
 
 
 def plain(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:
-    """What all calls took, and what each gave.
+    """Times and results of all calls.
 
     The processor time is read around the other clock: it is the lesser of the two only if something else ran meanwhile.
     """
@@ -236,7 +236,7 @@ def _deep(depth: int, work: Callable[[], Any]) -> Any:
 
 
 def _state() -> dict[str, Any]:
-    """What a contender could change so as to look faster."""
+    """State that a contender could change so as to look faster."""
     found: dict[str, Any] = {f"time.{name}": getattr(time, name, None) for name in CLOCKS}
     found["gc"] = (gc.isenabled(), gc.get_threshold())
     found["trace"] = (sys.gettrace(), sys.getprofile())
@@ -248,7 +248,7 @@ def _state() -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any]) -> list[str]:
-    """What of it is not as it was."""
+    """Names of what of it is not as it was."""
     now = _state()
     return [name for name, value in before.items() if not (now[name] is value or _same(now[name], value))]
 

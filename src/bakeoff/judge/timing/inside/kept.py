@@ -49,7 +49,7 @@ def sizes(modules: Iterable[types.ModuleType]) -> dict[str, int]:
 
 
 def _elsewhere(own: dict[str, types.ModuleType]) -> dict[str, int]:
-    """What other modules hold: a result may be hidden in any that is there."""
+    """Values that other modules hold: a result may be hidden in any that is there."""
     found: dict[str, int] = {}
     for module_name, module in list(sys.modules.items()):
         if type(module) is not types.ModuleType or module_name in own or module_name.startswith(OURS):
@@ -75,7 +75,7 @@ def _count(found: dict[str, int], name: str, value: Any) -> None:
 
 
 def _parts(name: str, value: Any, own: dict[str, types.ModuleType]) -> Iterator[tuple[str, Any]]:
-    """What belongs to a value, with what it is called."""
+    """Parts of a value, with what each is called."""
     if isinstance(value, (staticmethod, classmethod)):
         yield name, value.__func__
     elif isinstance(value, property):

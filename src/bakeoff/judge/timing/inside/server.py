@@ -243,7 +243,7 @@ def _lies_below(root: str, spec: Any) -> bool:
 
 
 def _seen(pid: int, cpu: int | None) -> dict[str, Any]:
-    """What a fork that waits for its end looks like from outside of it."""
+    """Facts on a fork that waits for its end, from outside of it."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
         moved = cpu is not None and any(os.sched_getaffinity(int(task)) != {cpu} for task in tasks)
