@@ -20,8 +20,8 @@ import anyio
 from bakeoff.judge.codec import encode
 from bakeoff.judge.timing.bench import Bench
 from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.elimination import Elimination
 from bakeoff.judge.timing.evidence import REPORT, Evidence
-from bakeoff.judge.timing.field import Field
 from bakeoff.judge.timing.functions import race
 from bakeoff.judge.timing.parent import Code, Place
 from bakeoff.judge.timing.plan import Input
@@ -175,7 +175,7 @@ def _races(runs: int) -> Iterator[Measure]:
         samples, field = _contest(truth, chance)
         raced += samples
         wrong += field.leader not in ("6", "7")
-        rounds, field = 0, Field(map(str, range(8)), math.log(1.05))
+        rounds, field = 0, Elimination(map(str, range(8)), math.log(1.05))
         while not field.settled:
             original, rounds = _noise(chance), rounds + 1
             field.add({str(place): true + original - _noise(chance) for place, true in enumerate(truth)})
@@ -190,8 +190,8 @@ def _races(runs: int) -> Iterator[Measure]:
     yield _share("timing-nulls", "races of eight nulls that one of them wins", winners, runs, 0.01, ("simulated",))
 
 
-def _contest(truth: list[float], chance: random.Random) -> tuple[int, Field]:
-    field, samples = Field(map(str, range(len(truth))), math.log(1.05)), 0
+def _contest(truth: list[float], chance: random.Random) -> tuple[int, Elimination]:
+    field, samples = Elimination(map(str, range(len(truth))), math.log(1.05)), 0
     for _ in range(500):
         if field.settled:
             break

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bakeoff.judge.timing.field import Field, alike
+from bakeoff.judge.timing.elimination import Elimination, alike
 from bakeoff.judge.timing.statistics import MedianSequence, middle, rank
 
 Noise = Callable[[random.Random], float]
@@ -85,8 +85,8 @@ def test_a_true_gain_is_found_soon() -> None:
     assert sorted(needed)[95] <= 25
 
 
-def contest(truth: list[float], chance: random.Random, rounds: int = 300) -> tuple[Field, int]:
-    field = Field([str(place) for place in range(len(truth))], math.log(1.05))
+def contest(truth: list[float], chance: random.Random, rounds: int = 300) -> tuple[Elimination, int]:
+    field = Elimination([str(place) for place in range(len(truth))], math.log(1.05))
     samples = 0
     for _ in range(rounds):
         if field.settled:
@@ -105,7 +105,7 @@ def test_the_best_of_eight_wins_with_less_work_than_uniform_timing() -> None:
         raced += samples
         wrong += field.leader != "7"
         rounds = 0
-        field = Field([str(place) for place in range(8)], math.log(1.05))
+        field = Elimination([str(place) for place in range(8)], math.log(1.05))
         while not field.settled:  # the same rules, but nobody is spared
             original = heavy_tailed(chance)
             values = {str(place): true + original - heavy_tailed(chance) for place, true in enumerate(truth)}
@@ -139,7 +139,7 @@ def test_the_faster_all_are_the_less_it_matters_who_is_fastest() -> None:
     for fast in (1.5, 50.0):
         chance, needed[fast] = random.Random(11), 0
         for _ in range(10):
-            field = Field(["one", "other"], math.log(1.05))
+            field = Elimination(["one", "other"], math.log(1.05))
             while not field.settled:
                 noise = {name: 5 * (heavy_tailed(chance) - heavy_tailed(chance)) for name in ("one", "other")}
                 field.add({name: math.log(fast) + noise[name] for name in ("one", "other")})
@@ -148,10 +148,10 @@ def test_the_faster_all_are_the_less_it_matters_who_is_fastest() -> None:
 
 
 def test_a_race_of_nobody_is_over() -> None:
-    field = Field([], 0.0)
+    field = Elimination([], 0.0)
     assert field.settled
     assert field.leader is None
-    one = Field(["a"], 0.0)
+    one = Elimination(["a"], 0.0)
     assert not one.settled
     one.drop("a", "gone")
     one.drop("a", "again")

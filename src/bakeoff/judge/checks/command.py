@@ -35,7 +35,7 @@ _BASE_LEAST, _BASE_FACTOR = 10.0, 5.0
 class _Ran:
     """The command in one tree: what came of it, what is known of its tests, or why they cannot be read; its output."""
 
-    trial: CheckRun
+    check_run: CheckRun
     tests: Tests | None
     printed: str
     unread: str | None = None
@@ -53,7 +53,7 @@ class CommandRequirement(Requirement):
 
     Args:
         command: for `sh`, run at the top of the tree.
-        ground: see `CheckRunner`.
+        runner: see `CheckRunner`.
         timeout: seconds for one check.
         report: a JUnit report that the command writes, relative to the top.
         base: a commit none of whose tests may be left out; None where that does not matter.
@@ -66,7 +66,7 @@ class CommandRequirement(Requirement):
     def __init__(
         self,
         command: str,
-        ground: CheckRunner,
+        runner: CheckRunner,
         *,
         timeout: float | None = None,
         report: str | None = None,
@@ -76,7 +76,7 @@ class CommandRequirement(Requirement):
     ) -> None:
         super().__init__(command, cost=Cost.PROCESS, version=version)
         self.command = command
-        self.ground = ground
+        self.runner = runner
         self.seconds = timeout
         self.report = report
         self.base = base
@@ -106,8 +106,8 @@ class CommandRequirement(Requirement):
         found = self._verdict(ran, subject.output["tree"], self.seconds)
         if not found.result or ran.tests is None or self.base is None:
             return found
-        assert ran.trial.finished is not None
-        base = await self._base_run(self.base, ran.trial.finished.seconds)
+        assert ran.check_run.finished is not None
+        base = await self._base_run(self.base, ran.check_run.finished.seconds)
         missing = None if base.tests is None else ran.tests.fewer_than(base.tests)
         receipt = {**(found.receipt or {}), "base": base.receipt()}
         return ValidationResult(missing is None, missing or "", receipt=receipt)
@@ -118,39 +118,39 @@ class CommandRequirement(Requirement):
         Passes on WorkspaceError: there is no slot to run it in. SpawnError: no process can be had.
         """
         ran = await self._run(commit, "check-base", limit)
-        return self._verdict(ran, self.ground.workspace.snapshot.tree, limit), _on_base(ran, limit)
+        return self._verdict(ran, self.runner.workspace.snapshot.tree, limit), _on_base(ran, limit)
 
     def _verdict(self, ran: _Ran, tree: str, limit: float | None) -> ValidationResult:
         """Verdict on a run, by itself."""
-        trial, finished = ran.trial, ran.trial.finished
+        check_run, finished = ran.check_run, ran.check_run.finished
         receipt = {
             "tree": tree,
             "command": self.command,
             **ran.receipt(),
             "judged": "in-process",
-            **trial.receipt,
+            **check_run.receipt,
         }
-        if trial.unbuilt is not None:
-            return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
-        if finished is None or trial.invalid is not None:
-            return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
+        if check_run.unbuilt is not None:
+            return ValidationResult(False, check_run.unbuilt, error="sandbox", receipt=receipt)
+        if finished is None or check_run.invalid is not None:
+            return ValidationResult(False, check_run.invalid or "", error=INVALID, receipt=receipt)
         result, reason, error = judged(finished, ran.tests, ran.printed, limit or round(finished.seconds))
         if result and ran.unread is not None:
             result, reason, error = False, f"nobody can tell which tests ran: {ran.unread}", INVALID
         return ValidationResult(result, reason, error=error, receipt=receipt)
 
     async def _run(self, commit: str, name: str, limit: float | None) -> _Ran:
-        async with self.ground.holding(commit) as slot:
+        async with self.runner.holding(commit) as slot:
             report = f"junit-{os.urandom(6).hex()}.xml"
             given = _environment(f"{slot.temp}/{report}")
-            trial = await self.ground.run(slot, self.command, name, given, limit)
-            if trial.finished is None:
-                return _Ran(trial, None, "")
-            printed = text_of(trial.finished)
+            check_run = await self.runner.run(slot, self.command, name, given, limit)
+            if check_run.finished is None:
+                return _Ran(check_run, None, "")
+            printed = text_of(check_run.finished)
             try:
-                return _Ran(trial, await self._tests(slot, report, printed), printed)
+                return _Ran(check_run, await self._tests(slot, report, printed), printed)
             except UnreadError as failure:
-                return _Ran(trial, None, printed, str(failure))
+                return _Ran(check_run, None, printed, str(failure))
 
     async def _base_run(self, base: str, seconds: float) -> OnBase:
         """Result of the command on the base; the first one that asks runs it, where nobody has.
@@ -213,7 +213,7 @@ def _report(root: Path, path: str) -> BinaryIO | None:
 
 
 def _on_base(ran: _Ran, limit: float | None) -> OnBase:
-    finished = ran.trial.finished
+    finished = ran.check_run.finished
     if finished is None or finished.ended_by is None:
         return OnBase(None if finished is None else finished.exit_code, ran.tests)
     return OnBase(finished.exit_code, None, limit)

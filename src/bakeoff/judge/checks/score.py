@@ -25,10 +25,10 @@ class ScoreRequirement(Requirement):
 
     lanes: tuple[str, ...] = (LANE,)
 
-    def __init__(self, command: str, ground: CheckRunner, *, timeout: float | None = None, version: str = "") -> None:
+    def __init__(self, command: str, runner: CheckRunner, *, timeout: float | None = None, version: str = "") -> None:
         super().__init__(f"score: {command}", cost=Cost.PROCESS, version=version)
         self.command = command
-        self.ground = ground
+        self.runner = runner
         self.seconds = timeout
 
     async def check(self, subject: Subject) -> ValidationResult:
@@ -39,19 +39,19 @@ class ScoreRequirement(Requirement):
         Raises:
             SpawnError: no process can be had at the moment.
         """
-        async with self.ground.holding(subject.facts["judged"]) as slot:
+        async with self.runner.holding(subject.facts["judged"]) as slot:
             try:
-                trial = await self.ground.run(slot, self.command, "score", {}, self.seconds)
+                check_run = await self.runner.run(slot, self.command, "score", {}, self.seconds)
             except SpawnError as failure:
                 if failure.transient:
                     raise
                 return ValidationResult(False, str(failure), error="spawn")
-        receipt = {"tree": subject.output["tree"], "command": self.command, **trial.receipt}
-        finished = trial.finished
-        if trial.unbuilt is not None:
-            return ValidationResult(False, trial.unbuilt, error="sandbox", receipt=receipt)
-        if finished is None or trial.invalid is not None:
-            return ValidationResult(False, trial.invalid or "", error=INVALID, receipt=receipt)
+        receipt = {"tree": subject.output["tree"], "command": self.command, **check_run.receipt}
+        finished = check_run.finished
+        if check_run.unbuilt is not None:
+            return ValidationResult(False, check_run.unbuilt, error="sandbox", receipt=receipt)
+        if finished is None or check_run.invalid is not None:
+            return ValidationResult(False, check_run.invalid or "", error=INVALID, receipt=receipt)
         printed = text_of(finished)
         if finished.exit_code != 0:
             why = f"the score's command ended with exit status {finished.exit_code}\n{tail(printed)}".rstrip()

@@ -26,14 +26,14 @@ class SlotRace:
     """A shell command that is timed in slots, under the same protection as checks.
 
     Attributes:
-        ground: where it runs.
+        runner: where it runs.
         command: what is timed, at the top of the tree.
         same_output: whether it must print what it prints where nothing was changed.
         options: see `race_commands`.
         lock: of this machine.
     """
 
-    ground: CheckRunner
+    runner: CheckRunner
     command: str
     same_output: bool = True
     options: Options = COMMANDS
@@ -42,14 +42,14 @@ class SlotRace:
     @property
     def most(self) -> int:
         """Number of trees that can be raced at once."""
-        return self.ground.workspace.pool.size - 1
+        return self.runner.workspace.pool.size - 1
 
     async def try_base(self) -> tuple[Ran, dict[str, Any]]:
         """A run where nothing was changed, and what protects from it.
 
         Passes on what `race` passes on.
         """
-        async with self._ready(self.ground.workspace.snapshot.commit) as (slot, ready):
+        async with self._ready(self.runner.workspace.snapshot.commit) as (slot, ready):
             _check(ready)
             ran = await try_command(ready.command, self.options, self._demands({"": slot}, ready), lock=self.lock)
         _check(ready)
@@ -69,7 +69,7 @@ class SlotRace:
         readies: dict[str, Ready] = {}
         slots: dict[str, Slot] = {}
         async with AsyncExitStack() as stack:
-            wanted = {"": self.ground.workspace.snapshot.commit, **commits}
+            wanted = {"": self.runner.workspace.snapshot.commit, **commits}
             for name, commit in wanted.items():
                 if name not in speeds:
                     slots[name], readies[name] = await stack.enter_async_context(self._ready(commit))
@@ -89,8 +89,8 @@ class SlotRace:
     @asynccontextmanager
     async def _ready(self, commit: str) -> AsyncIterator[tuple[Slot, Ready]]:
         async with (
-            self.ground.holding(commit) as slot,
-            self.ground.ready(slot, self.command, {}, timeout=self.options.fork_seconds) as ready,
+            self.runner.holding(commit) as slot,
+            self.runner.ready(slot, self.command, {}, timeout=self.options.fork_seconds) as ready,
         ):
             yield slot, ready
 

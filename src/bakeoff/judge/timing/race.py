@@ -18,8 +18,8 @@ import anyio.to_thread
 
 from bakeoff.judge.timing.bench_lock import BLOCK
 from bakeoff.judge.timing.block import Blocks
+from bakeoff.judge.timing.elimination import TOO_SLOW, Elimination
 from bakeoff.judge.timing.evidence import DECIDE
-from bakeoff.judge.timing.field import TOO_SLOW, Field
 from bakeoff.judge.timing.parent import OriginalChangedError, TimingError
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed, Verdict
 from bakeoff.judge.timing.statistics import MedianSequence
@@ -298,7 +298,7 @@ class _Race(Generic[PairsT, RoundT]):
         """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
         names = self.open
         self.sampler.begin(Phase.SELECTION)
-        contest = Field(names, self.floor)
+        contest = Elimination(names, self.floor)
         pairs = {name: self.sampler.pairs(self.options.alpha / len(self.names)) for name in names}
 
         def some() -> None:
@@ -323,7 +323,7 @@ class _Race(Generic[PairsT, RoundT]):
                 await self.settle(name, self.so_far[name])
         return sorted(fast, key=lambda name: -pairs[name].ratio.median)
 
-    def take(self, taken: RoundT, pairs: Mapping[str, PairsT], contest: Field) -> None:
+    def take(self, taken: RoundT, pairs: Mapping[str, PairsT], contest: Elimination) -> None:
         """Add a round of the selection, and drop who cannot win."""
         ratios = {}
         for name in list(contest.alive):

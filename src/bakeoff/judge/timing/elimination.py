@@ -16,7 +16,7 @@ OF_ORIGINAL, MOST_ALIKE = 0.01, 1.1
 """Nor those whose times differ by less than this share of the original's, unless the one is this much faster."""
 
 
-class Field:
+class Elimination:
     """Contenders that are measured in rounds until one is left, or the rest is not worth telling apart.
 
     Attributes:
