@@ -15,7 +15,7 @@ from bakeoff.judge.timing.command_run import Ran, Runner, difference
 from bakeoff.judge.timing.evidence import REPORT, interval
 from bakeoff.judge.timing.load import LoadGuard
 from bakeoff.judge.timing.parent import OriginalChangedError, Place, TimingError, place
-from bakeoff.judge.timing.race import NO_RECORD, Options, Phase, Raced, RaceRecord, run_race
+from bakeoff.judge.timing.race import NO_RECORD, Options, Raced, RaceRecord, Sampler, run_race
 from bakeoff.judge.timing.speed import UNDECIDED, Calibration, Speed, Verdict
 from bakeoff.judge.timing.statistics import MedianSequence
 from bakeoff.process.command import Command
@@ -103,10 +103,11 @@ async def try_command(
         sampler.close()
 
 
-class CommandSampler:
+class CommandSampler(Sampler[CommandPairs, Mapping[str, Ran]]):
     """Takes samples of commands: a round is one run of each; see `Sampler`.
 
-    A block may take longer than others, as a run is not cut short.
+    A block may take longer than others, as a run is not cut short. There are no phases, as every run is a process of
+    its own, no inputs that could be left out, and no way to have a run do more work.
     """
 
     insists = True  # whoever prints something else falls, however short the time
@@ -118,7 +119,6 @@ class CommandSampler:
         self.places = places
         self.options = options
         self.demands = demands
-        self.calibration: Calibration | None = None
         self.runner = Runner(options.fork_seconds)
         self.blocks = Blocks(lock, options.seconds, self.runner.kill)
         self.load = LoadGuard(None)
@@ -182,13 +182,6 @@ class CommandSampler:
         one, two = self.originals(), self.originals()
         return one, two, self.load.since(begun).total
 
-    def without(self, changed: OriginalChangedError) -> bool:
-        """False: a command has no inputs that could be left out."""
-        return False
-
-    def begin(self, phase: Phase) -> None:
-        """Do nothing: every run is a process of its own, whatever was selected before."""
-
     def pairs(self, alpha: float) -> CommandPairs:
         """No pairs yet."""
         return CommandPairs(alpha, self.expected, self.leaves)
@@ -204,9 +197,6 @@ class CommandSampler:
     def add(self, pairs: CommandPairs, taken: Mapping[str, Ran], name: str) -> float | None:
         """Add a pair; its ratio, None where the contender failed."""
         return pairs.add(taken[""], taken[name])
-
-    def adapt(self, pairs: CommandPairs, floor: float) -> None:
-        """Do nothing: a run cannot do more work."""
 
     async def confirm(self, name: str, speed: Speed) -> Speed:
         """Run it without the files that its earlier runs left."""

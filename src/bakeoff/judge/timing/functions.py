@@ -19,8 +19,8 @@ from bakeoff.judge.timing.block import Blocks
 from bakeoff.judge.timing.evidence import Evidence, interval
 from bakeoff.judge.timing.parent import Code, Files, OriginalChangedError, Place, TimingError
 from bakeoff.judge.timing.plan import Input, Known, Plan
-from bakeoff.judge.timing.race import DEFAULTS, NO_RECORD, Options, Phase, Raced, RaceRecord, run_race
-from bakeoff.judge.timing.speed import Calibration, Speed, Verdict
+from bakeoff.judge.timing.race import DEFAULTS, NO_RECORD, Options, Phase, Raced, RaceRecord, Sampler, run_race
+from bakeoff.judge.timing.speed import Speed, Verdict
 
 CALIBRATION, CALIBRATING = 0.1, 0.4
 """Share of the time that the calibration may take, and seconds."""
@@ -75,10 +75,8 @@ def _check(name: str, files: Files) -> None:
             raise TimingError(f"{name} changes {path}: only Python files can be timed side by side")
 
 
-class FunctionSampler:
+class FunctionSampler(Sampler[Evidence, Round]):
     """Takes samples of versions of a function: a round is one fork of each; see `Sampler`."""
-
-    insists = False
 
     def __init__(
         self, bench: Bench, names: Sequence[str], inputs: Sequence[Input], options: Options, blocks: Blocks
@@ -88,7 +86,6 @@ class FunctionSampler:
         self.inputs = inputs
         self.options = options
         self.blocks = blocks
-        self.calibration: Calibration | None = None
         self.plan: Plan
         self._known: list[Known] = []
         self._how = False, True

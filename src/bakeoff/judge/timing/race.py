@@ -147,7 +147,8 @@ RoundT = TypeVar("RoundT")
 class Sampler(Protocol[PairsT, RoundT]):
     """Takes samples of contenders, interleaved with the original's; what a race measures is known here alone.
 
-    `begin`, `rounds`, `add` and `adapt` block, within a block's time; `calibrate` and `confirm` take blocks themselves.
+    Those that have bodies say what holds where a kind of contender says nothing else. `begin`, `rounds`, `add` and
+    `adapt` block, within a block's time; `calibrate` and `confirm` take blocks themselves.
 
     Attributes:
         blocks: of the race.
@@ -156,8 +157,8 @@ class Sampler(Protocol[PairsT, RoundT]):
     """
 
     blocks: Blocks
-    insists: bool
-    calibration: Calibration | None
+    insists: bool = False
+    calibration: Calibration | None = None
 
     async def calibrate(self) -> Mapping[str, Verdict]:
         """Run the original, and measure it against itself; verdicts on contenders that failed before they were timed.
@@ -169,9 +170,11 @@ class Sampler(Protocol[PairsT, RoundT]):
 
     def without(self, changed: OriginalChangedError) -> bool:
         """Leave out the input that the original answers anew; whether the race can begin again then."""
+        return False
 
     def begin(self, phase: Phase) -> None:
         """Get ready for a phase."""
+        return
 
     def pairs(self, alpha: float) -> PairsT:
         """No pairs yet, of the phase; `alpha` is the error rate of the decision."""
@@ -192,6 +195,7 @@ class Sampler(Protocol[PairsT, RoundT]):
 
     def adapt(self, pairs: PairsT, floor: float) -> None:
         """Have samples do more work, where that is what a decision misses."""
+        return
 
     async def confirm(self, name: str, speed: Speed) -> Speed:
         """Verdict on a contender that is faster, after what is looked at of such alone."""
