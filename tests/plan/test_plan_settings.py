@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.plan.run.plan import SubplanConfig
+from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.settings import PlanSettings, SettingsError, load_settings
 
 
@@ -32,7 +32,7 @@ def test_what_is_set_holds_and_the_rest_is_the_default(tmp_path: Path):
         ("max_parallel = 0", "plan.max_parallel must be a whole number from 1"),
         ("max_retries = -1", "plan.max_retries must be a whole number from 0, not -1"),
         ("fail_fast = 1", "plan.fail_fast must be true or false"),
-        ("timeout_per_subplan = 0", "plan.timeout_per_subplan must be a number above 0"),
+        ("timeout_per_subplan = 0", "plan.timeout_per_subplan must be a number of seconds above 0"),
         ('on_conflict = "ours"', "plan.on_conflict must be one of reopen"),
         ("max_files_per_subplans = 1", "did you mean max_files_per_subplan?"),
     ],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, WITH_TESTS
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.options import BRANCH, WITH_TESTS
 
 
 @click.command("apply")

@@ -2,59 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from bakeoff.cli.attempt import (
-    BENCH_OUTPUT,
-    CHECK,
-    CHECK_TIMEOUT,
-    MAY_EDIT,
-    MIN_SPEEDUP,
-    PARALLEL,
-    PROTECT,
-    SANDBOX,
-    SCORE,
-    SECONDS,
-    attempt_store,
+from bakeoff.cli.attempt import attempt_store
+from bakeoff.cli.options import JSON, PARALLEL, QUIET, RUN_ID, job_options
+from bakeoff.sampling.attempt.options import AttemptOptions
+
+JUDGING = (
+    *("checks", "score", "bench", "bench_output", "min_speedup", "seconds"),
+    *("may_edit", "protect", "check_timeout", "sandbox"),
 )
+"""Options of attempts that are about judging."""
 
 
 @click.command("compare")
 @click.argument("refs", nargs=-1, required=True, metavar="REF...")
-@CHECK
-@SCORE
-@click.option(
-    "--bench", metavar="CMD", help="Time this command: of what passes, the fastest wins if it is faster than the base."
-)
-@BENCH_OUTPUT
-@MIN_SPEEDUP
-@SECONDS
+@job_options(AttemptOptions, JUDGING)
 @click.option("--base", metavar="REF", default="HEAD", show_default=True, help="The commit that they are compared on.")
-@MAY_EDIT
-@PROTECT
 @PARALLEL
-@CHECK_TIMEOUT
-@SANDBOX
-@click.option("--run-id", help="The run's id; made up if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+@RUN_ID
+@JSON
+@QUIET
 def command(
     refs: tuple[str, ...],
-    checks: tuple[str, ...],
-    score: str | None,
-    bench: str | None,
-    bench_output: str,
-    min_speedup: float,
-    seconds: float,
     base: str,
-    may_edit: tuple[str, ...],
-    protect: tuple[str, ...],
     max_parallel: int | None,
-    check_timeout: float | None,
-    sandbox: str | None,
     run_id: str | None,
     as_json: bool,
     quiet: bool,
+    **judging: Any,
 ) -> None:
     """Judge REFs, which are branches, commits or patch files, each as it would be on top of --base.
 
@@ -69,25 +47,10 @@ def command(
     from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.given import check_refs
     from bakeoff.sampling.attempt.job import JOB
-    from bakeoff.sampling.attempt.options import AttemptOptions
     from bakeoff.sampling.attempt.session import start
 
-    asked = AttemptOptions(
-        task=f"compare {' '.join(refs)}",
-        refs=refs,
-        attempts=len(refs),
-        checks=checks,
-        score=score,
-        bench=bench,
-        bench_output=bench_output,
-        min_speedup=min_speedup,
-        seconds=seconds,
-        base=base,
-        may_edit=may_edit,
-        protect=protect,
-        check_timeout=check_timeout,
-        sandbox=sandbox,
-    )
+    task = f"compare {' '.join(refs)}"
+    asked = AttemptOptions(task=task, refs=refs, attempts=len(refs), base=base, **judging)
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     check_refs(store.project, refs)

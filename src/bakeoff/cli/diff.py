@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from bakeoff.cli.attempt import WITH_TESTS
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.options import WITH_TESTS
 
 
 @click.command("diff")

@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as failure:
-            from bakeoff.settings.checks import close_to
+            from bakeoff.options.kinds import close_to
 
             hint = close_to(args[0], tuple(self.table))
             raise click.UsageError(failure.message.removesuffix(".") + hint, ctx) from None

@@ -8,78 +8,33 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from bakeoff.cli.attempt import BENCH_OUTPUT, CEILING, CHECK_TIMEOUT, MIN_SPEEDUP, SECONDS, USD
+from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, job_options
+from bakeoff.optimize.options import OptimizeOptions
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunStore
-    from bakeoff.optimize.options import OptimizeOptions
 
 
 @click.command("optimize")
 @click.argument("target", metavar="[FILE.py:FUNCTION]", default="")
-@click.option("--bench", metavar="CMD",
-              help="Time this command instead of a function; in any language. What is named then may also be any file, "
-              "or nothing.")  # fmt: skip
-@BENCH_OUTPUT
-@click.option("--check", "checks", multiple=True, metavar="CMD",
-              help="With --bench: must end with exit status 0; may be repeated.")  # fmt: skip
-@CHECK_TIMEOUT
-@click.option("--protect", multiple=True, metavar="GLOB",
-              help="With --bench: further files that candidates may not change.")  # fmt: skip
 @click.option("--all", "every", metavar="PATH",
               help="Optimise all functions below this folder or file, those first that take most of the tests' "
               "time.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="With --all: how many at most.")
 @click.option("--dry-run", is_flag=True, help="With --all: show the order, and do nothing.")
-@click.option("--candidate", "candidates", multiple=True, metavar="FILE",
-              help="A new version of the whole file to try, or a .patch; may be repeated.")  # fmt: skip
-@click.option("--ref", "refs", multiple=True, metavar="REF", help="A commit or branch to try; may be repeated.")
-@click.option("--no-rules", is_flag=True, help="Leave the rewriting rules out.")
-@click.option("--model", "models", multiple=True, metavar="NAME",
-              help="A model to ask: local, one of your settings, or PROVIDER:MODEL; may be repeated.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1), default=4, show_default=True,
-              help="First versions that each model writes.")  # fmt: skip
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="A coding agent to ask; may be repeated.")
-@click.option("--endpoint", metavar="NAME",
-              help="Set agents up for this endpoint of your settings; with no --agent and --model ask its "
-              "model.")  # fmt: skip
-@click.option("--agent-samples", type=click.IntRange(min=1), default=1, show_default=True,
-              help="How often each agent is asked at first.")  # fmt: skip
-@click.option("--repairs", type=click.IntRange(min=0), default=1, show_default=True,
-              help="How often versions that behave otherwise go back to whom they came from.")  # fmt: skip
-@click.option("--refinements", type=click.IntRange(min=0), default=3, show_default=True,
-              help="How often the fastest versions so far go back to become faster still.")  # fmt: skip
-@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on requests and agent calls.")
-@click.option("--parallel-candidates", "parallel", type=click.IntRange(min=1), metavar="N",
-              help="Candidates whose behaviour is judged at once; the processors you may use if left out.")  # fmt: skip
-@MIN_SPEEDUP
-@SECONDS
-@click.option("--tests", multiple=True, metavar="PATH", help="Tests to judge by, instead of all that pytest finds.")
-@click.option("--inputs", type=click.Choice(["derived", "recorded"]), default="derived", show_default=True,
-              help="Compare on inputs derived from those of the tests, too, or on these alone.")  # fmt: skip
-@click.option("--trust", is_flag=True, help="Accept what can be judged only in the candidate's own process.")
-@click.option("--sandbox", "level", type=click.Choice(["full", "weak", "none"]),
-              help="Protection that candidates must run under; the setting if left out.")  # fmt: skip
-@click.option("--cold", is_flag=True, help="A fresh interpreter for each evaluation: slower, the same verdicts.")
-@click.option("--memory", is_flag=True, help="Measure peak memory, too.")
-@click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is left to chance.")
+@job_options(OptimizeOptions, without=("target",))
 @click.option("--apply", "and_apply", is_flag=True, help="Write the winner into your files.")
-@click.option("--branch", metavar="NAME", help="As a new branch on top of HEAD; your files stay as they are.")
+@BRANCH
 @click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write the winner's diff there.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
               help="Write a text for a pull request there.")  # fmt: skip
-@click.option("--run-id", help="The run's id; made up if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+@RUN_ID
+@JSON
+@QUIET
 def command(
     target: str,
     every: str | None,
     tests: tuple[str, ...],
     dry_run: bool,
-    no_rules: bool,
     and_apply: bool,
     branch: str | None,
     patch: Path | None,
@@ -110,7 +65,6 @@ def command(
     from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.optimize.job import JOB
-    from bakeoff.optimize.options import OptimizeOptions
     from bakeoff.optimize.session import start
 
     if and_apply and branch is not None:
@@ -128,7 +82,7 @@ def command(
     store = attempt_store(branch)
     named = _from_root(target if every is None else every, store.project)
     judging = tuple(_test_from_root(path, store.project) for path in tests)
-    asked = OptimizeOptions(target=named, tests=judging, every=every is not None, rules=not no_rules, **options)  # type: ignore[arg-type]
+    asked = OptimizeOptions(target=named, tests=judging, every=every is not None, **options)  # type: ignore[arg-type]
     if dry_run:
         _show_ranking(store, asked, as_json=as_json, quiet=quiet)
         return

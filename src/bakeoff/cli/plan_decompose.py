@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bakeoff.cli.options import UNTRACKED, job_options
+from bakeoff.settings.plan import PlanSettings
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bakeoff.plan.decompose.hierarchy import Hierarchy
     from bakeoff.plan.decompose.links import Imports
     from bakeoff.plan.decompose.sources import ProjectFiles
-    from bakeoff.settings import PlanSettings
     from bakeoff.workspace.snapshot.project import Project
+
+
+LIMITS = (
+    *("max_files_per_subplan", "max_tokens_per_subplan", "min_files_per_subplan"),
+    *("max_depth", "max_children", "cohesion", "split"),
+)
+"""Options of settings that are about splitting."""
 
 
 @click.command("decompose")
@@ -30,16 +39,9 @@ if TYPE_CHECKING:
               help="What --json printed before: what is in it stays where it is.")  # fmt: skip
 @click.option("--by", type=click.Choice(["directories", "owners"]), default="directories", show_default=True,
               help="Split everything as one, or the files of each owner in CODEOWNERS apart.")  # fmt: skip
-@click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
+@UNTRACKED
 @click.option("--no-imports", is_flag=True, help="Let directories alone decide.")
-@click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
-@click.option("--max-tokens", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
-@click.option("--min-files", "min_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
-@click.option("--max-depth", type=click.IntRange(min=1), metavar="N", help="Levels below the root.")
-@click.option("--max-children", type=click.IntRange(min=2), metavar="N", help="Of one node.")
-@click.option("--cohesion", type=click.FloatRange(min=0), metavar="X",
-              help="0: imports alone draw files to others; 1: directories stay whole.")  # fmt: skip
-@click.option("--split", type=click.Choice(["limits", "deep"]), help="Stop at the limits, or go on to --min-files.")
+@job_options(PlanSettings, LIMITS, settings=True)
 def command(
     paths: tuple[Path, ...],
     form: str,

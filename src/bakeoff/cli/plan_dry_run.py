@@ -19,9 +19,10 @@ from bakeoff.cli.output import covered, print_json, say, tell
 from bakeoff.cli.run_lookup import refuse
 from bakeoff.engine.mask import Masker
 from bakeoff.errors import the_failure
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.document import write_text
 from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
-from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.split.question import Proposal, Question
 from bakeoff.plan.run.split.splitting import MODEL, Split, Splitting
 from bakeoff.process.command import Processes

@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.attempt import (
-    BRANCH,
-    CEILING,
-    CHECK,
-    CHECK_TIMEOUT,
-    ENDPOINT,
-    MAY_EDIT,
-    NO_PREFLIGHT,
-    PROTECT,
-    REQUIRE_RED,
-    SANDBOX,
-    USD,
-)
+from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, UNTRACKED, job_options
+from bakeoff.options.option import options_of
+from bakeoff.plan.run.options import SubplanConfig
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.settings.plan import PlanSettings
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.plan import Plan
@@ -30,56 +22,31 @@ if TYPE_CHECKING:
 @click.command("goal")
 @click.argument("goal")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--agent", help="The coding agent; the one in the settings if left out.")
 @click.option("--model", help="The agent's model, its own default if left out; with --by model, the one that splits.")
-@ENDPOINT
-@CHECK
-@NO_PREFLIGHT
-@REQUIRE_RED
-@click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Of each subplan at once.")
-@click.option("--repair", type=click.IntRange(min=0), default=1, show_default=True, help="Repairs of each that fails.")
-@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True,
-              help="Further calls in place of one that the agent's model turned away.")  # fmt: skip
-@click.option("--base", metavar="REF", help="A commit to start from instead of your files as they are.")
-@MAY_EDIT
-@PROTECT
-@click.option("--mode", "execution_mode", show_default="parallel",
-              type=click.Choice(["sequential", "parallel", "dependency_ordered"]),
-              help="One after the other, all at once, or each after those whose files it imports.")  # fmt: skip
-@click.option("--max-parallel", type=click.IntRange(min=1), show_default="5", help="Subplans at once.")
-@click.option("--fail-fast/--no-fail-fast", default=None, show_default="off",
-              help="With the first that fails, cancel all others.")  # fmt: skip
-@click.option("--max-retries", type=click.IntRange(min=0), show_default="0",
-              help="Further tries of a subplan that fails.")  # fmt: skip
-@click.option("--timeout-per-subplan", type=click.FloatRange(min=0, min_open=True), help="Seconds for one try.")
-@click.option("--on-conflict", type=click.Choice(["reopen", "leave_out", "ours_first", "fail"]),
-              show_default="reopen",
-              help="Give it back to its owner, land the rest, land it without, or land nothing.")  # fmt: skip
-@click.option("--max-reopened", type=click.IntRange(min=0), show_default="1",
-              help="How often what conflicts or breaks others is given back.")  # fmt: skip
+@job_options(
+    AttemptOptions,
+    without=("task", "model", "score", "mode", "bench", "bench_output", "min_speedup", "seconds"),
+    defaults={"repair": 1},
+)
+@job_options(PlanSettings, options_of(SubplanConfig), settings=True)
 @click.option("--by", type=click.Choice(["directories", "owners", "agent", "model"]), default="directories",
               show_default=True,
               help="Who splits: directories and imports; CODEOWNERS; the agent, or a model.")  # fmt: skip
-@click.option("--untracked", is_flag=True, help="Take files that git neither tracks nor ignores, too.")
-@click.option("--max-files", "max_files_per_subplan", type=click.IntRange(min=1), metavar="N", help="Of one subplan.")
-@click.option("--max-tokens-each", "max_tokens_per_subplan", type=click.IntRange(min=1), metavar="N",
-              help="Of the files of one subplan.")  # fmt: skip
-@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on calls of the agent.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one call of the agent.")
-@CHECK_TIMEOUT
-@SANDBOX
-@click.option("--agent-sandbox", type=click.Choice(["full", "weak", "none"]),
-              help="The same for the agent, which keeps network and login.")  # fmt: skip
+@UNTRACKED
+@job_options(
+    PlanSettings,
+    ("max_files_per_subplan", "max_tokens_per_subplan"),
+    flags={"max_tokens_per_subplan": "--max-tokens-each"},
+    settings=True,
+)
 @click.option("--dry-run", is_flag=True, help="Write the plan into a file, ask no agent but to split.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
               help="Which file; plan.yml if left out, - for standard output.")  # fmt: skip
 @click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
 @BRANCH
-@click.option("--run-id", help="The run's id; made up if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+@RUN_ID
+@JSON
+@QUIET
 def command(
     goal: str,
     paths: tuple[Path, ...],
@@ -143,18 +110,15 @@ def _plan(
 
     Passes on BakeoffError: there are no such files, or an option is wrong.
     """
-    from dataclasses import fields
-
     from bakeoff.cli.plan_decompose import config_of, from_root, split
     from bakeoff.plan.decompose.sources import imports_of, project_files
     from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
-    from bakeoff.plan.run.plan import Plan, SubplanConfig
-    from bakeoff.sampling.attempt.options import AttemptOptions
+    from bakeoff.plan.run.plan import Plan
     from bakeoff.settings import load_settings
     from bakeoff.workspace.snapshot.project import find_project
 
-    names = {field.name for field in fields(SubplanConfig)}
-    attempt = AttemptOptions(task=goal, **{name: value for name, value in options.items() if name not in names})
+    carrying_out = options_of(SubplanConfig)
+    attempt = AttemptOptions(task=goal, **{name: value for name, value in options.items() if name not in carrying_out})
     project = find_project(Path.cwd())
     settings = load_settings(project.root)
     config = SubplanConfig.of(settings.plan, options)

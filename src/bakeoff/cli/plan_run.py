@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bakeoff.cli.attempt import BRANCH, CEILING, CHECK, ENDPOINT, NO_PREFLIGHT, REQUIRE_RED, USD
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, job_options
+from bakeoff.sampling.attempt.options import AttemptOptions
 
 if TYPE_CHECKING:
     from bakeoff.plan.run.changes import Change
@@ -22,8 +23,8 @@ _ALL = (
     ),
     click.option("--apply", "apply", is_flag=True, help="Write what landed into your files."),
     BRANCH,
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result."),
+    JSON,
+    QUIET,
 )
 
 
@@ -38,19 +39,13 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--agent", help="The coding agent, instead of the one in the file.")
 @click.option("--model", help="The agent's model, instead of the one in the file.")
-@ENDPOINT
-@CHECK
-@NO_PREFLIGHT
-@REQUIRE_RED
-@click.option("--max-cost", type=USD, metavar="USD", help="Ceiling on money.")
-@click.option("--max-tokens", type=CEILING, metavar="N", help="Ceiling on tokens.")
-@click.option("--max-calls", type=CEILING, metavar="N", help="Ceiling on calls of the agent.")
+@job_options(AttemptOptions, ("endpoint", "checks", "preflight", "require_red", "max_cost", "max_tokens", "max_calls"))
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Subplans at once, instead of what the file says.")
 @click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
 @BRANCH
-@click.option("--run-id", help="The run's id; made up if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+@RUN_ID
+@JSON
+@QUIET
 def command(
     file: Path,
     checks: tuple[str, ...],

@@ -1,104 +1,127 @@
-"""What an optimisation was asked for; it stands on the run's record, so that the run can be resumed by it."""
+"""Options of an optimisation."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.options import (
+    BASE,
+    BENCH_OUTPUT,
+    CEILINGS,
+    CHECK_TIMEOUT,
+    MAX_CALLS,
+    MAX_COST,
+    MAX_TOKENS,
+    MEASURING,
+    MIN_SPEEDUP,
+    SANDBOX,
+    changed_amounts,
+)
+from bakeoff.options.kinds import Choice, Flag, Text, Texts, Whole
+from bakeoff.options.option import Options, check_values, option, shared
 
 PATCHES = (".patch", ".diff")
 """Endings of candidates that are no whole files."""
 CHECKS, TESTS, NOTHING = "checks", "tests", "nothing"
 """What judges behaviour where a command is timed: commands, the tests that reach a function, or nobody."""
-CEILINGS = ("max_cost", "max_tokens", "max_calls")
 CHANGEABLE = (*CEILINGS, "seconds")
 """What a run can be resumed with another value of."""
+Inputs = Literal["derived", "recorded"]
 
 
 @dataclass(frozen=True, slots=True)
-class OptimizeOptions:
-    """See `bakeoff optimize --help`.
+class OptimizeOptions(Options):
+    """Options of an optimisation. Their order is part of the keys of steps in journals: a new one comes last.
 
     Attributes:
         target: `pkg/mod.py:Class.method`, relative to the project's root; with `bench` also a file of any kind, or
             nothing; with `every` a folder or file.
-        bench: shell command that is timed instead of the function.
-        bench_output: `same` or `any`: whether it must print what it prints where nothing was changed.
-        checks: shell commands that judge behaviour beside `bench`, and `check_timeout`: seconds for one of them.
-        protect: further files that candidates may not change, by globs, beside `bench`.
-        every: all functions below `target` are optimised, one after the other, and `top`: how many at most.
-        candidates: files that the user brings: whole new versions of the target's file, or patches.
-        refs: commits that the user brings, by any name that git knows.
-        rules: whether the rewriting rules propose.
-        models: names of models that are asked, and `samples`: for how many first versions each.
-        agents: names of coding agents that are asked, and `agent_samples`: how often each.
-        endpoint: name of the endpoint that they are set up for; None for the one in the settings, if any.
-        repairs: how often failures go back to their sources.
-        refinements: how often winners go back to their sources.
-        parallel: candidates whose behaviour is judged at once; None for the processors that may be used.
-        min_speedup: what the lower bound of the speed-up must reach.
-        seconds: of measuring for one race.
-        seed: of everything that is left to chance.
-        inputs: `derived` or `recorded`: see `BehaviourOptions`, as for `tests`, `trust`, `cold`.
-        level: of the sandbox; None for the setting.
-        memory: whether peak memory is measured, too.
-        base: a commit to start from; None for the work tree as it is.
-        max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
+        every: all functions below `target` are optimised, one after the other.
     """
 
-    target: str
-    candidates: tuple[str, ...] = ()
-    refs: tuple[str, ...] = ()
-    rules: bool = True
-    models: tuple[str, ...] = ()
-    samples: int = 4
-    agents: tuple[str, ...] = ()
-    agent_samples: int = 1
-    endpoint: str | None = None
-    repairs: int = 1
-    refinements: int = 3
-    parallel: int | None = None
-    min_speedup: float = 1.05
-    seconds: float = 20.0
-    seed: int = 0
-    inputs: str = "derived"
-    tests: tuple[str, ...] = ()
-    trust: bool = False
-    cold: bool = False
-    level: str | None = None
-    memory: bool = False
-    base: str | None = None
-    bench: str | None = None
-    bench_output: str = "same"
-    checks: tuple[str, ...] = ()
-    check_timeout: float | None = None
-    protect: tuple[str, ...] = ()
+    target: str = option(
+        ..., Text(empty=True), "FILE.py:FUNCTION, from the project's root; with `bench` any file, or nothing."
+    )
+    candidates: tuple[str, ...] = option(
+        (), Texts(), "New versions of the whole file to try, or patches.", flag="--candidate", metavar="FILE"
+    )
+    refs: tuple[str, ...] = option((), Texts(), "Commits or branches to try.", flag="--ref", metavar="REF")
+    rules: bool = option(True, Flag(), "Have the rewriting rules propose.")
+    models: tuple[str, ...] = option(
+        (), Texts(), "Models to ask: local, one of your settings, or PROVIDER:MODEL.", flag="--model", metavar="NAME"
+    )
+    samples: int = option(4, Whole(1), "First versions that each model writes.")
+    agents: tuple[str, ...] = option((), Texts(), "Coding agents to ask.", flag="--agent", metavar="NAME")
+    agent_samples: int = option(1, Whole(1), "How often each agent is asked at first.")
+    endpoint: str | None = option(
+        None,
+        Text(),
+        "Set agents up for this endpoint of your settings; with no `agents` and `models` ask its model.",
+        metavar="NAME",
+    )
+    repairs: int = option(1, Whole(0), "How often versions that behave otherwise go back to whom they came from.")
+    refinements: int = option(3, Whole(0), "How often the fastest versions so far go back to become faster still.")
+    parallel: int | None = option(
+        None,
+        Whole(1),
+        "Candidates whose behaviour is judged at once; the processors you may use if left out.",
+        flag="--parallel-candidates",
+        metavar="N",
+    )
+    min_speedup: float = shared(1.05, MIN_SPEEDUP)
+    seconds: float = shared(20.0, MEASURING)
+    seed: int = option(0, Whole(), "Of everything that is left to chance.")
+    inputs: str = option(
+        "derived",
+        Choice(get_args(Inputs)),
+        "Compare on inputs derived from those of the tests, too, or on these alone.",
+    )
+    tests: tuple[str, ...] = option((), Texts(), "Tests to judge by, instead of all that pytest finds.", metavar="PATH")
+    trust: bool = option(False, Flag(), "Accept what can be judged only in the candidate's own process.")
+    cold: bool = option(False, Flag(), "A fresh interpreter for each evaluation: slower, the same verdicts.")
+    level: str | None = shared(None, replace(SANDBOX, flag="--sandbox"))
+    memory: bool = option(False, Flag(), "Measure peak memory, too.")
+    base: str | None = shared(None, BASE)
+    bench: str | None = option(
+        None,
+        Text(command=True),
+        "Time this command instead of a function, in any language; what is named then may also be any file, or "
+        "nothing.",
+        metavar="CMD",
+    )
+    bench_output: str = shared("same", BENCH_OUTPUT)
+    checks: tuple[str, ...] = option(
+        (),
+        Texts(command=True),
+        "With `bench`: commands that must end with exit status 0.",
+        flag="--check",
+        metavar="CMD",
+    )
+    check_timeout: float | None = shared(None, CHECK_TIMEOUT)
+    protect: tuple[str, ...] = option(
+        (), Texts(), "With `bench`: further files that candidates may not change.", metavar="GLOB"
+    )
     every: bool = False
-    top: int = 10
-    max_cost: float | None = None
-    max_tokens: float | None = None
-    max_calls: float | None = None
+    top: int = option(10, Whole(1), "With --all: how many at most.")
+    max_cost: float | None = shared(None, MAX_COST)
+    max_tokens: float | None = shared(None, MAX_TOKENS)
+    max_calls: float | None = shared(None, MAX_CALLS)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.min_speedup) and self.min_speedup >= 1):
-            raise BakeoffError(f"--min-speedup must be a number from 1, not {self.min_speedup}")
-        if not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise BakeoffError(f"--seconds must be a number above 0, not {self.seconds}")
+        check_values(self)
         if not (self.rules or self.candidates or self.refs or self.models or self.agents):
             raise BakeoffError(
                 "there is nothing to try: give --candidate, --ref, --model or --agent, or leave --no-rules out"
             )
-        if self.samples < 1 or self.agent_samples < 1 or self.repairs < 0:
-            raise BakeoffError("--samples and --agent-samples are at least 1, --repairs at least 0")
         self._check_bench()
         if self.every:
             self._check_every()
-        for names, option in ((self.models, "--model"), (self.agents, "--agent")):
+        for names, flag in ((self.models, "--model"), (self.agents, "--agent")):
             if len(set(names)) < len(names):
-                raise BakeoffError(f"{option}: one is named twice; for more of its versions set the number of samples")
+                raise BakeoffError(f"{flag}: one is named twice; for more of its versions set the number of samples")
 
     @property
     def subject(self) -> str:
@@ -120,8 +143,6 @@ class OptimizeOptions:
                     "tests that reach it"
                 )
             return
-        if not self.bench.strip() or not all(check.strip() for check in self.checks):
-            raise BakeoffError("--bench or a --check is empty: give a command")
         whole = [name for name in self.candidates if not name.endswith(PATCHES)]
         if not self.target and (whole or self.models):
             raise BakeoffError(
@@ -150,8 +171,6 @@ class OptimizeOptions:
             raise BakeoffError(
                 "--all takes candidates from rules, models and agents: leave --bench, --candidate, --ref"
             )
-        if self.top < 1:
-            raise BakeoffError("--top is at least 1")
 
     @property
     def ceilings(self) -> dict[str, float]:
@@ -173,33 +192,9 @@ class OptimizeOptions:
     def _functions(self) -> int:
         return self.top if self.every else 1
 
-    def to_json(self) -> dict[str, Any]:
-        """As the run keeps it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> OptimizeOptions:
-        """What `to_json` gave; what a later version added has its default."""
-        names = {field.name for field in fields(cls)}
-        found: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
-        }
-        return cls(**{name: value for name, value in found.items() if name in names})
-
     def with_inputs(self, inputs: Mapping[str, str]) -> OptimizeOptions:
         """The same with another budget or more time, for a run that is resumed.
 
-        Raises:
-            BakeoffError: something else was given, or no number.
+        Passes on BakeoffError: something else was given, or no number.
         """
-        changes: dict[str, Any] = {}
-        for name, value in inputs.items():
-            if name not in CHANGEABLE:
-                raise BakeoffError(f"-i {name}: of an optimisation only {', '.join(CHANGEABLE)} can be changed")
-            try:
-                changes[name] = float(value)
-            except ValueError:
-                raise BakeoffError(f"-i {name}={value}: it must be a number") from None
-            if not math.isfinite(changes[name]) or changes[name] <= 0:
-                raise BakeoffError(f"-i {name}={value}: it must be a number above 0")
-        return replace(self, **changes)
+        return replace(self, **changed_amounts(inputs, CHANGEABLE, "an optimisation"))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Errors of splitting a project and of ordering subplans; `PlanError` stands beside the plan, in `run/plan.py`."""
+"""Errors of splitting a project, of ordering subplans, and of plans."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class DecomposeError(BakeoffError):
 
 class ScheduleError(BakeoffError):
     """The subplans cannot be put into an order; the message names which."""
+
+
+class PlanError(BakeoffError):
+    """A plan cannot be carried out as it is written; the message says where and why."""

@@ -10,10 +10,13 @@ from typing import Any
 from bakeoff.api.arguments import amounts, check_retry, number
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.retry import ONCE, Retry
+from bakeoff.jobs.options import CHECK_TIMEOUT
 from bakeoff.judge.panel import ORDERS, Order
 from bakeoff.judge.requirement import Cost
 from bakeoff.judge.subject import Subject
 from bakeoff.model.protocol import TRANSIENT, Model
+from bakeoff.options.kinds import SECONDS
+from bakeoff.options.option import check_values, option, shared
 from bakeoff.sampling.action import Ask, Call, Ticket
 from bakeoff.sampling.events import Hook
 
@@ -30,9 +33,9 @@ class Options:
     prefix: str | None = None
     hooks: Iterable[Hook] = ()
     retry: Retry = ONCE
-    attempt_timeout: float | None = None
-    check_timeout: float | None = None
-    deadline: float | None = None
+    attempt_timeout: float | None = option(None, SECONDS, "Seconds for one attempt.")
+    check_timeout: float | None = shared(None, CHECK_TIMEOUT)
+    deadline: float | None = option(None, SECONDS, "Seconds for everything.")
     order: Order = "cheap_first"
     dedup: bool = True
     lanes: Iterable[str] = ()
@@ -48,9 +51,8 @@ class Options:
         amounts("reserve", self.reserve)
         check_retry(self.retry)
         for name in ("attempt_timeout", "check_timeout", "deadline"):
-            value = getattr(self, name)
-            if value is not None and not 0 < number(name, value) < math.inf:
-                raise ValueError(f"{name} is a number of seconds above 0, not {value!r}")
+            number(name, getattr(self, name) or 0)
+        check_values(self, flags=False, error=ValueError)
         if self.order not in ORDERS:
             raise ValueError(f"order is one of {', '.join(ORDERS)}; not {self.order!r}")
         for hook in (hooks := tuple(self.hooks)):

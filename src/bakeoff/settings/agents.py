@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.options.kinds import Choice, close_to
+
 from .checks import (
     Check,
     SettingsError,
@@ -14,8 +16,6 @@ from .checks import (
     both_prices,
     checked,
     checked_value,
-    close_to,
-    one_of,
     table,
     text,
     texts,
@@ -105,13 +105,13 @@ def _argv(value: Any) -> Argv:
 _AGENT: Mapping[str, Check] = {
     "argv": _argv,
     "executable": text,
-    "like": one_of(BUILT_IN),
+    "like": Choice(BUILT_IN),
     "args": texts,
     "env": variables,
     "model": text,
     "price_in": amount,
     "price_out": amount,
-    "events": one_of(EVENTS),
+    "events": Choice(EVENTS),
     "slash": text,
     "install": text,
     "endpoint": text,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from bakeoff.errors import BakeoffError
+from bakeoff.options.kinds import Flag, Number, Text, Texts, Whole, close_to
+from bakeoff.options.option import options_of
 
 
 class SettingsError(BakeoffError):
@@ -19,70 +20,12 @@ Check = Callable[[Any], Any]
 """Returns the value in its final type, or raises ValueError with what is allowed."""
 
 
-def text(value: Any) -> str:
-    """A text that is not empty.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text that is not empty")
-    return value
-
-
-def texts(value: Any) -> tuple[str, ...]:
-    """A list of texts, as a tuple.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError("a list of texts")
-    return tuple(value)
-
-
-def whole(value: Any) -> int:
-    """A whole number from 1.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError("a whole number from 1")
-    return value
-
-
-def amount(value: Any) -> float:
-    """A finite number from 0.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
-        raise ValueError("a number from 0")
-    return float(value)
-
-
-def above(value: Any) -> float:
-    """A finite number above 0.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
-        raise ValueError("a number above 0")
-    return float(value)
-
-
-def flag(value: Any) -> bool:
-    """True or false.
-
-    Raises:
-        ValueError: it is something else; the message says what is allowed.
-    """
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
+text: Check = Text()
+texts: Check = Texts()
+whole: Check = Whole(1)
+amount: Check = Number(least=0)
+above: Check = Number(above=0)
+flag: Check = Flag()
 
 
 def url(value: Any) -> str:
@@ -119,15 +62,9 @@ def variables(value: Any) -> dict[str, str]:
     return dict(value)
 
 
-def one_of(names: tuple[str, ...]) -> Check:
-    """A check for one of `names`."""
-
-    def check(value: Any) -> str:
-        if value not in names:
-            raise ValueError(f"one of {', '.join(names)}{close_to(value, names)}")
-        return str(value)
-
-    return check
+def checks_of(table: type) -> dict[str, Check]:
+    """The checks of the options that a table of settings declares."""
+    return {name: declared.kind for name, declared in options_of(table).items()}
 
 
 def checked(body: Mapping[str, Any], checks: Mapping[str, Check], where: str) -> dict[str, Any]:
@@ -164,11 +101,3 @@ def both_prices(price_in: float | None, price_out: float | None, where: str) -> 
     """
     if (price_in is None) != (price_out is None):
         raise SettingsError(f"{where}: price_in and price_out go together; a price that is half known is not known")
-
-
-def close_to(name: Any, known: tuple[str, ...]) -> str:
-    """`" (did you mean ...?)"` where a known name is near, else nothing."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(str(name), known, 1, 0.8 if str(name).startswith("BAKEOFF_") else 0.6)
-    return f" (did you mean {close[0]}?)" if close else ""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import Check, SettingsError, checked, checked_value, close_to, table, text, url, whole
+from bakeoff.options.kinds import close_to
+
+from .checks import Check, SettingsError, checked, checked_value, table, text, url, whole
 
 
 @dataclass(frozen=True, slots=True)

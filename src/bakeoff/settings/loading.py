@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bakeoff.options.kinds import LEVEL, close_to
 from bakeoff.system.named_files import read_named
 from bakeoff.system.ownership import check_owner
 
@@ -19,9 +20,7 @@ from .checks import (
     amount,
     checked,
     checked_value,
-    close_to,
     flag,
-    one_of,
     table,
     text,
     texts,
@@ -157,8 +156,6 @@ def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
         raise SettingsError(f"{path} is not valid TOML: {failure}") from failure
 
 
-LEVELS = ("full", "weak", "none")
-
 _TOP: Mapping[str, Check] = {
     "max_parallel": whole,
     "lanes": table,
@@ -173,11 +170,11 @@ _TOP: Mapping[str, Check] = {
     "models": table,
     "endpoints": table,
     "merge": table,
-    "sandbox": one_of(LEVELS),
+    "sandbox": LEVEL,
     "sandbox_reads": texts,
     "sandbox_environment": texts,
     "sandbox_network": flag,
-    "agent_sandbox": one_of(LEVELS),
+    "agent_sandbox": LEVEL,
     "agent_sockets": texts,
     "exclude": texts,
     "plan": table,

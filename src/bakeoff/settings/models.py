@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bakeoff.options.kinds import Choice
+
 from .checks import (
     Check,
     SettingsError,
@@ -14,7 +16,6 @@ from .checks import (
     both_prices,
     checked,
     checked_value,
-    one_of,
     table,
     text,
     url,
@@ -55,7 +56,7 @@ class ModelSettings:
 
 _APIS = ("chat", "responses", "completions", "messages")
 _MODEL: Mapping[str, Check] = {
-    "api": one_of(_APIS),
+    "api": Choice(_APIS),
     "base_url": url,
     "key_env": text,
     "model": text,

@@ -4,79 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
-from .checks import Check, above, amount, checked, flag, one_of, whole
+from bakeoff.options.kinds import SECONDS, Choice, Flag, Number, Whole
+from bakeoff.options.option import option
 
-SPLITS = ("limits", "deep")
-MODES = ("sequential", "parallel", "dependency_ordered")
-ON_CONFLICT = ("reopen", "leave_out", "ours_first", "fail")
+from .checks import checked, checks_of
+
+Split = Literal["limits", "deep"]
+Mode = Literal["sequential", "parallel", "dependency_ordered"]
+OnConflict = Literal["reopen", "leave_out", "ours_first", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """Settings of plans: how files become subplans, and how those are carried out where nothing else says.
+    """Options of splitting and of carrying out, where a command or step does not give them.
 
-    Attributes:
-        max_files_per_subplan: files that one subplan may have.
-        max_tokens_per_subplan: tokens that its files may have together; a larger file is a subplan of its own.
-        min_files_per_subplan: files that a subplan keeps when the imports draw some away; with `split` deep, the
-            number of files from which on a part is split no further.
-        max_depth: levels below the root; the limits hold all the same.
-        max_children: subplans directly below one node, where `max_depth` leaves room for a further level.
-        cohesion: what keeping a file beside the files of its directory counts against its imports: 0 imports alone,
-            1 hardly any directory is torn.
-        split: `limits` stops where a part is within the limits, `deep` goes on to `min_files_per_subplan`.
-        execution_mode, max_parallel, fail_fast, max_retries, timeout_per_subplan, on_conflict, max_reopened: see
-            `bakeoff.plan.run.plan.SubplanConfig`. Plans in files say it themselves.
+    Plans in files say themselves how they are carried out, in `config`: see `bakeoff.plan.run.options.SubplanConfig`.
     """
 
-    max_files_per_subplan: int = 50
-    max_tokens_per_subplan: int = 100_000
-    min_files_per_subplan: int = 3
-    max_depth: int = 8
-    max_children: int = 20
-    cohesion: float = 0.25
-    split: str = "limits"
-    execution_mode: str = "parallel"
-    max_parallel: int = 5
-    fail_fast: bool = False
-    max_retries: int = 0
-    timeout_per_subplan: float | None = None
-    on_conflict: str = "reopen"
-    max_reopened: int = 1
-
-
-def _several(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 2:
-        raise ValueError("a whole number from 2")
-    return value
-
-
-def _from_nothing(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError("a whole number from 0")
-    return value
-
-
-PLAN: Mapping[str, Check] = {
-    "max_files_per_subplan": whole,
-    "max_tokens_per_subplan": whole,
-    "min_files_per_subplan": whole,
-    "max_depth": whole,
-    "max_children": _several,
-    "cohesion": amount,
-    "split": one_of(SPLITS),
-    "execution_mode": one_of(MODES),
-    "max_parallel": whole,
-    "fail_fast": flag,
-    "max_retries": _from_nothing,
-    "timeout_per_subplan": above,
-    "on_conflict": one_of(ON_CONFLICT),
-    "max_reopened": _from_nothing,
-}
+    max_files_per_subplan: int = option(50, Whole(1), "Files of one subplan.", flag="--max-files", metavar="N")
+    max_tokens_per_subplan: int = option(
+        100_000,
+        Whole(1),
+        "Tokens of the files of one subplan; a larger file is a subplan of its own.",
+        flag="--max-tokens",
+        metavar="N",
+    )
+    min_files_per_subplan: int = option(
+        3,
+        Whole(1),
+        "Files that a subplan keeps when imports draw some away; with `split` deep, where splitting ends.",
+        flag="--min-files",
+        metavar="N",
+    )
+    max_depth: int = option(8, Whole(1), "Levels below the root; the limits hold all the same.", metavar="N")
+    max_children: int = option(
+        20, Whole(2), "Subplans directly below one, where there is room for a further level.", metavar="N"
+    )
+    cohesion: float = option(
+        0.25,
+        Number(least=0),
+        "0: imports alone draw files to others; 1: directories stay whole.",
+        metavar="X",
+    )
+    split: str = option("limits", Choice(get_args(Split)), "Stop at the limits, or go on to `min_files_per_subplan`.")
+    execution_mode: str = option(
+        "parallel",
+        Choice(get_args(Mode)),
+        "One after the other, all at once, or each after those whose files it imports.",
+        flag="--mode",
+    )
+    max_parallel: int = option(5, Whole(1), "Subplans at work at once.")
+    fail_fast: bool = option(False, Flag(), "With the first that fails, cancel all others.")
+    max_retries: int = option(0, Whole(0), "Further tries of a subplan that fails.")
+    timeout_per_subplan: float | None = option(None, SECONDS, "Seconds for one try of a subplan.")
+    on_conflict: str = option(
+        "reopen",
+        Choice(get_args(OnConflict)),
+        "Give it back to its owner, land the rest, land it without what conflicts, or land nothing.",
+    )
+    max_reopened: int = option(1, Whole(0), "How often what conflicts or breaks others is given back.")
 
 
 def plan_settings(body: Mapping[str, Any], where: str) -> PlanSettings:
     """The table of plans, checked; `where` names it. Passes on SettingsError."""
-    return PlanSettings(**checked(body, PLAN, f"{where}."))
+    return PlanSettings(**checked(body, checks_of(PlanSettings), f"{where}."))

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import Check, checked, flag, one_of, text, texts, whole
+from bakeoff.options.kinds import Choice
+
+from .checks import Check, checked, flag, text, texts, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ class SlotSettings:
 
 
 _SLOTS: Mapping[str, Check] = {
-    "kind": one_of(("auto", "overlay", "repository", "worktree")),
-    "dirty": one_of(("none", "tracked", "all")),
+    "kind": Choice(("auto", "overlay", "repository", "worktree")),
+    "dirty": Choice(("none", "tracked", "all")),
     "link": texts,
     "copy": texts,
     "submodules": flag,
@@ -57,8 +59,8 @@ _SLOTS: Mapping[str, Check] = {
     "source_roots": texts,
     "max_disk_mb": whole,
     "max_file_mb": whole,
-    "network": one_of(("shared", "private")),
-    "sparse": one_of(("never", "plans")),
+    "network": Choice(("shared", "private")),
+    "sparse": Choice(("never", "plans")),
     "sparse_above": whole,
 }
 

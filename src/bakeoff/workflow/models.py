@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from bakeoff.jobs.options import BASE
 from bakeoff.workflow.expressions import Template, compile_template
 from bakeoff.workflow.problems import shown
 
@@ -185,7 +186,7 @@ class Strict(BaseModel):
 class InSlot(Strict):
     """The place that a step works in, where that is not the project itself."""
 
-    base: str | None = Field(None, description="A commit to start from instead of the files as they are.")
+    base: str | None = Field(None, description=BASE.help)
 
 
 def _in_slot(value: Any) -> Any:

@@ -22,7 +22,7 @@ from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile, from_json, t
 from bakeoff.plan.decompose.outline import names_of
 from bakeoff.plan.errors import DecomposeError
 from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
-from bakeoff.plan.run.plan import SubplanConfig
+from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import PlanSettings
 from plan.decompose.trees import SMALL, check, files, regular

@@ -15,7 +15,7 @@ from bakeoff.api.durable import DurableRun, durable
 from bakeoff.jobs.schemas import output_schema
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
-from bakeoff.plan.run.plan import PlanError
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.split import splitting
 from bakeoff.plan.run.split.by_model import ModelQuestion, ask_model
 from bakeoff.plan.run.split.question import MOST_LISTED

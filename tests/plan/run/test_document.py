@@ -8,9 +8,11 @@ import pytest
 
 from bakeoff.plan.decompose.decompose import decompose
 from bakeoff.plan.decompose.hierarchy import SourceFile
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.document import PlanFileError, read_file, read_plan, write_text
 from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy
-from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
+from bakeoff.plan.run.options import SubplanConfig
+from bakeoff.plan.run.plan import Group, Plan, Subplan
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings.plan import PlanSettings
 
@@ -92,8 +94,8 @@ HEAD = "goal: x\nchecks: a\nsubplans:\n"
         (GOAL + "config: {fail_fast: 3}" + REST, "line 2: `fail_fast` must be true or false"),
         (GOAL + "config: {on_conflict: no}" + REST, "line 2: `on_conflict` must be one of"),
         (GOAL + "config: {max_parallel: 0}" + REST, "line 2: max_parallel must be at least 1, not 0"),
-        (GOAL + "config:\n  timeout_per_subplan: 0" + REST, "line 3: timeout_per_subplan must be a number of seconds"),
-        (GOAL + "attempts: 0" + REST, "plan.yml: `attempts` is at least 1, `repair` and `retries` at least 0"),
+        (GOAL + "config:\n  timeout_per_subplan: 0" + REST, "line 3: `timeout_per_subplan` must be more than 0"),
+        (GOAL + "attempts: 0" + REST, "plan.yml: `attempts` must be at least 1, not 0"),
         (GOAL + "config: {max_parallel: [1]}" + REST, "`max_parallel` must be a single value"),
         ("goal: x\nsubplans: [{name: a}]", "plan.yml: there is nothing to judge by: give `checks`"),
         (HEAD + "  - files: [a]", "line 4: a subplan without `name`"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bakeoff.options.option import check_values
 from bakeoff.plan.errors import DecomposeError
-from bakeoff.settings.plan import SPLITS, PlanSettings
+from bakeoff.settings.plan import PlanSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +41,6 @@ def aimed_at(config: PlanSettings) -> Limits:
 def check(config: PlanSettings) -> None:
     """Refuse settings that nothing can be split by.
 
-    Raises:
-        DecomposeError: one is out of its range; it is named.
+    Passes on DecomposeError: one is out of its range; it is named.
     """
-    least = {"max_children": 2}
-    for name in (
-        "max_files_per_subplan",
-        "max_tokens_per_subplan",
-        "min_files_per_subplan",
-        "max_depth",
-        "max_children",
-    ):
-        if getattr(config, name) < least.get(name, 1):
-            raise DecomposeError(f"{name} must be at least {least.get(name, 1)}, not {getattr(config, name)}")
-    if not config.cohesion >= 0:
-        raise DecomposeError(f"cohesion must be a number from 0, not {config.cohesion}")
-    if config.split not in SPLITS:
-        raise DecomposeError(f"split must be one of {', '.join(SPLITS)}, not {config.split!r}")
+    check_values(config, flags=False, error=DecomposeError)

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bakeoff.engine.history import History
-from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.errors import PlanError
+from bakeoff.plan.run.plan import Plan
 
 RETRY, SKIP, CORRECT = "retry", "skip", "correct"
 

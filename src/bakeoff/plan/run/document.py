@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bakeoff.errors import BakeoffError
-from bakeoff.plan.errors import ScheduleError
-from bakeoff.plan.run.plan import MODES, NAME, ON_CONFLICT, Group, Plan, PlanError, Subplan, SubplanConfig
+from bakeoff.options.kinds import Kind, Number, Text, Texts, Whole
+from bakeoff.options.option import default_of, options_of
+from bakeoff.plan.errors import PlanError, ScheduleError
+from bakeoff.plan.run.options import SubplanConfig
+from bakeoff.plan.run.plan import NAME, Group, Plan, Subplan
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.system.named_files import read_named
 
@@ -106,31 +109,43 @@ class _Reader:
             self.wrong(node, f"`{key}` must be a whole number, not {node.value!r}")
         return value
 
-    def amount(self, node: Node, key: str) -> float:
+    def number(self, node: Node, key: str, kind: Number) -> float:
         value = self.scalar(node, key)
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
             self.wrong(node, f"`{key}` must be a number from 0, not {node.value!r}")
+        if not value and kind.above is not None:
+            self.wrong(node, f"`{key}` must be more than 0")
         return float(value)
 
-    def ceiling(self, node: Node, key: str) -> float:
-        value = self.amount(node, key)
-        if not value:
-            self.wrong(node, f"`{key}` must be more than 0")
-        return value
+    def option(self, node: Node, key: str, kind: Kind) -> Any:
+        """A value of an option; its range is checked with the plan."""
+        match kind:
+            case Text():
+                return self.text(node, key)
+            case Texts():
+                return self.texts(node, key)
+            case Whole():
+                return self.whole(node, key)
+            case Number():
+                return self.number(node, key, kind)
+            case _:
+                return self.checked(node, key, kind)
 
-    def flag(self, node: Node, key: str) -> bool:
-        value = self.scalar(node, key)
-        if not isinstance(value, bool):
-            self.wrong(node, f"`{key}` must be true or false, not {node.value!r}")
-        return value
+    def checked(self, node: Node, key: str, kind: Kind) -> Any:
+        """One of the values that are allowed."""
+        try:
+            return kind(self.scalar(node, key))
+        except ValueError as failure:
+            self.wrong(node, f"`{key}` must be {failure}, not {node.value!r}")
 
-    def choice(self, *values: str) -> Callable[[Node, str], str]:
-        def read(node: Node, key: str) -> str:
-            if self.scalar(node, key) not in values:
-                self.wrong(node, f"`{key}` must be one of {', '.join(values)}, not {node.value!r}")
-            return str(node.value)
-
-        return read
+    def options(self, found: Mapping[str, tuple[Node, Node]], of: type) -> dict[str, Any]:
+        """The values of the options of a dataclass that are there and not null."""
+        declared = options_of(of)
+        return {
+            name: self.option(node, name, declared[name].kind)
+            for name, (_, node) in found.items()
+            if name in declared and not _is_null(node)
+        }
 
 
 def read_plan(text: str, source: str) -> Plan:
@@ -160,29 +175,13 @@ def read_plan(text: str, source: str) -> Plan:
     return _whole(reader, root)
 
 
-def _top(reader: _Reader) -> dict[str, Callable[[Node, str], Any]]:
-    """The keys at the top of a file that say how each subplan is attempted."""
-    texts: list[str] = ["agent", "model", "endpoint", "base"]
-    kinds: dict[str, Callable[[Node, str], Any]] = dict.fromkeys(texts, reader.text)
-    kinds |= dict.fromkeys(("checks", "may_edit", "protect"), reader.texts)
-    kinds |= dict.fromkeys(("attempts", "repair", "retries"), reader.whole)
-    kinds |= dict.fromkeys(("timeout", "check_timeout"), reader.amount)
-    kinds |= dict.fromkeys(("max_cost", "max_tokens", "max_calls"), reader.ceiling)
-    levels = reader.choice("full", "weak", "none")
-    kinds |= dict.fromkeys(("preflight", "require_red"), reader.flag)
-    return kinds | {"sandbox": levels, "agent_sandbox": levels}
-
-
-def _config(reader: _Reader) -> dict[str, Callable[[Node, str], Any]]:
-    return {
-        "execution_mode": reader.choice(*MODES),
-        "max_parallel": reader.whole,
-        "fail_fast": reader.flag,
-        "max_retries": reader.whole,
-        "timeout_per_subplan": reader.amount,
-        "on_conflict": reader.choice(*ON_CONFLICT),
-        "max_reopened": reader.whole,
-    }
+ATTEMPT = (
+    *("agent", "model", "endpoint", "base", "checks", "may_edit", "protect", "attempts", "repair", "retries"),
+    *("timeout", "check_timeout", "max_cost", "max_tokens", "max_calls", "preflight", "require_red"),
+    *("sandbox", "agent_sandbox"),
+)
+"""The options at the top of a file, in their order there: how each subplan is attempted."""
+CONFIG = tuple(options_of(SubplanConfig))
 
 
 def _whole(reader: _Reader, root: Node) -> Plan:
@@ -191,15 +190,14 @@ def _whole(reader: _Reader, root: Node) -> Plan:
     Raises:
         PlanFileError: something is wrong.
     """
-    top, config = _top(reader), _config(reader)
-    found = reader.mapping(root, "a plan", dict.fromkeys(("goal", *top, "config", "subplans")))
+    found = reader.mapping(root, "a plan", dict.fromkeys(("goal", *ATTEMPT, "config", "subplans")))
     for name in ("goal", "subplans"):
         if name not in found:
             reader.wrong(root, f"`{name}` is missing")
     goal = reader.text(found["goal"][1], "goal")
-    given = {name: top[name](found[name][1], name) for name in found if name in top and not _is_null(found[name][1])}
-    inner = reader.mapping(found["config"][1], "`config`", config) if "config" in found else {}
-    wanted = {name: config[name](node, name) for name, (_, node) in inner.items() if not _is_null(node)}
+    given = reader.options(found, AttemptOptions)
+    inner = reader.mapping(found["config"][1], "`config`", dict.fromkeys(CONFIG)) if "config" in found else {}
+    wanted = reader.options(inner, SubplanConfig)
     parts = _Parts(reader)
     parts.read(found["subplans"][1], None)
     try:
@@ -287,21 +285,16 @@ def write_text(plan: Plan, file: str = "plan.yml") -> str:
     """The plan as a file, which `read_plan` takes."""
     import yaml
 
-    options, reader = plan.attempt, _Reader("")
+    options = plan.attempt
     document: dict[str, Any] = {"goal": plan.goal}
-    for name in _top(reader):
+    for name in ATTEMPT:
         value = getattr(options, name)
-        if value not in (None, ()) and (value != _default(AttemptOptions, name) or name in ("attempts", "repair")):
+        if value not in (None, ()) and (value != default_of(AttemptOptions, name) or name in ("attempts", "repair")):
             document[name] = list(value) if isinstance(value, tuple) else value
-    document["config"] = {name: getattr(plan.config, name) for name in _config(reader)}
+    document["config"] = {name: getattr(plan.config, name) for name in CONFIG}
     document["subplans"] = list(_written(plan, None))
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
     return HEAD.format(file=file) + text
-
-
-def _default(of: Any, name: str) -> Any:
-    found = next(field.default for field in fields(of) if field.name == name)
-    return None if found is MISSING else found
 
 
 def _written(plan: Plan, parent: str | None) -> Iterator[dict[str, Any]]:

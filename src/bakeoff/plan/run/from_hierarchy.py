@@ -12,7 +12,9 @@ from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.decompose.outline import names_of
 from bakeoff.plan.decompose.sources import imports_of, project_files
-from bakeoff.plan.run.plan import Group, Plan, PlanError, Subplan, SubplanConfig
+from bakeoff.plan.errors import PlanError
+from bakeoff.plan.run.options import SubplanConfig
+from bakeoff.plan.run.plan import Group, Plan, Subplan
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import Settings
 from bakeoff.workspace.snapshot.project import find_project

@@ -2,72 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from bakeoff.errors import BakeoffError
+from bakeoff.options.option import restored
+from bakeoff.plan.errors import PlanError
+from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.plan.schedule.graph import Graph, Task, graph_of
 from bakeoff.sampling.attempt.options import AttemptOptions
-from bakeoff.settings import PlanSettings
-from bakeoff.settings.plan import MODES as MODES
-from bakeoff.settings.plan import ON_CONFLICT as ON_CONFLICT
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """What names of subplans look like: they stand in paths, refs and file names."""
-
-
-class PlanError(BakeoffError):
-    """A plan cannot be carried out as it is written; the message says where and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubplanConfig:
-    """Configuration of carrying subplans out.
-
-    Attributes:
-        execution_mode: `sequential` one after the other, each on top of those before it; `parallel` whatever they wait
-            for; `dependency_ordered` each as soon as those that it waits for have ended.
-        max_parallel: subplans at work at once, over all nesting; more of them wait.
-        fail_fast: with the first that fails, all others are cancelled.
-        max_retries: further tries of a subplan that fails, whatever the failure.
-        timeout_per_subplan: seconds for one try, from when it starts; None for no limit.
-        on_conflict: `reopen` gives it back to its owner, on the new tip and with both diffs; `leave_out` lands the
-            rest; `ours_first` lands it without what conflicts; `fail` lands nothing.
-        max_reopened: how often what conflicts or breaks others is given back.
-    """
-
-    execution_mode: str = "dependency_ordered"
-    max_parallel: int = 5
-    fail_fast: bool = False
-    max_retries: int = 0
-    timeout_per_subplan: float | None = None
-    on_conflict: str = "reopen"
-    max_reopened: int = 1
-
-    def __post_init__(self) -> None:
-        for name, values in (("execution_mode", MODES), ("on_conflict", ON_CONFLICT)):
-            if getattr(self, name) not in values:
-                raise PlanError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
-        for name, least in (("max_parallel", 1), ("max_retries", 0), ("max_reopened", 0)):
-            if getattr(self, name) < least:
-                raise PlanError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        seconds = self.timeout_per_subplan
-        if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
-            raise PlanError(f"timeout_per_subplan must be a number of seconds above 0, not {seconds}")
-
-    @classmethod
-    def of(cls, settings: PlanSettings, given: Mapping[str, Any]) -> SubplanConfig:
-        """Configuration of what is given, the rest from the settings; None counts as not given. Passes on PlanError."""
-        values: dict[str, Any] = {one.name: getattr(settings, one.name) for one in fields(cls)}
-        return cls(**{name: value if given.get(name) is None else given[name] for name, value in values.items()})
-
-    @property
-    def strategy(self) -> str:
-        """Strategy of the merge queue for conflicts."""
-        return {"ours_first": "ours_first", "fail": "fail_on_conflict"}.get(self.on_conflict, "three_way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +161,8 @@ class Plan:
         """Plan out of what `to_json` gave; what a later version added has its default."""
         return cls(
             kept["goal"],
-            tuple(Subplan(**_known(Subplan, one)) for one in kept["subplans"]),
+            tuple(restored(Subplan, one) for one in kept["subplans"]),
             AttemptOptions.from_json(kept["attempt"]),
-            SubplanConfig(**_known(SubplanConfig, kept["config"])),
-            tuple(Group(**_known(Group, one)) for one in kept["groups"]),
+            SubplanConfig.from_json(kept["config"]),
+            tuple(restored(Group, one) for one in kept["groups"]),
         )
-
-
-def _known(of: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
-    names = {one.name for one in fields(of)}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items() if name in names}

@@ -14,6 +14,7 @@ from bakeoff.engine.events import Warned
 from bakeoff.engine.run import Run
 from bakeoff.jobs.costs import announcement
 from bakeoff.judge.checks.check_runner import CheckRunner
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.merge.chain import Merger
 from bakeoff.plan.merge.fetch import keep
 from bakeoff.plan.merge.rules import Rules
@@ -21,7 +22,7 @@ from bakeoff.plan.run.changes import Change, amended
 from bakeoff.plan.run.context import PlanContext
 from bakeoff.plan.run.execution import Execution
 from bakeoff.plan.run.findings import PlanFindings
-from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.subplan_attempts import SubplanAttempts
 from bakeoff.plan.schedule.writes import is_literal
 from bakeoff.process.command import Processes

@@ -1,70 +1,101 @@
-"""What an attempt run was asked for; it stands on the run's record, so that the run can be resumed by it."""
+"""Options of attempts."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bakeoff.errors import BakeoffError
-from bakeoff.judge.checks.protected import Protection
-from bakeoff.settings import Settings
+from bakeoff.jobs.options import (
+    BASE,
+    BENCH_OUTPUT,
+    CEILINGS,
+    CHECK_TIMEOUT,
+    CHECKS,
+    MAX_CALLS,
+    MAX_COST,
+    MAX_TOKENS,
+    MEASURING,
+    MIN_SPEEDUP,
+    SANDBOX,
+    changed_amounts,
+)
+from bakeoff.options.kinds import LEVEL, SECONDS, Choice, Flag, Text, Texts, Whole
+from bakeoff.options.option import Options, check_values, option, shared
+
+if TYPE_CHECKING:
+    from bakeoff.judge.checks.protected import Protection
+    from bakeoff.settings import Settings
 
 MOST_CALLS = 10_000
 """Attempts and repairs of one run at most: a mistyped number is no bill, and no machine without memory."""
 
 
+Mode = Literal["deterministic", "fastest"]
+
+
 @dataclass(frozen=True, slots=True)
-class AttemptOptions:
-    """See `bakeoff attempt --help`.
+class AttemptOptions(Options):
+    """Options of attempts. Their order is part of the keys of steps in journals: a new one comes last.
 
     Attributes:
-        task: what the agent is to do; for a comparison what is compared.
-        agent: name of its entry; None for the one in the settings.
-        endpoint: name of the endpoint that it is set up for; None for the one in the settings, if any.
         refs: commits or patches that exist already and are judged instead of an agent's work.
-        checks: shell commands that must end with exit status 0.
-        score: shell command that prints a number.
         bench: shell command that is timed; of what passes and is faster than the base, the fastest wins.
-        bench_output: `same` or `any`: whether it must print what it prints on the base.
-        min_speedup: what the lower bound of the speed-up must reach, and `seconds`: of measuring.
-        base: a commit to start from; None for the work tree as it is.
-        retries: further calls in place of one that the agent's model turned away.
-        timeout: seconds for one call of the agent; `check_timeout`: for one check.
-        sandbox: what protects from the attempts' code, `agent_sandbox` from the agent: `full`, `weak` or `none`; None
-            for the setting, which a run keeps from its start on.
-        preflight: whether checks are run on the snapshot before anything is paid; `require_red`: and must fail there.
-        max_cost: USD; `max_tokens`, `max_calls`: the other ceilings of the run.
     """
 
-    task: str
-    agent: str | None = None
-    model: str | None = None
-    endpoint: str | None = None
+    task: str = option(..., Text(), "What the agent is to do.")
+    agent: str | None = option(
+        None, Text(), "The coding agent; the one in the settings, or the workflow's, if left out."
+    )
+    model: str | None = option(None, Text(), "The agent's model; its own default if left out.")
+    endpoint: str | None = option(
+        None, Text(), "Set the agent up for this endpoint of your settings; its model, too.", metavar="NAME"
+    )
     refs: tuple[str, ...] = ()
-    attempts: int = 1
-    repair: int = 0
-    retries: int = 2
-    checks: tuple[str, ...] = ()
-    score: str | None = None
-    base: str | None = None
-    may_edit: tuple[str, ...] = ()
-    protect: tuple[str, ...] = ()
-    max_cost: float | None = None
-    max_tokens: float | None = None
-    max_calls: float | None = None
-    timeout: float | None = None
-    check_timeout: float | None = None
-    mode: str = "deterministic"
-    sandbox: str | None = None
-    agent_sandbox: str | None = None
-    bench: str | None = None
-    bench_output: str = "same"
-    min_speedup: float = 1.05
-    seconds: float = 20.0
-    preflight: bool = True
-    require_red: bool = False
+    attempts: int = option(1, Whole(1), "Independent attempts.")
+    repair: int = option(0, Whole(0), "Repairs of each that fails.")
+    retries: int = option(2, Whole(0), "Further calls in place of one that the agent's model turned away.")
+    checks: tuple[str, ...] = shared((), CHECKS)
+    score: str | None = option(
+        None,
+        Text(command=True),
+        "A command that prints a number, the last one counts: the highest wins.",
+        metavar="CMD",
+    )
+    base: str | None = shared(None, BASE)
+    may_edit: tuple[str, ...] = option(
+        (), Texts(), "Tests or test configuration that attempts may change.", metavar="GLOB"
+    )
+    protect: tuple[str, ...] = option((), Texts(), "Further files that attempts may not change.", metavar="GLOB")
+    max_cost: float | None = shared(None, MAX_COST)
+    max_tokens: float | None = shared(None, MAX_TOKENS)
+    max_calls: float | None = shared(None, MAX_CALLS)
+    timeout: float | None = option(None, SECONDS, "Seconds for one call of the agent.")
+    check_timeout: float | None = shared(None, CHECK_TIMEOUT)
+    mode: str = option(
+        "deterministic", Choice(get_args(Mode)), "The first attempt that passes, or whichever passes first."
+    )
+    sandbox: str | None = shared(None, SANDBOX)
+    agent_sandbox: str | None = option(None, LEVEL, "The same for the agent, which keeps network and login.")
+    bench: str | None = option(
+        None,
+        Text(command=True),
+        "Time this command: of what passes, the fastest wins if it is faster than the base.",
+        metavar="CMD",
+    )
+    bench_output: str = shared("same", BENCH_OUTPUT)
+    min_speedup: float = shared(1.05, MIN_SPEEDUP)
+    seconds: float = shared(20.0, MEASURING)
+    preflight: bool = option(
+        True,
+        Flag(),
+        "Run the checks on the files as they are before anything is paid; without it attempts may make what a check "
+        "needs.",
+    )
+    require_red: bool = option(
+        False, Flag(), "Refuse, before anything is paid, when a check passes on the files already."
+    )
 
     def __post_init__(self) -> None:
         if not self.task.strip():
@@ -74,17 +105,11 @@ class AttemptOptions:
                 raise BakeoffError(
                     "a --check, --score or --bench is empty: an empty command says nothing of what was made"
                 )
-        if not (math.isfinite(self.min_speedup) and self.min_speedup >= 1):
-            raise BakeoffError(f"--min-speedup must be a number from 1, not {self.min_speedup}")
-        for name, seconds in (("--timeout", self.timeout), ("--check-timeout", self.check_timeout)):
-            if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
-                raise BakeoffError(f"{name} must be a number of seconds above 0, not {seconds}")
+        check_values(self)
         if not self.checks and not self.score:
             raise BakeoffError("there is nothing to judge by: give a --check, as in --check 'pytest -q'")
         if self.require_red and not self.preflight:
             raise BakeoffError("--require-red and --no-preflight: only a check that is run first is known to fail")
-        if self.attempts < 1 or self.repair < 0 or self.retries < 0:
-            raise BakeoffError("--attempts is at least 1, --repair and --retries at least 0")
         if (calls := self.attempts * (self.repair + 1)) > MOST_CALLS:
             raise BakeoffError(
                 f"--attempts {self.attempts} with --repair {self.repair} are {calls:,} calls of the agent; "
@@ -94,6 +119,8 @@ class AttemptOptions:
     @property
     def protection(self) -> Protection:
         """What attempts may not change."""
+        from bakeoff.judge.checks.protected import Protection
+
         judges = [command for command in (*self.checks, self.score) if command is not None]
         return Protection(self.may_edit, self.protect, tuple(judges))
 
@@ -116,36 +143,6 @@ class AttemptOptions:
             agent_sandbox=self.agent_sandbox or settings.agent_sandbox,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """As the run keeps it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> AttemptOptions:
-        """What `to_json` gave; what a later version added has its default."""
-        names = {field.name for field in fields(cls)}
-        found: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
-        }
-        return cls(**{name: value for name, value in found.items() if name in names})
-
     def with_inputs(self, inputs: Mapping[str, str]) -> AttemptOptions:
-        """The same with another budget.
-
-        Raises:
-            BakeoffError: something else was asked for, or no number.
-        """
-        changes: dict[str, float] = {}
-        for name, value in inputs.items():
-            if name not in ("max_cost", "max_tokens", "max_calls"):
-                raise BakeoffError(
-                    f"-i {name}: of an attempt run only max_cost, max_tokens and max_calls can be changed"
-                )
-            try:
-                amount = float(value)
-            except ValueError:
-                raise BakeoffError(f"-i {name}={value}: it must be a number") from None
-            if not math.isfinite(amount) or amount <= 0:
-                raise BakeoffError(f"-i {name}={value}: it must be a number above 0, or it is no ceiling")
-            changes[name] = amount
-        return replace(self, **changes)  # type: ignore[arg-type]
+        """The same with another budget. Passes on BakeoffError: something else was asked for, or no number."""
+        return replace(self, **changed_amounts(inputs, CEILINGS, "an attempt run"))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -16,12 +16,13 @@ from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.errors import BakeoffError
 from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
-from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions
+from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions, Mode
 from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.view import Asked, asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.context import Halt, NodeContext, halted_by
-from bakeoff.workflow.models import Ceiling, Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.models import Ceiling, Count, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import (
@@ -44,8 +45,7 @@ from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace
 
-Commands = Annotated[str | list[str], ShellText()]
-Globs = Annotated[str | list[str], Interpolated()]
+_option = partial(option_field, AttemptOptions)
 
 
 class Attempt(StepModel):
@@ -53,35 +53,29 @@ class Attempt(StepModel):
 
     agent_key: ClassVar[str | None] = "agent"
 
-    task: Text = Field(description="What the agent is to do.", min_length=1)
-    agent: Text | None = Field(None, description="Which agent; the workflow's own if left out.")
-    model: Text | None = Field(None, description="The agent's model; its own default if left out.")
-    attempts: Count = Field(1, description="Independent attempts.")
-    repair: Whole = Field(0, description="Repairs of each that fails.")
+    task: Text = _option("task")
+    agent: Text | None = _option("agent")
+    model: Text | None = _option("model")
+    attempts: Count = _option("attempts")
+    repair: Whole = _option("repair")
     concurrency_budget: Count = Field(1, description="The same as `attempts`.")
     loop_budget: Count = Field(
         1, description="Rounds of each lane: an attempt and its repairs, so one more than `repair`."
     )
-    check: Commands | None = Field(None, description="Commands that must end with exit status 0.")
-    score: Annotated[str | None, ShellText()] = Field(
-        None, description="A command that prints a number, the last one counts: the highest wins."
-    )
-    preflight: bool = Field(True, description="Run the checks on the files as they are before anything is paid.")
-    require_red: bool = Field(False, description="Fail then if a check passes already.")
-    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
-    may_edit: Globs | None = Field(None, description="Tests or test configuration that attempts may change.")
-    protect: Globs | None = Field(None, description="Further files that attempts may not change.")
-    max_cost: Ceiling = Field(None, description="Ceiling on the money of these attempts, in US dollars.")
-    max_tokens: Ceiling = Field(None, description="Ceiling on their tokens.")
-    max_calls: Ceiling = Field(None, description="Ceiling on calls of the agent.")
-    agent_timeout: Positive | None = Field(None, description="Seconds for one call of the agent.")
-    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
-    mode: Literal["deterministic", "fastest"] = Field(
-        "deterministic", description="The first attempt that passes, or whichever passes first."
-    )
-    apply: Annotated[bool | str | None, Interpolated()] = Field(
-        None, description="true: write the winner's changes into the files; a text: make a branch of that name."
-    )
+    check: Commands | None = _option("checks")
+    score: Annotated[str | None, ShellText()] = _option("score")
+    preflight: bool = _option("preflight")
+    require_red: bool = _option("require_red")
+    base: Text | None = _option("base")
+    may_edit: Names | None = _option("may_edit")
+    protect: Names | None = _option("protect")
+    max_cost: Ceiling = _option("max_cost")
+    max_tokens: Ceiling = _option("max_tokens")
+    max_calls: Ceiling = _option("max_calls")
+    agent_timeout: Positive | None = _option("timeout")
+    check_timeout: Positive | None = _option("check_timeout")
+    mode: Mode = _option("mode")
+    apply: Apply = apply_field()
     with_tests: bool = Field(False, description="Apply the winner with its own changes to tests.")
 
     @property

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Annotated, Any, ClassVar
 
 from bakeoff.engine.record import Outcome, Record, RunStatus, Status
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.landing import Work
+from bakeoff.jobs.options import Output
 from bakeoff.optimize.optimisation import Optimisation, target_of
-from bakeoff.optimize.options import OptimizeOptions
+from bakeoff.optimize.options import Inputs, OptimizeOptions
 from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.view import RunView, read_nodes
+from bakeoff.options.kinds import Level
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.workflow.context import Halt, NodeContext, halted_by
-from bakeoff.workflow.models import Ceiling, Interpolated, Positive, ShellText, StepModel, Text
+from bakeoff.workflow.models import Ceiling, Positive, ShellText, StepModel, Text
+from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.holding import Beginning, RefusedError, ceiling, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
@@ -27,10 +29,9 @@ from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.snapshot.snapshot import Snapshot
 
-Commands = Annotated[str | list[str], ShellText()]
 STATED = ("rules", "inputs", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")
 """Fields that are taken as they stand."""
-Names = Annotated[str | list[str], Interpolated()]
+_option = partial(option_field, OptimizeOptions)
 
 
 class Optimize(StepModel):
@@ -38,30 +39,26 @@ class Optimize(StepModel):
 
     agent_key: ClassVar[str | None] = None
 
-    target: Text = Field("", description="FILE.py:FUNCTION, from the project's root; with `bench` any file.")
-    bench: Annotated[str | None, ShellText()] = Field(
-        None, description="A command that is timed instead of the function; in any language."
-    )
-    bench_output: Literal["same", "any"] = Field("same", description="Whether it must print the same as before.")
-    check: Commands | None = Field(None, description="With `bench`: commands that must end with exit status 0.")
-    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
-    protect: Names | None = Field(None, description="With `bench`: further files that candidates may not change.")
-    candidates: Names | None = Field(None, description="New versions of the whole file, or patches.")
-    refs: Names | None = Field(None, description="Commits or branches to try.")
-    rules: bool = Field(True, description="Whether the rewriting rules propose.")
-    min_speedup: Ceiling = Field(None, description="What the lower bound of the speed-up must reach; 1.05.")
-    seconds: Ceiling = Field(None, description="Of measuring for one race; 20.")
-    tests: Names | None = Field(None, description="Tests to judge by, instead of all that pytest finds.")
-    inputs: Literal["derived", "recorded"] = Field("derived", description="What they are compared on.")
-    trust: bool = Field(False, description="Accept what can be judged only in the candidate's own process.")
-    sandbox: Literal["full", "weak", "none"] | None = Field(None, description="Protection; the setting if left out.")
-    cold: bool = Field(False, description="A fresh interpreter for each evaluation.")
-    memory: bool = Field(False, description="Measure peak memory, too.")
-    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
-    seed: int = Field(0, description="Of everything that is left to chance.")
-    apply: Annotated[bool | str | None, Interpolated()] = Field(
-        None, description="true: write the winner into the files; a text: make a branch of that name."
-    )
+    target: Text = _option("target", default="")
+    bench: Annotated[str | None, ShellText()] = _option("bench")
+    bench_output: Output = _option("bench_output")
+    check: Commands | None = _option("checks")
+    check_timeout: Positive | None = _option("check_timeout")
+    protect: Names | None = _option("protect")
+    candidates: Names | None = _option("candidates")
+    refs: Names | None = _option("refs")
+    rules: bool = _option("rules")
+    min_speedup: Ceiling = _option("min_speedup")
+    seconds: Ceiling = _option("seconds")
+    tests: Names | None = _option("tests")
+    inputs: Inputs = _option("inputs")
+    trust: bool = _option("trust")
+    sandbox: Level | None = _option("level")
+    cold: bool = _option("cold")
+    memory: bool = _option("memory")
+    base: Text | None = _option("base")
+    seed: int = _option("seed")
+    apply: Apply = apply_field()
 
 
 class OptimizeStep:

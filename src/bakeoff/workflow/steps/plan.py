@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Annotated, Any, ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,8 +16,11 @@ from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.view import step_name
 from bakeoff.plan.run.work import PlanWork
+from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.settings.plan import Mode, OnConflict, PlanSettings
 from bakeoff.workflow.context import Halt, NodeContext, halted_by
-from bakeoff.workflow.models import Count, Interpolated, Positive, ShellText, StepModel, Text, Whole
+from bakeoff.workflow.models import Count, Positive, StepModel, Text, Whole
+from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.holding import Beginning, refuse_spent
@@ -28,7 +32,8 @@ from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository.repository import ref_name
 from bakeoff.workspace.snapshot.snapshot import Snapshot
 
-Names = Annotated[str | list[str], Interpolated()]
+_attempt = partial(option_field, AttemptOptions)
+_config = partial(option_field, PlanSettings, default=None)
 
 
 class PlanModel(StepModel):
@@ -46,36 +51,24 @@ class PlanModel(StepModel):
     )
     paths: Names | None = Field(None, description="Files and folders that it is about; all if left out.")
     file: Text | None = Field(None, description="A plan that is written in a file, instead of a goal.")
-    agent: Text | None = Field(None, description="Which agent; the file's or the workflow's own if left out.")
-    model: Text | None = Field(None, description="The agent's model; its own default if left out.")
-    check: Annotated[str | list[str], ShellText()] | None = Field(
-        None, description="Commands that must end with exit status 0."
-    )
-    preflight: bool | None = Field(
-        None, description="Run the checks on the files as they are before anything is paid; so it is by default."
-    )
-    require_red: bool | None = Field(None, description="Fail then if a check passes already; not so by default.")
-    attempts: Count = Field(1, description="Independent attempts at each subplan.")
-    repair: Whole = Field(1, description="Repairs of each that fails.")
-    base: Text | None = Field(None, description="A commit to start from instead of the files as they are.")
-    may_edit: Names | None = Field(None, description="Tests or test configuration that attempts may change.")
-    protect: Names | None = Field(None, description="Further files that attempts may not change.")
-    mode: Literal["sequential", "parallel", "dependency_ordered"] | None = Field(
-        None, description="One after the other, all at once (the default), or each after those whose files it imports."
-    )
-    max_parallel: Count = Field(None, description="Subplans at once; 5 by default.")
-    fail_fast: bool | None = Field(None, description="With the first that fails, cancel all others.")
-    max_retries: Whole = Field(None, description="Further tries of a subplan that fails; 0 by default.")
-    timeout_per_subplan: Positive | None = Field(None, description="Seconds for one try.")
-    on_conflict: Literal["reopen", "leave_out", "ours_first", "fail"] | None = Field(
-        None, description="Give it back to its owner (the default), land the rest, land it without, or land nothing."
-    )
-    max_reopened: Whole = Field(
-        None, description="How often what conflicts or breaks others is given back; once by default."
-    )
-    apply: Annotated[bool | str | None, Interpolated()] = Field(
-        None, description="true: write the result into the files; a text: make a branch of that name."
-    )
+    agent: Text | None = _attempt("agent")
+    model: Text | None = _attempt("model")
+    check: Commands | None = _attempt("checks")
+    preflight: bool | None = _attempt("preflight", default=None)
+    require_red: bool | None = _attempt("require_red", default=None)
+    attempts: Count = _attempt("attempts")
+    repair: Whole = _attempt("repair", default=1)
+    base: Text | None = _attempt("base")
+    may_edit: Names | None = _attempt("may_edit")
+    protect: Names | None = _attempt("protect")
+    mode: Mode | None = _config("execution_mode")
+    max_parallel: Count = _config("max_parallel")
+    fail_fast: bool | None = _config("fail_fast")
+    max_retries: Whole = _config("max_retries")
+    timeout_per_subplan: Positive | None = _config("timeout_per_subplan")
+    on_conflict: OnConflict | None = _config("on_conflict")
+    max_reopened: Whole = _config("max_reopened")
+    apply: Apply = apply_field()
 
     @property
     def most_calls(self) -> int | None:

@@ -14,7 +14,8 @@ from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.model.registry import UnknownModelError
 from bakeoff.plan.run.document import read_file
 from bakeoff.plan.run.from_hierarchy import plan_of_hierarchy, plan_of_project
-from bakeoff.plan.run.plan import Plan, SubplanConfig
+from bakeoff.plan.run.options import SubplanConfig
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.split.question import TRIES
 from bakeoff.plan.run.split.splitting import AGENT, MODEL, Split, Splitting, split_lines
 from bakeoff.plan.run.work import agent_of

@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from bakeoff.sampling.attempt.options import AttemptOptions, Mode
+from bakeoff.sampling.options import Options as SampleOptions
 from bakeoff.workflow.models import (
     Amount,
     Ceiling,
@@ -18,6 +20,7 @@ from bakeoff.workflow.models import (
     Strict,
     Text,
 )
+from bakeoff.workflow.option_fields import option_field
 from bakeoff.workflow.steps.text_checks import OneRequirement
 
 
@@ -55,9 +58,7 @@ class Sample(StepModel):
     )
     loop_budget: Count = Field(2, description="Rounds.")
     concurrency_budget: Count = Field(1, description="Attempts at work at once.")
-    mode: Literal["deterministic", "fastest"] = Field(
-        "deterministic", description="The first attempt that passes, or whichever passes first."
-    )
+    mode: Mode = option_field(AttemptOptions, "mode")
     slow: Text | None = Field(None, description="The model that `escalation` asks in the end.")
     handover: Literal["fresh", "conversation", "best"] = Field("fresh", description="What that one is given.")
     score: Annotated[str | None, ShellText()] = Field(
@@ -82,8 +83,8 @@ class Sample(StepModel):
     reserve: Annotated[Reserved, Deep()] = Field(
         default_factory=Reserved, description="What one attempt may use at most, where nobody can tell before."
     )
-    attempt_timeout: Positive | None = Field(None, description="Seconds for one attempt.")
-    check_timeout: Positive | None = Field(None, description="Seconds for one check.")
+    attempt_timeout: Positive | None = option_field(SampleOptions, "attempt_timeout")
+    check_timeout: Positive | None = option_field(SampleOptions, "check_timeout")
     preflight: bool = Field(True, description="Run the commands that judge on an empty text before anything is paid.")
 
     @property

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field
 from bakeoff.engine.blocking import is_async
 from bakeoff.engine.record import Outcome, Status
 from bakeoff.engine.run import Run
+from bakeoff.jobs.options import CHECK_TIMEOUT
 from bakeoff.judge.checks.check_runner import tail, text_of
 from bakeoff.judge.checks.command import LANE
 from bakeoff.judge.checks.diagnosis import why_unrunnable
@@ -48,7 +49,7 @@ class TextRequirement(Strict):
     judge: str | None = Field(None, description="What a model must say yes to.")
     function: str | None = Field(None, description="A Python function of the text, as `module:function`.")
     description: str | None = Field(None, description="What is asked for; the next attempt is told when it is not met.")
-    timeout: Positive | None = Field(None, description="Seconds for one check.")
+    timeout: Positive | None = Field(None, description=CHECK_TIMEOUT.help)
 
 
 def _judged(value: Any) -> Any:

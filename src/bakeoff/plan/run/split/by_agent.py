@@ -12,7 +12,7 @@ from bakeoff.agent.runner import AgentRequest, run_agent
 from bakeoff.agent.sandbox import sandboxed
 from bakeoff.api.durable import DurableRun
 from bakeoff.engine.retry import ONCE, Retry
-from bakeoff.plan.run.plan import PlanError
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.split.question import AGAIN, TRIES, Proposal, Question
 from bakeoff.process.command import Processes
 from bakeoff.sampling.action import Generation, Ticket

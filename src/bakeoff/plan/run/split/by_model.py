@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.api.durable import DurableRun
 from bakeoff.model.protocol import Message, Model, Request
-from bakeoff.plan.run.plan import PlanError
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.split.question import AGAIN, MOST_LISTED, TRIES, Proposal, Question
 from bakeoff.sampling.repair import MultiTurnStrategy
 from bakeoff.sampling.result import SamplingError, SamplingResult

@@ -18,7 +18,8 @@ from bakeoff.plan.decompose.hierarchy import Hierarchy, SourceFile
 from bakeoff.plan.decompose.links import Imports
 from bakeoff.plan.decompose.proposed import Subplan as Proposed
 from bakeoff.plan.decompose.proposed import from_subplans, problems
-from bakeoff.plan.run.plan import NAME, PlanError
+from bakeoff.plan.errors import PlanError
+from bakeoff.plan.run.plan import NAME
 from bakeoff.reader.reading import UnreadError, read_here
 from bakeoff.sampling.result import Reason, SamplingResult
 from bakeoff.sampling.usage import UsageTotal

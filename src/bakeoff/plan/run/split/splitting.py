@@ -17,8 +17,9 @@ from bakeoff.engine.run import Run
 from bakeoff.jobs.costs import announcement
 from bakeoff.model.registry import UnknownModelError, missing, model_for
 from bakeoff.model.retrying import RETRY
+from bakeoff.plan.errors import PlanError
 from bakeoff.plan.run.from_hierarchy import files_of
-from bakeoff.plan.run.plan import Plan, PlanError
+from bakeoff.plan.run.plan import Plan
 from bakeoff.plan.run.split.by_agent import SplittingAgent
 from bakeoff.plan.run.split.by_model import ModelQuestion, ask_model
 from bakeoff.plan.run.split.question import TRIES, Proposal, Question
