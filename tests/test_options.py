@@ -22,6 +22,7 @@ from bakeoff.plan.queue.options import MergeOptions
 from bakeoff.plan.run.document import ATTEMPT, CONFIG
 from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
+from bakeoff.settings import AgentSettings, EndpointSettings, ModelSettings, Settings, SlotSettings
 from bakeoff.settings.merge import MergeSettings
 from bakeoff.settings.plan import PlanSettings
 from bakeoff.workflow.models import StepModel
@@ -29,7 +30,7 @@ from bakeoff.workflow.steps.attempt import Attempt
 from bakeoff.workflow.steps.optimize import Optimize
 from bakeoff.workflow.steps.plan import PlanModel
 
-ALL = (AttemptOptions, OptimizeOptions, MergeOptions, SubplanConfig, PlanSettings, MergeSettings)
+ALL = (AttemptOptions, OptimizeOptions, MergeOptions, SubplanConfig, PlanSettings, MergeSettings, SlotSettings)
 COMMANDS = [
     ("attempt", AttemptOptions, {"task", "bench", "bench_output", "min_speedup", "seconds"}),
     ("compare", AttemptOptions, {"task", "agent", "model", "endpoint", "attempts", "repair", "retries", "base", "mode",
@@ -129,8 +130,9 @@ def assert_same_range(option: Option, name: str, schema: str) -> None:
 
 
 def test_tables_of_settings_and_plan_files_have_declared_options_alone() -> None:
-    for table in (PlanSettings, MergeSettings):
+    for table in (PlanSettings, MergeSettings, SlotSettings, ModelSettings, AgentSettings, EndpointSettings):
         assert [one.name for one in fields(table)] == list(options_of(table))
+    assert {one.name for one in fields(Settings)} == {*options_of(Settings), "source", "warnings"}
     assert set(ATTEMPT) < set(options_of(AttemptOptions))
     assert tuple(options_of(SubplanConfig)) == CONFIG
 

@@ -74,7 +74,7 @@ def test_environment_goes_last(tmp_path):
         "BAKEOFF_MAX_PARALLEL": "9",
         "BAKEOFF_MODEL": "7",
         "BAKEOFF_GRACE": "1.5",
-        "BAKEOFF_MAX_USD": "0.5",
+        "BAKEOFF_MAX_USD": "2.5",
         "BAKEOFF_LANE_TESTS": "6",
         "BAKEOFF_STEP_TYPES": "s.py",
         "BAKEOFF_INTEGRATION": "",
@@ -83,7 +83,7 @@ def test_environment_goes_last(tmp_path):
         "OTHER": "x",
     }
     settings = load_settings(tmp_path, environ)
-    assert (settings.max_parallel, settings.model, settings.grace, settings.max_usd) == (9, "7", 1.5, 0.5)
+    assert (settings.max_parallel, settings.model, settings.grace, settings.max_usd) == (9, "7", 1.5, 2.5)
     assert settings.lanes == {"tests": 6}
     assert settings.step_types == tmp_path / "s.py"
     assert settings.integration is None

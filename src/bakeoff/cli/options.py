@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bakeoff.options.kinds import USD, Choice, Flag, Kind, Number, Texts, Whole
+from bakeoff.options.kinds import USD, Check, Choice, Flag, Kind, Number, Texts, Whole
 from bakeoff.options.option import Option, default_of, options_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -93,7 +93,7 @@ def _click_option(name: str, flag: str, declared: Option, default: Any, settings
     )
 
 
-def _shown(kind: Kind, default: Any, settings: bool) -> bool | str:
+def _shown(kind: Kind | Check, default: Any, settings: bool) -> bool | str:
     """What `--help` says of the default."""
     if default is None or (default is False and not settings):
         return False
@@ -102,7 +102,7 @@ def _shown(kind: Kind, default: Any, settings: bool) -> bool | str:
     return ("on" if default else "off") if isinstance(kind, Flag) else str(default)
 
 
-def _click_type(kind: Kind) -> Any:
+def _click_type(kind: Kind | Check) -> Any:
     match kind:
         case Whole(least):
             return int if least is None else click.IntRange(min=least)

@@ -6,6 +6,7 @@ Every kind raises ValueError for a wrong value, with what is allowed, as in `a w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -172,6 +173,8 @@ def _is_plain(text: Any) -> bool:
     return isinstance(text, str) and "\0" not in text
 
 
+Check: TypeAlias = Callable[[Any], Any]
+"""Returns the value in its final type, or raises ValueError with what is allowed."""
 Kind: TypeAlias = Text | Texts | Whole | Number | Flag | Choice | Pairs
 
 Level = Literal["full", "weak", "none"]

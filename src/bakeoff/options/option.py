@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
 from bakeoff.errors import BakeoffError
-from bakeoff.options.kinds import Kind, Whole
+from bakeoff.options.kinds import Check, Kind, Whole
 
 _KEY = "option"
 Restored = TypeVar("Restored")
@@ -22,14 +22,14 @@ class Option:
     """Declaration of an option.
 
     Attributes:
-        kind: which values it takes.
+        kind: which values it takes; or a function that does what a kind does, where values are of no usual kind.
         help: one sentence that says what it does, for the command line, steps and schemas alike. It names other
             options of the same dataclass in backticks; help of commands has their flags in that place.
         flag: what it is called on a command line; None for its name behind `--`.
         metavar: what stands for its value there.
     """
 
-    kind: Kind
+    kind: Kind | Check
     help: str
     flag: str | None = None
     metavar: str | None = None
@@ -39,13 +39,23 @@ class Option:
         return self.flag or f"--{name.replace('_', '-')}"
 
 
-def option(default: Any, kind: Kind, help: str, *, flag: str | None = None, metavar: str | None = None) -> Any:
-    """A field of a dataclass that is an option; the default `...` says that it must be given. See `Option`."""
+def option(default: Any, kind: Kind | Check, help: str, *, flag: str | None = None, metavar: str | None = None) -> Any:
+    """A field of a dataclass that is an option. See `Option`.
+
+    Args:
+        default: its value where none is given; `...`: it must be given; a class, such as `dict`: a new one of it.
+        kind: which values it takes.
+        help: one sentence.
+        flag: what it is called on a command line.
+        metavar: what stands for its value there.
+    """
     return shared(default, Option(kind, help, flag, metavar))
 
 
 def shared(default: Any, declared: Option) -> Any:
     """A field of a dataclass that is an option which others have, too."""
+    if isinstance(default, type):
+        return field(default_factory=default, metadata={_KEY: declared})
     return field(default=MISSING if default is ... else default, metadata={_KEY: declared})
 
 
@@ -79,7 +89,7 @@ def check_values(given: Any, *, flags: bool = True, error: type[Exception] = Bak
             raise error(f"{called} must be {_allowed(declared.kind, value, failure)}, not {value!r}") from None
 
 
-def _allowed(kind: Kind, value: Any, failure: ValueError) -> str:
+def _allowed(kind: Kind | Check, value: Any, failure: ValueError) -> str:
     return f"at least {kind.least}" if isinstance(kind, Whole) and type(value) is int else str(failure)
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.options.kinds import Choice, close_to
+from bakeoff.options.option import option
 
 from .checks import (
-    Check,
     SettingsError,
     amount,
     both_prices,
     checked,
     checked_value,
+    checks_of,
     table,
     text,
     texts,
@@ -42,42 +43,6 @@ BUILT_IN = tuple(_CLIS)
 EVENTS = (*(name for name, has_format in _CLIS.items() if has_format), "text")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """Settings of one coding agent: a change to a known one, or a new one by `argv`.
-
-    Attributes:
-        argv: program and arguments, `{prompt}` among them; a list inside it is left out when a placeholder in it
-            has no value, as in `["tool", ["--model", "{model}"], "{prompt}"]`.
-        executable: another program for the same arguments.
-        like: name of the built-in agent that a new one is a variant of.
-        args: arguments added to every call.
-        env: variables set for it.
-        model: its model where a workflow names none.
-        price_in: USD for a million tokens of input, for a CLI that tells tokens and no cost.
-        price_out: USD for a million tokens of output.
-        events: how its output is read: the name of a built-in agent's format, or `text`.
-        slash: how a command is asked for, with `{command}`.
-        install: what to tell a person who does not have it.
-        endpoint: name of the endpoint that it is set up for.
-        writes: files and folders that it may write besides its slot and what is known to be its own.
-    """
-
-    argv: Argv | None = None
-    executable: str | None = None
-    like: str | None = None
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    model: str | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    events: str | None = None
-    slash: str | None = None
-    install: str | None = None
-    endpoint: str | None = None
-    writes: tuple[str, ...] = ()
-
-
 _PLACEHOLDERS = ("prompt", "model", "session", "max_usd", "command", "extra")
 
 
@@ -102,21 +67,34 @@ def _argv(value: Any) -> Argv:
     return argv
 
 
-_AGENT: Mapping[str, Check] = {
-    "argv": _argv,
-    "executable": text,
-    "like": Choice(BUILT_IN),
-    "args": texts,
-    "env": variables,
-    "model": text,
-    "price_in": amount,
-    "price_out": amount,
-    "events": Choice(EVENTS),
-    "slash": text,
-    "install": text,
-    "endpoint": text,
-    "writes": texts,
-}
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Settings of one coding agent: a change to a known one, or a new one by `argv`."""
+
+    argv: Argv | None = option(
+        None,
+        _argv,
+        "Program and arguments, `{prompt}` among them; a list inside it is left out when a placeholder in"
+        ' it has no value, as in `["tool", ["--model", "{model}"], "{prompt}"]`.',
+    )
+    executable: str | None = option(None, text, "Another program for the same arguments.")
+    like: str | None = option(None, Choice(BUILT_IN), "Name of the built-in agent that a new one is a variant of.")
+    args: tuple[str, ...] = option((), texts, "Arguments added to every call.")
+    env: Mapping[str, str] = option(dict, variables, "Variables set for it.")
+    model: str | None = option(None, text, "Its model where a workflow names none.")
+    price_in: float | None = option(
+        None, amount, "USD for a million tokens of input, for a CLI that tells tokens and no cost."
+    )
+    price_out: float | None = option(None, amount, "USD for a million tokens of output.")
+    events: str | None = option(
+        None, Choice(EVENTS), "How its output is read: the name of a built-in agent's format, or `text`."
+    )
+    slash: str | None = option(None, text, "How a command is asked for, with `{command}`.")
+    install: str | None = option(None, text, "What to tell a person who does not have it.")
+    endpoint: str | None = option(None, text, "Name of the endpoint that it is set up for.")
+    writes: tuple[str, ...] = option(
+        (), texts, "Files and folders that it may write besides its slot and what is known to be its own."
+    )
 
 
 def agent_settings(name: str, body: Any, where: str) -> AgentSettings:
@@ -125,7 +103,7 @@ def agent_settings(name: str, body: Any, where: str) -> AgentSettings:
     Raises:
         SettingsError: it is wrong.
     """
-    agent = AgentSettings(**checked(checked_value(table, body, where), _AGENT, f"{where}."))
+    agent = AgentSettings(**checked(checked_value(table, body, where), checks_of(AgentSettings), f"{where}."))
     both_prices(agent.price_in, agent.price_out, where)
     if name not in BUILT_IN and agent.argv is None and agent.like is None:
         raise SettingsError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from bakeoff.errors import BakeoffError
-from bakeoff.options.kinds import Flag, Number, Text, Texts, Whole, close_to
+from bakeoff.options.kinds import Check, Flag, Number, Text, Texts, Whole, close_to
 from bakeoff.options.option import options_of
 
 
@@ -16,9 +16,6 @@ class SettingsError(BakeoffError):
 
 
 Value = TypeVar("Value")
-Check = Callable[[Any], Any]
-"""Returns the value in its final type, or raises ValueError with what is allowed."""
-
 
 text: Check = Text()
 texts: Check = Texts()

@@ -7,28 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.options.kinds import close_to
+from bakeoff.options.option import option
 
-from .checks import Check, SettingsError, checked, checked_value, table, text, url, whole
+from .checks import SettingsError, checked, checked_value, checks_of, table, text, url, whole
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """Settings of one endpoint.
+    """Settings of one endpoint."""
 
-    Attributes:
-        url: its address, as clients of the OpenAI API are given it, `/v1` included.
-        model: the model's name there.
-        key_env: variable that holds the key; None for an endpoint that wants none.
-        context: tokens that the model takes, input and output together; None where the CLI is to know.
-    """
-
-    url: str
-    model: str
-    key_env: str | None = None
-    context: int | None = None
-
-
-_ENDPOINT: Mapping[str, Check] = {"url": url, "model": text, "key_env": text, "context": whole}
+    url: str = option(..., url, "Its address, as clients of the OpenAI API are given it, `/v1` included.")
+    model: str = option(..., text, "The model's name there.")
+    key_env: str | None = option(None, text, "Variable that holds the key; None for an endpoint that wants none.")
+    context: int | None = option(
+        None, whole, "Tokens that the model takes, input and output together; None where the CLI is to know."
+    )
 
 
 def endpoint_settings(name: str, body: Any, where: str) -> EndpointSettings:
@@ -37,7 +30,7 @@ def endpoint_settings(name: str, body: Any, where: str) -> EndpointSettings:
     Raises:
         SettingsError: it is wrong.
     """
-    given = checked(checked_value(table, body, where), _ENDPOINT, f"{where}.")
+    given = checked(checked_value(table, body, where), checks_of(EndpointSettings), f"{where}.")
     for needed in ("url", "model"):
         if needed not in given:
             raise SettingsError(f"{where} has no {needed}: an endpoint has url and model")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.options.kinds import LEVEL, close_to
+from bakeoff.options.kinds import LEVEL, Number, Whole, close_to
+from bakeoff.options.option import option
 from bakeoff.system.named_files import read_named
 from bakeoff.system.ownership import check_owner
 
 from .agents import AgentSettings, agent_settings
 from .checks import (
-    Check,
     SettingsError,
     above,
     amount,
     checked,
     checked_value,
+    checks_of,
     flag,
     table,
     text,
@@ -38,52 +39,53 @@ class Settings:
     """All settings, checked.
 
     Attributes:
-        max_parallel: leaves that run at once, over all nesting.
-        lanes: capacity of each named lane; a name that is missing has its built-in default.
-        integration: the agent for steps that name none.
-        model: the model for steps that name none, nor their workflow, nor the agent's own settings.
-        endpoint: name of the endpoint that agents are set up for; None for their own ways to a model.
-        max_usd: ceiling in USD handed to each agent call.
-        grace: seconds between TERM and KILL when a process is ended early.
-        step_types: Python file that registers step types.
-        agents: what the user says of each agent.
-        slots: how places to work are made.
-        models: what the user says of each model, by a name of the user's own.
-        endpoints: what the user says of each endpoint, by a name of the user's own.
-        merge: how results are merged.
-        sandbox: protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.
-        sandbox_reads: further files and folders that it may read.
-        sandbox_environment: names of further variables that it gets; `*` stands for any text.
-        sandbox_network: whether it has the network.
-        agent_sandbox: as `sandbox`, for coding agents: these keep network, variables, login and all they can read.
-        agent_sockets: Unix sockets, or folders of them, that agents may connect to; `~` and `$NAME` are replaced.
-        exclude: files that no plan takes in, in the words of `.gitignore`.
-        plan: how a project is split into subplans, and how these are carried out.
         source: the file they came from, for messages.
         warnings: what looks like a mistake but is none for sure.
     """
 
-    max_parallel: int = 64
-    lanes: Mapping[str, int] = field(default_factory=dict)
-    integration: str | None = None
-    model: str | None = None
-    endpoint: str | None = None
-    max_usd: float | None = None
-    grace: float = 5.0
-    step_types: Path | None = None
-    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
-    slots: SlotSettings = field(default_factory=SlotSettings)
-    models: Mapping[str, ModelSettings] = field(default_factory=dict)
-    endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict)
-    merge: MergeSettings = field(default_factory=MergeSettings)
-    sandbox: str = "full"
-    sandbox_reads: tuple[Path, ...] = ()
-    sandbox_environment: tuple[str, ...] = ()
-    sandbox_network: bool = False
-    agent_sandbox: str = "weak"
-    agent_sockets: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    plan: PlanSettings = field(default_factory=PlanSettings)
+    max_parallel: int = option(64, whole, "Leaves that run at once, over all nesting.")
+    lanes: Mapping[str, int] = option(
+        dict, table, "Capacity of each named lane; a name that is missing has its built-in default."
+    )
+    integration: str | None = option(None, text, "The agent for steps that name none.")
+    model: str | None = option(
+        None, text, "The model for steps that name none, nor their workflow, nor the agent's own settings."
+    )
+    endpoint: str | None = option(
+        None, text, "Name of the endpoint that agents are set up for; None for their own ways to a model."
+    )
+    max_usd: float | None = option(None, above, "Ceiling in USD handed to each agent call.")
+    grace: float = option(5.0, amount, "Seconds between TERM and KILL when a process is ended early.")
+    step_types: Path | None = option(None, text, "Python file that registers step types.")
+    agents: Mapping[str, AgentSettings] = option(dict, table, "What the user says of each agent.")
+    slots: SlotSettings = option(SlotSettings, table, "How places to work are made.")
+    models: Mapping[str, ModelSettings] = option(
+        dict, table, "What the user says of each model, by a name of the user's own."
+    )
+    endpoints: Mapping[str, EndpointSettings] = option(
+        dict, table, "What the user says of each endpoint, by a name of the user's own."
+    )
+    merge: MergeSettings = option(MergeSettings, table, "How results are merged.")
+    sandbox: str = option(
+        "full",
+        LEVEL,
+        "Protection that code nobody has read must run under: `full`, `weak` (what can be had) or `none`.",
+    )
+    sandbox_reads: tuple[Path, ...] = option((), texts, "Further files and folders that it may read.")
+    sandbox_environment: tuple[str, ...] = option(
+        (), texts, "Names of further variables that it gets; `*` stands for any text."
+    )
+    sandbox_network: bool = option(False, flag, "Whether it has the network.")
+    agent_sandbox: str = option(
+        "weak", LEVEL, "As `sandbox`, for coding agents: these keep network, variables, login and all they can read."
+    )
+    agent_sockets: tuple[str, ...] = option(
+        (), texts, "Unix sockets, or folders of them, that agents may connect to; `~` and `$NAME` are replaced."
+    )
+    exclude: tuple[str, ...] = option((), texts, "Files that no plan takes in, in the words of `.gitignore`.")
+    plan: PlanSettings = option(
+        PlanSettings, table, "How a project is split into subplans, and how these are carried out."
+    )
     source: Path | None = None
     warnings: tuple[str, ...] = ()
 
@@ -156,34 +158,9 @@ def _toml(path: Path, needle: bytes = b"") -> dict[str, Any] | None:
         raise SettingsError(f"{path} is not valid TOML: {failure}") from failure
 
 
-_TOP: Mapping[str, Check] = {
-    "max_parallel": whole,
-    "lanes": table,
-    "integration": text,
-    "model": text,
-    "endpoint": text,
-    "max_usd": above,
-    "grace": amount,
-    "step_types": text,
-    "agents": table,
-    "slots": table,
-    "models": table,
-    "endpoints": table,
-    "merge": table,
-    "sandbox": LEVEL,
-    "sandbox_reads": texts,
-    "sandbox_environment": texts,
-    "sandbox_network": flag,
-    "agent_sandbox": LEVEL,
-    "agent_sockets": texts,
-    "exclude": texts,
-    "plan": table,
-}
-
-
 def _top(given: Mapping[str, Any], source: Path | None, root: Path) -> dict[str, Any]:
     where = f"{source}: " + ("tool.bakeoff." if source and source.name == "pyproject.toml" else "")
-    found = checked(given, _TOP, where)
+    found = checked(given, checks_of(Settings), where)
     if "lanes" in found:
         found["lanes"] = {
             name: checked_value(whole, size, f"{where}lanes.{name}") for name, size in found["lanes"].items()
@@ -265,14 +242,16 @@ def _from_environment(settings: Settings, environ: Mapping[str, str], root: Path
     changes: dict[str, Any] = {}
     lanes = dict(settings.lanes)
     warnings = list(settings.warnings)
+    checks = checks_of(Settings)
     for variable in [name for name in environ if name.startswith("BAKEOFF_")]:
         text = environ[variable]
         key = _VARIABLES.get(variable)
         if not text:
             continue
         if key is not None:
-            numeric = _TOP[key] in (whole, amount, above)
-            value = checked_value(_TOP[key], _number(text) if numeric else text, f"environment: {variable}")
+            check = checks[key]
+            numeric = isinstance(check, Whole | Number)
+            value = checked_value(check, _number(text) if numeric else text, f"environment: {variable}")
             if key == "endpoint":
                 named_endpoint(value, settings.endpoints, f"environment: {variable}")
             changes[key] = _file(value, root, f"environment: {variable}") if key == "step_types" else value

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.options.kinds import Choice
+from bakeoff.options.option import option
 
 from .checks import (
-    Check,
     SettingsError,
     above,
     amount,
     both_prices,
     checked,
     checked_value,
+    checks_of,
     table,
     text,
     url,
@@ -25,49 +25,23 @@ from .checks import (
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Settings of one model that is behind HTTP.
+    """Settings of one model that is behind HTTP."""
 
-    Attributes:
-        api: wire format: `chat`, `responses`, `completions` or `messages`.
-        base_url: the endpoint; the inventor's own one of the format where it is not set.
-        key_env: variable that holds the key.
-        model: its name at the endpoint; the name of these settings where it is not set.
-        max_tokens: tokens of output for requests that name no limit.
-        requests_per_minute: the endpoint's limit.
-        tokens_per_minute: the endpoint's limit, input and output.
-        max_in_flight: requests at once.
-        timeout: seconds that the endpoint may be silent.
-        price_in: USD for a million tokens of input.
-        price_out: USD for a million tokens of output.
-    """
-
-    api: str = "chat"
-    base_url: str | None = None
-    key_env: str | None = None
-    model: str | None = None
-    max_tokens: int | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    max_in_flight: int | None = None
-    timeout: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-
-
-_APIS = ("chat", "responses", "completions", "messages")
-_MODEL: Mapping[str, Check] = {
-    "api": Choice(_APIS),
-    "base_url": url,
-    "key_env": text,
-    "model": text,
-    "max_tokens": whole,
-    "requests_per_minute": above,
-    "tokens_per_minute": above,
-    "max_in_flight": whole,
-    "timeout": above,
-    "price_in": amount,
-    "price_out": amount,
-}
+    api: str = option(
+        "chat",
+        Choice(("chat", "responses", "completions", "messages")),
+        "Wire format: `chat`, `responses`, `completions` or `messages`.",
+    )
+    base_url: str | None = option(None, url, "The endpoint; the inventor's own one of the format where it is not set.")
+    key_env: str | None = option(None, text, "Variable that holds the key.")
+    model: str | None = option(None, text, "Its name at the endpoint; the name of these settings where it is not set.")
+    max_tokens: int | None = option(None, whole, "Tokens of output for requests that name no limit.")
+    requests_per_minute: float | None = option(None, above, "The endpoint's limit.")
+    tokens_per_minute: float | None = option(None, above, "The endpoint's limit, input and output.")
+    max_in_flight: int | None = option(None, whole, "Requests at once.")
+    timeout: float | None = option(None, above, "Seconds that the endpoint may be silent.")
+    price_in: float | None = option(None, amount, "USD for a million tokens of input.")
+    price_out: float | None = option(None, amount, "USD for a million tokens of output.")
 
 
 def model_settings(name: str, body: Any, where: str) -> ModelSettings:
@@ -76,7 +50,7 @@ def model_settings(name: str, body: Any, where: str) -> ModelSettings:
     Raises:
         SettingsError: it is wrong.
     """
-    model = ModelSettings(**checked(checked_value(table, body, where), _MODEL, f"{where}."))
+    model = ModelSettings(**checked(checked_value(table, body, where), checks_of(ModelSettings), f"{where}."))
     if name == "local":
         raise SettingsError(f"{where}: `local` is the built-in local model; give yours another name")
     both_prices(model.price_in, model.price_out, where)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bakeoff.errors import BakeoffError
-from bakeoff.options.kinds import Kind, Number, Text, Texts, Whole
+from bakeoff.options.kinds import Check, Kind, Number, Text, Texts, Whole
 from bakeoff.options.option import default_of, options_of
 from bakeoff.plan.errors import PlanError, ScheduleError
 from bakeoff.plan.run.options import SubplanConfig
@@ -117,7 +117,7 @@ class _Reader:
             self.wrong(node, f"`{key}` must be more than 0")
         return float(value)
 
-    def option(self, node: Node, key: str, kind: Kind) -> Any:
+    def option(self, node: Node, key: str, kind: Kind | Check) -> Any:
         """A value of an option; its range is checked with the plan."""
         match kind:
             case Text():
@@ -131,7 +131,7 @@ class _Reader:
             case _:
                 return self.checked(node, key, kind)
 
-    def checked(self, node: Node, key: str, kind: Kind) -> Any:
+    def checked(self, node: Node, key: str, kind: Kind | Check) -> Any:
         """One of the values that are allowed."""
         try:
             return kind(self.scalar(node, key))
