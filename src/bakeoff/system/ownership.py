@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import subprocess
 from pathlib import Path
 
 from bakeoff.errors import JournalError
@@ -58,6 +57,8 @@ def _is_in(path: Path, folders: list[str]) -> bool:
 
 def _safe_to_git() -> list[str]:
     """What the user has told git to trust; an empty entry takes back those before it. No repository is looked at."""
+    import subprocess
+
     asked = ("git", "config", "-z", "--type=path", "--get-all", "safe.directory")
     env = {name: text for name, text in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG")}
     try:

@@ -76,7 +76,7 @@ class Merger:
     Attributes:
         git: bakeoff's repository.
         rules: what is tried before a clash counts as a conflict.
-        strategy: what is done with a conflict; one of `settings.STRATEGIES`.
+        strategy: what is done with a conflict; one of `settings.merge.STRATEGIES`.
         footer: the end of each commit's message.
         submodules: whose history tells which of two commits of a submodule is newer; None where there are none.
         attributes: the `.gitattributes` of what all is merged onto; see `merge_many`.
