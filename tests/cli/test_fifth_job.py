@@ -24,6 +24,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     commands = {"echo": ("cli.echo_job:command", "Say a word again.")}
     monkeypatch.setitem(JOBS, "echo", JobEntry("echo", "cli.echo_job", commands, "nothing echoed"))
     monkeypatch.delitem(sys.modules, "bakeoff.cli.schema", raising=False)  # it knows those that were there before
+    monkeypatch.delitem(sys.modules, "bakeoff.cli.schema", raising=False)  # it reads the registry as it is imported
     monkeypatch.chdir(tmp_path)
 
     def said(*words: str, status: int = 0) -> str:

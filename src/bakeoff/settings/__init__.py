@@ -1,4 +1,4 @@
-"""What a user sets once, checked: one file per section, and `loading` for the whole.
+"""Settings of a user, checked: one file per section, and `loading` for the whole.
 
 Names are imported when they are first used: commands read the options of a section to print their help.
 """
