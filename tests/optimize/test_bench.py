@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from bakeoff.cli import attempt_table
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError, JournalError
 from bakeoff.jobs.schemas import output_schema
@@ -22,6 +21,7 @@ from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.session import start
 from bakeoff.optimize.target import parse_bench_target
 from bakeoff.optimize.view import RunView, run_view
+from bakeoff.sampling.attempt import table as attempt_table
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.session import start as compare
 from bakeoff.sampling.attempt.view import run_view as compared
