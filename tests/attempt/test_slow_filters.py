@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from time import sleep
 
@@ -92,8 +93,10 @@ def test_what_is_waited_for_is_said(hanging: Lab, monkeypatch: pytest.MonkeyPatc
     original = slow_filters.waiting_for
 
     def waiting() -> str | None:
-        filter_of(hanging)  # it hangs by now
-        said.append(original() or "")
+        filter_of(hanging)
+        while "sleep 600" not in (text := original() or ""):  # the shell is about to become it
+            time.sleep(0.01)
+        said.append(text)
         os.kill(filter_of(hanging), signal.SIGTERM)
         (hanging.place / "hang").unlink()
         return said[-1]

@@ -12,12 +12,14 @@ from bakeoff.engine.history import History, encode
 from bakeoff.engine.journal import Entry
 from bakeoff.engine.record import RunStatus, Status, Stored
 from bakeoff.engine.store import RunFolder, RunStore
+from bakeoff.jobs.job import OpenRun
 from bakeoff.report import steps_table, timeline
 from bakeoff.report.outline import name_of, outline, parent_of, walk
 from bakeoff.report.overview import overview, overviews
 from bakeoff.report.page import MOST_ERRORS, report_page
 from bakeoff.report.state import run_state
 from bakeoff.report.timeline import Scale
+from bakeoff.workflow.job import WorkflowJob
 from report.journals import META, end, folder_of, run, start
 
 EVIL = "</script></pre><script>alert(1)</script>\"' onload=x \x1b[2J\u202e"
@@ -298,7 +300,8 @@ def test_overviews_of_what_cannot_be_read(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_verdict_is_the_first_thing_said(tmp_path: Path, ending, kind: str, words: str) -> None:
-    page = page_of(tmp_path / "r", META, run("running"), start("a"), end("a"), ending)
+    folder = folder_of(tmp_path / "r", META, run("running"), start("a"), end("a"), ending)
+    page = "".join(WorkflowJob().page(OpenRun(folder)))
     verdict = re.search(r'<section class="verdict (\w+)".*?</section>', page, re.DOTALL)
     assert verdict is not None
     assert verdict[1] == kind

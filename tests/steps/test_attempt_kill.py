@@ -204,7 +204,7 @@ def test_more_attempts_keep_those_that_were_made(lab, flow):
 
 def test_a_branch_that_was_made_is_not_made_twice(lab, flow, monkeypatch):
     """The session dies between making the branch and saying so."""
-    from bakeoff.sampling.attempt import landing
+    from bakeoff.jobs import landing
 
     lab.agent(FIX)
     text = f"steps:\n  - {{id: solve, type: attempt, agent: fake, task: t, check: {FIXED}, apply: landed}}\n"
