@@ -23,7 +23,7 @@ MOST = 12
 
 @dataclass(eq=False)
 class Below:
-    """What a target reaches: pure plain functions of its file, and methods of classes of its file."""
+    """Functions that a target reaches: pure plain functions of its file, and methods of classes of its file."""
 
     target: Subject
     reached: dict[str, Subject] = field(default_factory=dict)
@@ -225,7 +225,7 @@ class Below:
         return left, body, head
 
     def in_target(self) -> dict[int, str]:
-        """What changes in the target, by the nodes in whose place it stands."""
+        """Changes in the target, by the nodes in whose place they stand."""
         changed: dict[int, str] = {}
         for call, called in self.calls(self.target):
             if called not in self.names:
@@ -244,7 +244,7 @@ class Below:
         return changed
 
     def assumes(self, needed: Iterable[str]) -> list[str]:
-        """What cannot be seen."""
+        """Assumptions about what cannot be seen."""
         methods = any("." in name and not name.rpartition(".")[2].startswith("_") for name in needed)
         return ["pure", "hashable", *(["not overridden"] if methods else [])]
 
@@ -256,7 +256,7 @@ class Below:
 
 
 class Changing(ast.NodeTransformer):
-    """What else changes in a copy; it is told which node of the original each of its nodes stands for."""
+    """Further changes in a copy; it is told which node of the original each of its nodes stands for."""
 
     originals: Mapping[int, ast.AST] = {}
 
@@ -286,7 +286,7 @@ class Replacing(ast.NodeTransformer):
 
 
 def arguments(call: ast.Call, called: str) -> list[ast.expr]:
-    """What a call hands on: of a method its object first."""
+    """Arguments that a call hands on: of a method its object first."""
     if "." in called and isinstance(call.func, ast.Attribute):
         return [call.func.value, *call.args]
     return list(call.args)

@@ -74,7 +74,7 @@ def negation(subject: Subject, node: ast.expr) -> str:
 
 
 def collecting_loops(subject: Subject, before: ast.stmt, loop: ast.stmt) -> Iterator[Collecting]:
-    """What a loop collects in the container that the statement before it makes; nothing if it does more."""
+    """Collecting by a loop in the container that the statement before it makes; nothing if it does more."""
     start = assignment(before)
     if start is None or not isinstance(loop, ast.For):
         return
@@ -117,7 +117,7 @@ def usable(subject: Subject, loop: ast.For, found: Collecting) -> bool:
 
 
 def inside(loop: ast.For, name: str) -> Collecting | None:
-    """What a loop does to `name`, if it does nothing else."""
+    """Collecting that a loop does to `name`, if it does nothing else."""
     parts: list[ast.For | ast.expr | tuple[ast.expr]] = []
     statement: ast.stmt = loop
     inline: tuple[str, ast.expr] | None = None

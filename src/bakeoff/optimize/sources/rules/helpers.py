@@ -144,7 +144,7 @@ def _above(changed: set[str], graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _own(definition: Definition) -> str:
-    """How a method calls its own object."""
+    """Name by which a method calls its own object."""
     arguments = definition.node.args
     first = [*arguments.posonlyargs, *arguments.args][:1]
     return first[0].arg if definition.classes and first else ""

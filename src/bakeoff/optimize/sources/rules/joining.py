@@ -66,7 +66,7 @@ def sides(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:
 
 
 def join_of(subject: Subject, test: ast.expr, mine: set[str], steady: Iterable[str]) -> Join | None:
-    """How a condition on an inner item, whose variables are `mine`, asks for an equal key.
+    """Join in a condition on an inner item, whose variables are `mine`: how it asks for an equal key.
 
     Args:
         subject: the function.

@@ -1,4 +1,4 @@
-"""What an expression certainly gives, as far as literals, annotations and the types that were seen tell."""
+"""Types that expressions certainly give, as far as literals, annotations and the types that were seen tell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def base(kind: str | None) -> str | None:
 
 
 def element(kind: str | None) -> str | None:
-    """What iterating over a kind gives, when that is one kind."""
+    """Element kind: what iterating over a kind gives, when that is one kind."""
     name = base(kind)
     if name in ("str", "range"):
         return "str" if name == "str" else "int"
@@ -110,7 +110,7 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
 
 
 def _given_by(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """What a function of the file gives, as far as its annotation or the texts of its returns tell."""
+    """Return kind of a function of the file, as far as its annotation or the texts of its returns tell."""
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return None
     if function.returns is not None:

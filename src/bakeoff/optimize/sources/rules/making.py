@@ -1,4 +1,4 @@
-"""What a function makes itself, and what changes nothing: names and methods of Python that are known."""
+"""Objects that a function makes itself, and what changes nothing: names and methods of Python that are known."""
 
 from __future__ import annotations
 

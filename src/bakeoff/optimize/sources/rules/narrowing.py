@@ -142,7 +142,7 @@ def _negated(test: ast.expr) -> ast.expr | None:
 
 
 def _source(below: Below, name: str, node: ast.expr) -> str | None:
-    """What is gone through, if it is the same list in every call, as the target says it."""
+    """Source of what is gone through, if it is the same list in every call, as the target says it."""
     subject = below.reached[name]
     if isinstance(node, ast.Name) and node.id in subject.local and (made := made_of(subject, node.id)) is not None:
         return _source(below, name, made) if isinstance(made, ast.Call) else None
@@ -176,7 +176,7 @@ def _source(below: Below, name: str, node: ast.expr) -> str | None:
 
 
 def made_of(subject: Subject, name: str) -> ast.expr | None:
-    """What a local holds that is bound once, at the top of a function, and only gone through."""
+    """Value of a local that is bound once, at the top of a function, and only gone through."""
     bound = [each for each in ast.walk(subject.node) if isinstance(each, ast.Name) and each.id == name]
     loads = [each for each in bound if isinstance(each.ctx, ast.Load)]
     looped = all(

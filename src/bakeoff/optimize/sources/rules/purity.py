@@ -38,7 +38,7 @@ DECORATORS = {"staticmethod", "classmethod", "property", "functools.cache", "cac
 
 @dataclass(eq=False)
 class Purity:
-    """What the functions of one file do, by qualified name."""
+    """Purity of the functions of one file: what they do, by qualified name."""
 
     tree: ast.Module
     functions: dict[str, Function] = field(init=False)
@@ -92,7 +92,7 @@ class Purity:
         return []
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
-        """What a piece of a function changes: names, and `self.x` of its object; None: it may do anything."""
+        """Side effects of a piece of a function: names, and `self.x` of its object; None: it may do anything."""
         own = self.own(function, home)
         local = stored_names(function)
         written = written_out(function)
@@ -395,5 +395,5 @@ def _root(node: ast.expr) -> str | None:
 
 @lru_cache(maxsize=8)
 def purity_of(text: str) -> Purity:
-    """What the functions of a file do. Passes on SyntaxError."""
+    """Purity of the functions of a file: what they do. Passes on SyntaxError."""
     return Purity(ast.parse(text))

@@ -30,7 +30,7 @@ class _Place:
 
 @dataclass
 class _Edits:
-    """What to replace in one block: first and last statement, and the new ones."""
+    """Edits of one block: first and last statement to replace, and the new ones."""
 
     spans: list[tuple[int, int, str]] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What a rule is, and what it proposes."""
+"""Definition of a rule, and of what it proposes."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class RulesSource:
             yield lineage[-1]
 
     def versions(self, context: Context) -> Iterator[Version]:
-        """What is proposed, without duplicates. Passes on TargetError."""
+        """Versions that are proposed, without duplicates. Passes on TargetError."""
         seen = {context.source}
         for version in self._each(context):
             if version.source not in seen and len(seen) <= self.most:

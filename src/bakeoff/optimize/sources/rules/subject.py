@@ -208,7 +208,7 @@ class Subject:
 
     @cached_property
     def purity(self) -> Purity:
-        """What is known of the functions of its file."""
+        """Purity of the functions of its file, as far as it is known."""
         return purity_of(self.definition.file.text)
 
     def pure_functions(self, call: ast.Call) -> list[str]:
@@ -228,14 +228,14 @@ class Subject:
         return self.purity.changes(nodes, self.node, self.home)
 
     def needs(self, node: ast.expr) -> set[str]:
-        """What an expression depends on: names, and `self.x` of its own object."""
+        """Dependencies of an expression: names, and `self.x` of its own object."""
         bound = bound_inside(node) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
         called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called}
         return (names | self.purity.reads_of([node], self.home)) - bound - {"self"}
 
     def kind(self, node: ast.expr) -> str | None:
-        """What an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""
+        """Kind that an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""
         return kind_of(node, self)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the text of one function tells about it, whatever the others do."""
+"""Traits of one function, as its text tells them, whatever the others do."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _after(
 
 
 def _update(subject: Subject, which: str, name: str, kept: str, value: str) -> tuple[str, list[str]]:
-    """What keeps it up to date when a value has been added."""
+    """Update that keeps it up to date when a value has been added."""
     if which == "sum":
         return f"{kept} += {value}", []
     if which == "sorted":

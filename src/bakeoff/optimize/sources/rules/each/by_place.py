@@ -1,4 +1,4 @@
-"""What a pure function gives for the item at a place is kept by that place, while an outer loop comes back to it.
+"""Memo by place: what a pure function gives for the item at a place is kept, while an outer loop comes back to it.
 
 The item itself may be a list or dict, which could not be a key; what stands in brackets can.
 """

@@ -36,7 +36,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 
 def _copied(subject: Subject, kind: str | None, text: str, simple: bool) -> str | None:
-    """What copies a value of a kind, whose inner lists are thought to be different ones."""
+    """Copy of a value of a kind, as code; its inner lists are thought to be different ones."""
     name, parts = base(kind), _parts(kind)
     if kind in FIXED or (name == "tuple" and parts and all(each in FIXED for each in parts)):
         return text if simple else f"({text})"
@@ -62,7 +62,7 @@ def _fixed(kind: str) -> bool:
 
 
 def _parts(kind: str | None) -> list[str]:
-    """What stands in the brackets."""
+    """Parts of a kind that stand in its brackets."""
     if not kind or "[" not in kind:
         return []
     parts, depth = [""], 0

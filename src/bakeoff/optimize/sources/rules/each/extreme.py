@@ -95,7 +95,7 @@ def _renamed(node: ast.expr, old: str, new: str) -> str:
 
 
 def _key(subject: Subject, node: ast.expr, item: str) -> tuple[list[str], str] | None:
-    """What C can compare by: the item itself, one of its parts, or what a dict says of it."""
+    """Sort key that C can compare by: the item itself, one of its parts, or what a dict says of it."""
     match node:
         case ast.Name(id=found):
             return ([], "") if found == item else None

@@ -1,4 +1,4 @@
-"""What is made whole, only to ask whether there is any, or for its first item, is made no further than that."""
+"""Early exit: what is made whole, only to ask whether there is any, or for its first item, is made no further."""
 
 from __future__ import annotations
 

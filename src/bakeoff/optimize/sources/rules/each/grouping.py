@@ -91,7 +91,7 @@ def _branches(statement: ast.If, test: ast.expr, first: ast.stmt, again: ast.stm
 
 
 def _kind(subject: Subject, site: Site) -> str | None:
-    """What the dict holds: lists or sets; None where evaluating less, or in another order, could show."""
+    """Kind of container in the dict: lists or sets; None where evaluating less, or in another order, could show."""
     kind = "list" if site.method in ("append", "extend") else "set"
     usual = is_empty(site.empty, kind) and calm(site.owner, site.key, site.item)
     usual = usual and isinstance(site.owner, ast.Name | ast.Attribute) and not isinstance(site.key, ast.Slice)
@@ -104,7 +104,7 @@ def _alone(subject: Subject, key: ast.expr) -> str:
 
 
 def _use(statement: ast.stmt, owner: ast.expr, key: ast.expr) -> tuple[str, ast.expr] | None:
-    """How the value of the key is added to."""
+    """Method by which the value of the key is added to, and what is added."""
     match statement:
         case ast.Expr(ast.Call(ast.Attribute(ast.Subscript(value=where, slice=what), method), [item], [])):
             if method in ADDERS and _same(where, owner) and same(what, key) and not isinstance(item, ast.Starred):

@@ -145,7 +145,7 @@ def _steady(subject: Subject, take: Take) -> bool:
 
 
 def _take(statements: list[ast.stmt], name: str) -> Take | None:
-    """How statements at the beginning of these take what comes first."""
+    """Taking of what comes first, by statements at the beginning of these."""
     first = statements[0]
     order = _order(first, name)
     if order is not None:

@@ -16,7 +16,7 @@ from bakeoff.optimize.sources.rules.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What the inner loop goes through.
+    """Iterable of the inner loop: the items that it goes through.
 
     Attributes:
         source: text of all that any of its runs goes through.
@@ -136,7 +136,7 @@ def _plain(target: ast.expr) -> str:
 
 
 def _body(subject: Subject, inner: ast.For, mine: set[str], steady: set[str]) -> tuple[Join, str] | None:
-    """What is asked of each item, and what is done with those that are found."""
+    """Body of the inner loop: what is asked of each item, and what is done with those that are found."""
     match inner.body:
         case [ast.If(test=test, body=body, orelse=[])]:
             join = join_of(subject, test, mine, steady)

@@ -118,7 +118,7 @@ def _copied(value: ast.expr, places: dict[int, ast.expr]) -> ast.expr:
 
 
 def _expression(function: Function) -> ast.expr | None:
-    """What a function gives, where that is all of it and short."""
+    """Returned expression of a function, where that is all of it and short."""
     body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     match body:
         case [ast.Return(value=ast.expr() as value)] if isinstance(function, ast.FunctionDef):

@@ -1,4 +1,4 @@
-"""What gives the same in every round of a loop is computed once before it."""
+"""Loop-invariant code motion: what gives the same in every round of a loop is computed once before it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _rewrite(
 
 
 def _growths(loop: ast.stmt, name: str) -> list[Growth]:
-    """How the loop makes the text longer, if it does nothing else with it, and always at the same end."""
+    """Concatenations that make the text longer, if the loop does nothing else with it, and always at the same end."""
     found: list[Growth] = []
     accounted: set[int] = set()
     for node in ast.walk(loop):

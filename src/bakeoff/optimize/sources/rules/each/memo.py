@@ -161,7 +161,7 @@ def _changed_again(subject: Subject, again: list[ast.Call]) -> bool:
 
 
 def _as_it_is(value: ast.expr) -> Iterator[ast.expr]:
-    """What an expression may give without making anything of it."""
+    """Expressions that an expression may give without making anything of it."""
     match value:
         case ast.IfExp(body=body, orelse=orelse):
             yield from _as_it_is(body)

@@ -109,7 +109,7 @@ def _removes(statement: ast.stmt, left: str, node: str) -> bool:
 
 
 def _source(subject: Subject, start: ast.stmt) -> str | None:
-    """What the nodes that are left begin with."""
+    """Initial content of the nodes that are left, as code."""
     made = assignment(start)
     match made:
         case (_, ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[])):

@@ -223,7 +223,7 @@ class _Watch:
 
 
 def _ahead_of_changes(statement: ast.stmt) -> list[ast.AST]:
-    """What a statement evaluates before it binds or changes anything; of one with a block all of it."""
+    """Nodes that a statement evaluates before it binds or changes anything; of one with a block all of it."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name()), args=args, keywords=keywords)):
             return [*args, *keywords]

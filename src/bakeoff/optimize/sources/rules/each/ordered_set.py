@@ -49,7 +49,7 @@ def _source(subject: Subject, value: ast.expr) -> str | None:
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None:
-    """What changes, if all that is done with the list can be done with a dict of its items."""
+    """Replacements of uses, if all that is done with the list can be done with a dict of its items."""
     changed: dict[int, str] = {}
     searched = removed = False
     for node, parent, call, above in uses(subject, name):
@@ -94,7 +94,7 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None
 
 
 def _popped(subject: Subject, name: str, call: ast.Call, which: str) -> str:
-    """What takes an item out; of nothing, with the error of a list."""
+    """Pop from a dict, as code that takes an item out; of nothing, with the error of a list."""
     text = f"{name}.popitem({which})[0]"
     loops = loops_around(subject, call)
     if loops and isinstance(loops[0], ast.While):

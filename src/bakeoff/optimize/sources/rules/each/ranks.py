@@ -1,4 +1,4 @@
-"""How many items lie above, below or between, asked again and again: two searches in the sorted list."""
+"""Rank queries (how many items lie above, below or between), asked again and again: two searches in the sorted list."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _alone(subject: Subject, node: ast.expr) -> str:
 
 
 def _parts(test: ast.expr) -> int:
-    """How many comparisons a condition has."""
+    """Count of the comparisons of a condition."""
     if isinstance(test, ast.BoolOp):
         return sum(map(_parts, test.values))
     return len(test.ops) if isinstance(test, ast.Compare) else 1

@@ -1,4 +1,4 @@
-"""What a function of the project gives in a loop is remembered, for as long as the outer call lasts."""
+"""Memo in a loop: what a function of the project gives is remembered, for as long as the outer call lasts."""
 
 from __future__ import annotations
 

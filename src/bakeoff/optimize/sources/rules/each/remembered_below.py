@@ -114,7 +114,7 @@ def _nested(below: Below, name: str, kept: bool, narrowing: Narrowing | None) ->
 
 
 def _key(subject: Subject, parameter: str) -> str:
-    """What stands for a parameter: an object whose class compares what it holds by its identity."""
+    """Key that stands for a parameter: an object whose class compares what it holds by its identity."""
     if parameter != "self" or not subject.definition.is_method:
         return parameter
     owner = subject.definition.classes[-1]
@@ -123,7 +123,7 @@ def _key(subject: Subject, parameter: str) -> str:
 
 
 class _Keeping(ast.NodeTransformer):
-    """What is returned is kept in a dict, where need be with the object whose identity is the key."""
+    """Returns rewritten: each value is kept in a dict, where need be with the object whose identity is the key."""
 
     def __init__(self, memo: str, key: str, result: str, alive: str | None) -> None:
         self.memo, self.key, self.result, self.alive = memo, key, result, alive

@@ -1,4 +1,4 @@
-"""What a pure function of the file gives in every round alike is computed once."""
+"""Hoisting of a call: what a pure function of the file gives in every round alike is computed once."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _before(body: list[ast.stmt], child: ast.AST) -> bool:
 
 
 def _guard(subject: Subject, node: ast.expr, place: ast.stmt) -> str | None:
-    """What tells whether there is a first round; empty: there is; None: nobody knows."""
+    """Guard that tells whether there is a first round; empty: there is; None: nobody knows."""
     source: ast.expr | None = None
     if isinstance(place, ast.While):
         return ""
