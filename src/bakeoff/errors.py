@@ -42,7 +42,7 @@ def the_failure(raised: BaseException) -> BakeoffError | None:
 
 
 def text_of(failure: BaseException) -> str:
-    """What `failure` says; its own `__str__` may fail, too."""
+    """Text of `failure`; its own `__str__` may fail, too."""
     try:
         return str(failure)
     except Exception as second:
@@ -55,7 +55,7 @@ def described(failure: BaseException) -> str:
 
 
 def told_by_system(failure: BaseException) -> str | None:
-    """What the system refused, and for which file; None where the failure is none of the system's."""
+    """System error: what the system refused, and for which file; None where the failure is none of the system's."""
     if not isinstance(failure, OSError) or failure.strerror is None:
         return None
     said = failure.strerror[:1].lower() + failure.strerror[1:]

@@ -1,4 +1,4 @@
-"""What the Python API was called with, checked before anything is made."""
+"""Argument checks of the Python API: what it was called with is checked before anything is made."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class CallOptions:
         return self.name or _title(function)
 
     def amounts(self, ceilings: Collection[str]) -> dict[str, float]:
-        """What one call reserves: it is one call, if nothing else is said."""
+        """Amounts that one call reserves: it is one call, if nothing else is said."""
         return {**({"calls": 1} if "calls" in ceilings else {}), **(self.reserve or {})}
 
 

@@ -1,4 +1,4 @@
-"""How Python values become JSON in a run's journal and come back."""
+"""Encoding of Python values as JSON in a run's journal, and decoding of them."""
 
 from __future__ import annotations
 

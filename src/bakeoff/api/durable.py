@@ -194,7 +194,7 @@ class DurableRun:
             raise BakeoffError("this run is over: `durable` has returned; call it again with the run's name")
 
     async def _close(self) -> None:
-        """What is still waiting in a task of its own would wait for ever; and workers end with the run."""
+        """Closing: what is still waiting in a task of its own would wait for ever; and workers end with the run."""
         self.closed = True
         for scope in tuple(self._calls):
             scope.cancel()

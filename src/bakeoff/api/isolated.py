@@ -228,7 +228,7 @@ class _Worker:
         return self._told
 
     async def _end(self, patience: float) -> bytes:
-        """What the keeper said last; empty if it was killed."""
+        """Last words of the keeper; empty if it was killed."""
         last = bytearray()
         gone = False
         with anyio.move_on_after(patience):

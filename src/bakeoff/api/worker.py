@@ -1,4 +1,4 @@
-"""What runs in a worker: a keeper, and the process below it that calls the user's functions.
+"""Worker: a keeper, and the process below it that calls the user's functions.
 
 The keeper is forked from before anything is imported. As the subreaper of its descendants, and being no place for the
 user's code, it sees to it that everything a worker started ends with the worker, and the worker with the coordinator.
@@ -132,7 +132,7 @@ def prepare(path: list[str], argv: list[str], main: str | None) -> None:
 
 
 def answer_to(body: bytes) -> tuple[int, bytes]:
-    """What is to be answered to the call in `body`: the kind, and a pickle of the result or of what was raised."""
+    """Answer to the call in `body`: the kind, and a pickle of the result or of what was raised."""
     try:
         return RESULT, _result(body)
     except BaseException as failure:

@@ -113,7 +113,7 @@ def excerpt(path: Path) -> str:
 
 
 def _forget_typed_ahead() -> None:
-    """What was typed before the question was not meant as its answer."""
+    """Flush typed-ahead input: what was typed before the question was not meant as its answer."""
     import termios
 
     try:

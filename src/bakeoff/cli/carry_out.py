@@ -48,7 +48,7 @@ def carry_out(
 
 
 def say_ending(job: Job, run: OpenRun, landing: LandingOptions, *, as_json: bool) -> None:
-    """What came of a run: on standard output where that is free and it is a result, or well; else on standard error."""
+    """Print how a run ended: on standard output where that is free and it is a result, or well; else standard error."""
     well = run.status in (RunStatus.COMPLETED, RunStatus.PAUSED)
     out = tell_line if not as_json and (job.has_result or well) else say
     for line in job.ending(run, landing):
@@ -65,7 +65,7 @@ def tell_line(text: str) -> None:
 
 
 def _taken(job: Job, run: OpenRun, landing: LandingOptions) -> tuple[Taken | None, BakeoffError | None]:
-    """What was done with the result; or what is wrong with that, to be said when the rest has been."""
+    """Landing of the result: what was done with it; or what is wrong with that, to be said when the rest has been."""
     if not (landing.takes or landing.patch) or not job.made(run):
         return None, None
     try:

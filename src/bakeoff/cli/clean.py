@@ -46,7 +46,7 @@ _SKEW = 60.0
 
 @dataclass(slots=True)
 class Choice:
-    """What is to go, what stays for which reason, and what is to be said of how it was chosen."""
+    """Choice of what is to go, what stays for which reason, and what is to be said of how it was chosen."""
 
     go: list[tuple[Overview, int]] = field(default_factory=list)
     stay: list[tuple[str, str]] = field(default_factory=list)

@@ -102,7 +102,7 @@ def run_command_line() -> int:
 
 
 def _refused(fault: BaseException) -> str | None:
-    """What the machine refused (no permission, no space, ...); None where the fault is another."""
+    """Refusal by the machine (no permission, no space, ...); None where the fault is another."""
     if isinstance(fault, BaseExceptionGroup):
         found = [_refused(part) for part in fault.exceptions]
         return None if None in found else found[0]

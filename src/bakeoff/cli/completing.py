@@ -1,4 +1,4 @@
-"""What the shell completes: ids of runs, paths of steps, options of gates."""
+"""Shell completion: ids of runs, paths of steps, options of gates."""
 
 from __future__ import annotations
 

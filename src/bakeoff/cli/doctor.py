@@ -138,7 +138,7 @@ def _machine(here: Path) -> list[Check]:
 
 
 def _workspaces() -> list[Check]:
-    """What slots can be (a whiteout and an opaque folder are tried for real), and where results are kept."""
+    """Checks of slots: what they can be (whiteout and opaque folder are tried for real), and where results are kept."""
     from bakeoff.workspace.repository.cache import cache_root
     from bakeoff.workspace.slots.mounts import look
 
@@ -191,7 +191,7 @@ def _step_types(settings: Settings) -> list[Check]:
 
 
 def _sandbox() -> list[Check]:
-    """What holds back code that nobody has read: each is tried for real."""
+    """Checks of the sandbox, which holds back code that nobody has read: each is tried for real."""
     from bakeoff.workspace.sandbox.machine import look
     from bakeoff.workspace.sandbox.policy import SandboxPolicy
     from bakeoff.workspace.sandbox.sandbox import protection_of

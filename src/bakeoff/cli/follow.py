@@ -34,7 +34,7 @@ class Follower:
         self._gates: set[str] = set()
 
     def events(self) -> Iterator[Event]:
-        """What was committed since the last call. Damaged entries are passed over; `show` names them.
+        """Events that were committed since the last call. Damaged entries are passed over; `show` names them.
 
         Raises:
             JournalError: the journal cannot be read while it is followed.

@@ -66,7 +66,7 @@ def pieces_of(folder: RunFolder, record: Record, retries: list[str]) -> Iterator
 
 
 def _of_attempt(folder: RunFolder, record: Record) -> Iterator[Piece]:
-    """What an agent or a check of an attempt printed: the file that its record names, else the words on record."""
+    """Output of an agent or a check of an attempt: the file that its record names, else the words on record."""
     facts = record.facts or {}
     verdict = record.output.get("verdict") if record.type == "check" else None
     if record.type == "generate":
@@ -112,7 +112,7 @@ class Growing:
         self._read = dict.fromkeys(self._files, 0)
 
     def pieces(self) -> Iterator[Piece]:
-        """What was added since the last call."""
+        """Pieces that were added since the last call."""
         for stream, file in self._files.items():
             try:
                 with file.open("rb") as data:
@@ -124,7 +124,7 @@ class Growing:
                 continue
 
     def rest(self, record: Record) -> Iterator[Piece]:
-        """What of a node that has ended was not read yet."""
+        """Rest of a node that has ended: what was not read yet."""
         yield from self.pieces()
         for stream in self._files:
             value = record.output.get(stream)

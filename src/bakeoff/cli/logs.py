@@ -81,7 +81,7 @@ def _print_all(folder: RunFolder, step: str | None, wanted: Callable[[str], bool
 
 
 async def _follow(folder: RunFolder, wanted: Callable[[str], bool], show: _Show) -> None:
-    """What was printed and what is being printed, until nobody runs the run any more.
+    """Follow the logs: what was printed and what is being printed, until nobody runs the run any more.
 
     Passes on JournalError: the journal cannot be followed.
     """
@@ -107,7 +107,7 @@ async def _follow(folder: RunFolder, wanted: Callable[[str], bool], show: _Show)
 def _news(
     follower: Follower, folder: RunFolder, growing: dict[str, Growing], wanted: Callable[[str], bool]
 ) -> Iterator[Piece]:
-    """What the journal says since it was last asked, as pieces; keeps the list of files that grow."""
+    """News of the journal since it was last asked, as pieces; keeps the list of files that grow."""
     from bakeoff.engine.events import NodeEnded, NodeRetried, NodeStarted, RunChanged
 
     for event in follower.events():

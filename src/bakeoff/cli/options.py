@@ -94,7 +94,7 @@ def _click_option(name: str, flag: str, declared: Option, default: Any, settings
 
 
 def _shown(kind: Kind | Check, default: Any, settings: bool) -> bool | str:
-    """What `--help` says of the default."""
+    """Default as `--help` shows it."""
     if default is None or (default is False and not settings):
         return False
     if not settings:

@@ -154,7 +154,7 @@ def _by_owners(project: Project, found: ProjectFiles, config: PlanSettings, impo
 
 
 def _text(path: Path) -> str | None:
-    """What stands in a file; None where there is none.
+    """Text of a file; None where there is none.
 
     Raises:
         BakeoffError: it cannot be read.

@@ -78,7 +78,7 @@ def asked(split: Split, plan: Plan, root: Path, settings: Settings) -> tuple[Pla
 
 
 async def _ask(splitting: Splitting, question: Question, root: Path, settings: Settings) -> Proposal:
-    """What is proposed, in a run of which nothing is kept."""
+    """Proposal, made in a run of which nothing is kept."""
     with temporary_folder("plan") as logs:
 
         async def main(run: DurableRun) -> Proposal:

@@ -13,7 +13,7 @@ from bakeoff.report.text_table import table
 
 
 class Row(Protocol):
-    """What happens to one node; see `bakeoff.workflow.explain_walk.Row`."""
+    """Row of a plan: what happens to one node; see `bakeoff.workflow.explain_walk.Row`."""
 
     @property
     def path(self) -> str:
@@ -27,7 +27,7 @@ class Row(Protocol):
 
     @property
     def action(self) -> str:
-        """What happens to it."""
+        """Action that happens to it."""
         ...
 
     @property

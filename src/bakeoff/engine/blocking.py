@@ -41,7 +41,7 @@ async def call_in_thread(
     state: list[str] = []
 
     def caught() -> tuple[BaseException | None, Result | None]:
-        """What was raised, or the result; futures cannot carry what would end a coroutine (GeneratorExit)."""
+        """Exception that was raised, or the result; futures cannot carry what would end a coroutine (GeneratorExit)."""
         state.append("begun")
         try:
             return None, function(*args)

@@ -20,7 +20,7 @@ _HAIR = 1e-9  # sums of cents are not exact in binary
 
 
 class Reservation:
-    """What one call may use. Settle it, or it counts in full."""
+    """Reservation of what one call may use. Settle it, or it counts in full."""
 
     def __init__(self, amounts: Mapping[str, float]) -> None:
         self.amounts = dict(amounts)
@@ -112,13 +112,13 @@ class Budget:
             budget._changed = anyio.Event()
 
     def left(self, kind: str) -> float:
-        """What is neither spent nor reserved of one kind; infinite without a ceiling."""
+        """Remaining budget of one kind, neither spent nor reserved; infinite without a ceiling."""
         if kind not in self.ceilings:
             return float("inf")
         return self.ceilings[kind] - self.spent[kind] - self._reserved[kind]
 
     def shortage(self, amounts: Mapping[str, float]) -> str | None:
-        """What is missing, in words, where what is spent already leaves no room for `amounts`; None where it does."""
+        """Shortage, in words, where what is spent already leaves no room for `amounts`; None where it does."""
         for budget in self._chain():
             for kind in [kind for kind in KINDS if kind in amounts and kind in budget.ceilings]:
                 ceiling, rest = budget.ceilings[kind], budget.ceilings[kind] - budget.spent[kind]

@@ -98,7 +98,7 @@ class Warned:
 
 @dataclass(slots=True)
 class JobEvent:
-    """What a job says of itself; each job has its own. Consumers that do not know one pass it over.
+    """Event that a job emits about itself; each job has its own. Consumers that do not know one pass it over.
 
     Attributes:
         at: wall-clock seconds since the epoch.

@@ -71,7 +71,7 @@ class WorkGroup:
             self.fail(failure)
 
     def cause(self) -> BaseException | None:
-        """What to raise: the failure itself, or a group where there were several."""
+        """Exception to raise: the failure itself, or a group where there were several."""
         for failure in self.failures:
             if isinstance(failure, (KeyboardInterrupt, SystemExit)):
                 return failure

@@ -1,4 +1,4 @@
-"""What a journal says: entries read back into records, decisions, answers and sessions.
+"""History of a run, as its journal has it: entries read back into records, decisions, answers and sessions.
 
 Kinds of entry: `meta` (what the run is), `run` (its status changed), `start` and `end` of a node, `reply` (a
 checkpoint: what paid work came to, before its end is written), `void` (a start whose work did not begin, or a
@@ -24,7 +24,7 @@ _LETTERS = {"kind": "c", "error": "e", "input": "i", "usage": "u", "facts": "f",
 
 
 def _plain(value: Any) -> Any:
-    """What the JSON encoder asks for: large values, views and sets as plain data."""
+    """Plain data that the JSON encoder asks for, of large values, views and sets."""
     if isinstance(value, Stored):
         return value.load()
     if isinstance(value, Mapping):
@@ -125,7 +125,7 @@ class Start:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What a node's paid work came to, where its end is not on record: it need not be paid for again.
+    """Checkpoint of a node's paid work, where its end is not on record: it need not be paid for again.
 
     Attributes:
         key: the node's.
@@ -217,7 +217,7 @@ class History:
         return None
 
     def checkpoint(self, path: str, key: str) -> Checkpoint | None:
-        """What the node's paid work came to in a try that was cut off; from before an edit, it is moved to `path`."""
+        """Checkpoint of the node's paid work in a try that was cut off; from before an edit, it is moved to `path`."""
         found = self.checkpoints.get(path)
         if found is not None:
             return found if found.key == key else None
@@ -366,7 +366,7 @@ def _add(totals: dict[str, float], amounts: Mapping[str, Any]) -> None:
 
 
 def used(kind: str, usage: Mapping[str, Any] | None, reserved: float) -> float:
-    """What one kind of budget is charged with for a try: as reported, else as `assumed` says, else as reserved."""
+    """Usage charged to one kind of budget for a try: as reported, else as `assumed` says, else as reserved."""
     reported = (usage or {}).get(kind)
     if reported is None and usage and "assumed" in usage:
         reported = usage["assumed"].get(kind)

@@ -1,4 +1,4 @@
-"""What a second Ctrl-C or TERM ends at once, also work that a cancelled run is still let finish."""
+"""Killing by a second Ctrl-C or TERM: it ends at once, also work that a cancelled run is still let finish."""
 
 from __future__ import annotations
 

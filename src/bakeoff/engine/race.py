@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class RaceResult(Generic[Result]):
-    """How a race ended.
+    """Result of a race: how it ended.
 
     Attributes:
         winner: the id of the accepted entrant, or None.

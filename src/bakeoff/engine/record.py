@@ -1,4 +1,4 @@
-"""What the engine keeps of a node: its record, how it ended, and output too large to carry inline."""
+"""Record of a node, as the engine keeps it: how the node ended, and output too large to carry inline."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _load(path: str, size: int, form: str) -> Any:
 
 
 def excerpt(head: bytes, tail: bytes, left_out: int) -> str:
-    """What stands for a long output where it is shown."""
+    """Excerpt that stands for a long output where it is shown."""
     start, rest = head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
     return f"{start}\n[... {left_out} bytes left out ...]\n{rest}"
 
@@ -117,7 +117,7 @@ def kept(text: str, path: str) -> str | Stored:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a piece of work ended, as the work itself tells it.
+    """Outcome of a piece of work: how it ended, as the work itself tells it.
 
     Attributes:
         status: completed, failed, paused or skipped.

@@ -193,7 +193,7 @@ class Run:
         await written.committed()
 
     async def _resumed(self, path: str, key: str, resume_from: ResumeFrom) -> Work | None:
-        """What is left to do for a node whose paid work has ended; None where all is."""
+        """Remaining work of a node whose paid work has ended; None where all is done."""
         below = path in self.history.checkpoints
         checkpoint = self.history.checkpoint(path, key)
         if checkpoint is None:
@@ -266,7 +266,7 @@ class Run:
             raise
 
     def _tries(self, path: str) -> int:
-        """How often a node was started before, in this session and earlier ones."""
+        """Count of earlier starts of a node, in this session and earlier ones."""
         start, record = self.history.starts.get(path), self.history.records.get(path)
         return max(start.attempt if start else 0, record.attempts if record else 0)
 
@@ -373,7 +373,7 @@ class Run:
         self.answers = {}
 
     def hearing(self, path: str) -> Callable[[Mapping[str, Any]], None]:
-        """What to call whenever the work of the node at `path` shows that it goes on, with what it has told so far."""
+        """Callback for whenever the work of the node at `path` shows that it goes on, with what it has told so far."""
         last = -SIGNS
 
         def heard(facts: Mapping[str, Any]) -> None:

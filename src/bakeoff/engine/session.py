@@ -41,7 +41,7 @@ SAME_SIGNAL = 0.2
 
 @dataclass(slots=True)
 class Ending:
-    """How a session of a run ended.
+    """Ending of a session of a run.
 
     Attributes:
         status: the run's status now.
@@ -66,7 +66,7 @@ class Killable(Protocol):
 
 @dataclass(slots=True)
 class SessionConfig:
-    """What a session runs under.
+    """Configuration that a session runs under.
 
     Attributes:
         lanes: capacities of this process.
@@ -238,7 +238,7 @@ async def _attended(folder: RunFolder, run: Run, job: Job, config: SessionConfig
 
 
 async def _ended(run: Run, job: Job) -> Ending:
-    """How the job ended; a failure that is meant for people is an ending like another.
+    """Ending of the job; a failure that is meant for people is an ending like another.
 
     Passes on JournalError: nothing more can be written, not even how it ended.
     """

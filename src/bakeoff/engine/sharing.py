@@ -40,7 +40,7 @@ class Shared(Generic[Value]):
     async def using(
         self, key: Hashable, make: Callable[[], AbstractAsyncContextManager[Value]]
     ) -> AsyncIterator[Value]:
-        """What stands under `key`, opened by `make` where it is not open.
+        """Shared resource that stands under `key`, opened by `make` where it is not open.
 
         Whoever is cancelled while it is being opened leaves it to the others. Passes on whatever opening it raises,
         to all who wait for it; the next one tries again.

@@ -1,4 +1,4 @@
-"""What takes long is said: by whoever does it in a thread, to whoever a person is told by."""
+"""Slow work: it is said by whoever does it in a thread, to whoever a person is told by."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def _changed(folder: RunFolder) -> tuple[bool, float]:
 
 
 def by_age(moment: float) -> tuple[bool, float]:
-    """What sorts moments from old to new; one in the future, of a wrong clock, counts as older than the rest."""
+    """Sort key of moments from old to new; one in the future, of a wrong clock, counts as older than the rest."""
     return moment <= time.time(), moment
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 def announcement(
     calls: str, ceilings: Mapping[str, float], *, turned_away: int = 0, loose: str = "", late: str = "tokens"
 ) -> str:
-    """How many paid calls there may be, the budget, and how far it can be overshot.
+    """Announcement of how many paid calls there may be, the budget, and how far it can be overshot.
 
     Args:
         calls: how many of whom, in words.

@@ -52,12 +52,12 @@ class OpenRun:
 
     @cached_property
     def history(self) -> History:
-        """What its journal tells."""
+        """History that its journal tells."""
         return self.folder.history()
 
     @property
     def status(self) -> RunStatus:
-        """How it stands."""
+        """Status of the run."""
         return self.folder.status_and_error(self.history)[0] if self.ended is None else self.ended.status
 
     @property
@@ -67,7 +67,7 @@ class OpenRun:
 
     @cached_property
     def overview(self) -> Overview:
-        """How it stands, without its nodes, and with secrets masked.
+        """Overview of how it stands, without its nodes, and with secrets masked.
 
         Raises:
             JournalError: it cannot be read any more.
@@ -78,7 +78,7 @@ class OpenRun:
         return found
 
     def read(self, view: Callable[[History, RunStatus], View]) -> View:
-        """What `view` makes of it, made once."""
+        """View of it, as `view` makes it, made once."""
         if view not in self._views:
             self._views[view] = view(self.history, self.status)
         found: View = self._views[view]
@@ -104,7 +104,7 @@ class JobSession:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequest:
-    """What `bakeoff resume` was asked for."""
+    """Request of `bakeoff resume`: what it was asked for."""
 
     runs: RunStore
     run: str
@@ -114,7 +114,7 @@ class ResumeRequest:
 
 
 class Taken(Protocol):
-    """What was done with a result."""
+    """Record of what was done with a result."""
 
     @property
     def said(self) -> str:
@@ -157,7 +157,7 @@ class Job:
         raise NotImplementedError
 
     def explain(self, asked: ResumeRequest) -> Sequence[Any]:
-        """What would run again, and why; see `bakeoff.workflow.explain.Row`.
+        """Explanation of what would run again, and why; see `bakeoff.workflow.explain.Row`.
 
         Raises:
             NotImplementedError: it does not take files.
@@ -165,25 +165,25 @@ class Job:
         raise NotImplementedError
 
     def progress(self) -> Progress:
-        """What is said of a run while it goes on."""
+        """Progress of a run: what is said of it while it goes on."""
         from bakeoff.jobs.steps import StepsProgress
 
         return StepsProgress()
 
     def followed(self, folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event], None]:
-        """What hands events of a run's journal on to `tell`, with those that only its own process emits."""
+        """Callback that hands events of a run's journal on to `tell`, with those that only its own process emits."""
         return tell
 
     def lines(self, run: OpenRun) -> Iterable[str]:
-        """What `show` prints of it between head and foot, besides its nodes."""
+        """Lines that `show` prints of it between head and foot, besides its nodes."""
         return ()
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
-        """What `show --json` has of it besides what all runs have."""
+        """Facts that `show --json` has of it besides what all runs have."""
         return {}
 
     def shown(self, run: OpenRun) -> Mapping[str, Any]:
-        """What `--json` prints of a session, besides what was done with the result."""
+        """JSON that `--json` prints of a session, besides what was done with the result."""
         found = run.overview
         facts = {name: found.facts[name] for name in ("gate", "outputs") if name in found.facts}
         shown = {
@@ -196,7 +196,7 @@ class Job:
         return shown | facts | ({} if found.error is None else {"error": found.error})
 
     def ending(self, run: OpenRun, landing: LandingOptions) -> Iterable[str]:
-        """What is printed when a session is over; `landing` is what is done with its result."""
+        """Lines that are printed when a session is over; `landing` is what is done with its result."""
         return ending_lines(run.overview)
 
     def completed(self, run: OpenRun) -> int:
@@ -221,7 +221,7 @@ class Job:
         return report_page(run.folder, self.page_part(run), self.verdict(run), go_on)
 
     def page_part(self, run: OpenRun) -> Iterator[str]:
-        """What of its report only the job has, as HTML that has been escaped, in pieces."""
+        """Part of its report that only the job has, as HTML that has been escaped, in pieces."""
         return iter(())
 
     def verdict(self, run: OpenRun) -> Verdict | None:
@@ -241,7 +241,7 @@ class Job:
         return False
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
-        """What a run made, for `diff` and `apply`; `where` names a part of it.
+        """Work that a run made, for `diff` and `apply`; `where` names a part of it.
 
         Raises:
             BakeoffError: it made nothing there.
@@ -277,13 +277,13 @@ class Job:
 
 
 def head(run: OpenRun, job: str) -> dict[str, Any]:
-    """What `--json` has first of a session's run."""
+    """Head of `--json`: what it has first of a session's run."""
     error = None if run.ended is None else run.ended.error
     return {"run_id": run.folder.id, "job": job, "status": run.status.value, "error": error}
 
 
 def used(run: OpenRun) -> dict[str, float]:
-    """What a run used, by kind, as `--json` has it."""
+    """Usage of a run, by kind, as `--json` has it."""
     return {kind: round(amount, 9) for kind, amount in run.history.usage.items() if amount}
 
 
@@ -299,7 +299,7 @@ def job_of(run: OpenRun) -> Job:
 
 
 def outcome(name: str | None, status: RunStatus | None, facts: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What a completed run came to without a result, or with part of it: as a sign, and in words; None for any other.
+    """Outcome of a completed run without a result, or with part of it: as a sign, and in words; None for any other.
 
     Args:
         name: the job's.

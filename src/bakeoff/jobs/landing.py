@@ -19,7 +19,7 @@ from bakeoff.workspace.results.results import Changed, changed_between
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """What was done with a result.
+    """Landing of a result: what was done with it.
 
     Attributes:
         attempt: its id; None for a step's result that is no attempt's.
@@ -64,7 +64,7 @@ class Landed:
 
     @property
     def _left(self) -> str:
-        """What is left to the user."""
+        """Submodules that are left to the user, in words."""
         wanted = [
             f"{path_text(path)} is to stand at {oid[:12]}" if oid else f"{path_text(path)} is to go"
             for path, oid in self.submodules.items()

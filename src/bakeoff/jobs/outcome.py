@@ -43,7 +43,7 @@ def stopped_lines(run: str, ending: Ending, job: str) -> Iterator[str]:
 
 
 def ending_lines(run: Overview) -> Iterator[str]:
-    """How a run of steps stands, what its outputs are, and what to type next."""
+    """Lines on how a run of steps stands, what its outputs are, and what to type next."""
     assert run.status is not None
     name = run.folder.id
     yield f"run {name} {_how(run)}"
@@ -77,7 +77,7 @@ def _about_gate(run: str, gate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def how_to_go_on(run_id: str, status: RunStatus | None, job: str | None) -> str | None:
-    """What takes a stopped run up again; None where nothing does."""
+    """Resumption of a stopped run: what takes it up again; None where nothing does."""
     if status in (RunStatus.COMPLETED, RunStatus.ABORTED, RunStatus.RUNNING, None):
         return None
     if job not in (None, *JOBS):

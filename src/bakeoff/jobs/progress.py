@@ -49,7 +49,7 @@ class Progress:
         yield from self.noted(event)
 
     def noted(self, event: Event) -> Iterable[str]:
-        """What the job says of an event besides."""
+        """Notes of the job on an event."""
         return ()
 
     def short(self, text: str, width: int = 200) -> str:
@@ -65,16 +65,16 @@ class Progress:
         return f"{len(self.running)} at work"
 
     def now(self, room: int) -> Iterator[Row]:
-        """What goes on now, in about `room` lines."""
+        """Rows on what goes on now, about `room` of them."""
         yield [(f"{self.head()}, {duration(time.monotonic() - self.began)}", "bold")]
         yield from self.at_work(max(1, room))
 
     def at_work(self, most: int) -> Iterator[Row]:
-        """What is at work, the oldest first."""
+        """Rows on what is at work, the oldest first."""
         yield from work_rows(self.running, self.heard, most)
 
     def last(self) -> Iterable[Row]:
-        """What stays on the terminal when the run is over."""
+        """Rows that stay on the terminal when the run is over."""
         return ()
 
 
@@ -95,5 +95,5 @@ def heard_of(event: NodeHeard | None, now: float) -> str:
 
 
 def took(event: NodeEnded) -> str:
-    """How long a node took, or that it was kept."""
+    """Duration of a node, or that it was kept."""
     return "kept from before" if event.reused else duration(event.record.ended_at - event.record.started_at)

@@ -13,7 +13,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def names() -> list[str]:
-    """What there is a schema of: most of it are commands."""
+    """Names of what there is a schema of: most of it are commands."""
     return [*_of_all_jobs(), *schemas.COMMANDS, *(name for job in _jobs() for name in job.schemas())]
 
 
@@ -25,7 +25,7 @@ def output_schema(name: str) -> dict[str, Any]:
 
 
 def _of_all_jobs() -> dict[str, Callable[[], dict[str, Any]]]:
-    """What depends on which jobs there are."""
+    """Schemas that depend on which jobs there are."""
     return {"show": _show, "apply": _apply}
 
 

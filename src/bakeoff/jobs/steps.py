@@ -158,7 +158,7 @@ def last_words(record: Record) -> list[str]:
 
 
 def progress(fan: Fan) -> str:
-    """How far a fan-out is, in words."""
+    """Progress of a fan-out, in words."""
     parts = [f"{fan.done:,} of {fan.total:,} done"]
     if fan.running:
         parts.append(f"{fan.running} running")

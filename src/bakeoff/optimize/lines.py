@@ -127,7 +127,7 @@ class OptimizeProgress(Progress):
         return counted(len(self.names), "candidate")
 
     def now(self, room: int) -> Iterator[Row]:
-        """What is at work, and how each candidate stands; those that came last where there is no room for all."""
+        """Rows on what is at work, and on how each candidate stands; those that came last where not all have room."""
         now, rows = time.monotonic(), []
         judged = {path: match for path in self.running if (match := _CANDIDATE.fullmatch(path)) is not None}
         for path, match in judged.items():
@@ -148,11 +148,11 @@ class OptimizeProgress(Progress):
 
 
 def _work(path: str) -> str | None:
-    """What is said of a node that takes time; None of others."""
+    """Description of a node that takes time; None of others."""
     source = _SOURCE.fullmatch(path)
     return _STAGES.get(_stage(path)) if source is None else f"{one_line(source[1], 60)} is asked"
 
 
 def _stage(path: str) -> str:
-    """What a node does: `candidate:3/behaviour` and `race:1` are of the stages `behaviour` and `race`."""
+    """Stage of a node: `candidate:3/behaviour` and `race:1` are of the stages `behaviour` and `race`."""
     return path.rpartition("/")[2].partition(":")[0]

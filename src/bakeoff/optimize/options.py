@@ -125,7 +125,7 @@ class OptimizeOptions(Options):
 
     @property
     def subject(self) -> str:
-        """What is to become faster, for people."""
+        """Subject that is to become faster, for people."""
         if self.bench is None:
             return f"functions of {self.target}" if self.every else self.target
         return f"{self.bench} ({self.target})" if self.target else self.bench

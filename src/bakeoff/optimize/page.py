@@ -48,7 +48,7 @@ _PROFILE_COLUMNS = [
 
 
 def optimisation_verdict(found: RunView) -> Verdict | None:
-    """What won by how much, or that nothing did; None where that is not settled."""
+    """Verdict on an optimisation: what won by how much, or that nothing did; None where that is not settled."""
     winner = found.chosen
     if winner is not None:
         shown = "That it behaves the same is shown by" if unverified(found) is None else "Seen of it:"
@@ -70,7 +70,7 @@ def optimisation_verdict(found: RunView) -> Verdict | None:
 
 
 def _times(winner: CandidateState) -> str:
-    """How much faster it is, as part of a sentence."""
+    """Speedup of the winner, as part of a sentence."""
     speed = None if winner.speed is None else winner.speed.speedup
     if speed is None:
         return ""

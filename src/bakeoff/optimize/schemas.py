@@ -23,7 +23,7 @@ _RANKED = {"target": TEXT, "own_seconds": NUMBER, "calls": WHOLE}
 
 
 def facts() -> dict[str, Any]:
-    """What is told of an optimisation, as an object."""
+    """Schema of what is told of an optimisation, as an object."""
     interval = or_null(object_of({"estimate": NUMBER, "low": NUMBER, "high": or_null(NUMBER)}))
     receipt = object_of({}, {"behaviour": map_of(ANY), "differences": list_of(TEXT), "speed": map_of(ANY)})
     candidate = object_of(
@@ -55,5 +55,5 @@ def optimize() -> dict[str, Any]:
 
 
 def ranking() -> dict[str, Any]:
-    """What `--all PATH --dry-run` prints."""
+    """Schema of the ranking that `--all PATH --dry-run` prints."""
     return object_of({"target": TEXT, "functions": list_of(object_of({**_RANKED, "taken": FLAG}))})

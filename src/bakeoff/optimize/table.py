@@ -88,7 +88,7 @@ def winners_diff(project: Path, run: str, found: RunView) -> str | None:
 
 
 def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
-    """What is printed when a session is over: the table, what was used, the winner or why there is none."""
+    """Lines that are printed when a session is over: the table, what was used, the winner or why there is none."""
     ending = run.ended
     assert ending is not None
     yield from (*table_lines(found), *explanation(found))

@@ -53,7 +53,7 @@ class FunctionView:
 
 @dataclass(slots=True)
 class RunView:
-    """What is known of a run.
+    """View of what is known of a run.
 
     Attributes:
         options: what was asked for.
@@ -112,7 +112,7 @@ class RunView:
 
 
 def run_view(history: History, status: RunStatus) -> RunView:
-    """How the run of this journal stands."""
+    """View of how the run of this journal stands."""
     found = RunView(OptimizeOptions.from_json({**history.meta["options"], **history.inputs}), status)
     found.unreported = history.unreported
     found.usage = {kind: round(amount, 9) for kind, amount in history.usage.items() if amount}

@@ -108,7 +108,7 @@ class Number:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, for messages."""
+        """Allowed values, for messages."""
         range_ = f" from {self.least:g}" if self.least is not None else ""
         range_ += f" above {self.above:g}" if self.above is not None else ""
         return f"a number{f' of {self.unit}' if self.unit else ''}{range_}"

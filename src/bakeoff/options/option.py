@@ -35,7 +35,7 @@ class Option:
     metavar: str | None = None
 
     def flag_of(self, name: str) -> str:
-        """What the option called `name` is called on a command line."""
+        """Flag of the option called `name` on a command line."""
         return self.flag or f"--{name.replace('_', '-')}"
 
 
@@ -95,7 +95,7 @@ def _allowed(kind: Kind | Check, value: Any, failure: ValueError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a job was asked for. It stands on the run's record, so that the run can be resumed by it."""
+    """Options that a job was asked for. They stand on the run's record, so that the run can be resumed by them."""
 
     def to_json(self) -> dict[str, Any]:
         """As the run keeps it."""
@@ -103,7 +103,7 @@ class Options:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        """What `to_json` gave. Passes on BakeoffError: a value is wrong."""
+        """Options from what `to_json` gave. Passes on BakeoffError: a value is wrong."""
         return restored(cls, kept)
 
 

@@ -1,4 +1,4 @@
-"""What it means to run a process: the command, how it ended, what it printed. `spawner` does the work."""
+"""Running a process: the command, how it ended, what it printed. `spawner` does the work."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a process ended. `exit_code` is -N after death by signal N, and -1 after a timeout.
+    """Result of a finished process. `exit_code` is -N after death by signal N, and -1 after a timeout.
 
     Attributes:
         exit_code: the exit status.

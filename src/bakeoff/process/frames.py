@@ -1,4 +1,4 @@
-"""What coordinator and supervisor say to each other: four bytes of length, then one `marshal`ed tuple.
+"""Messages between coordinator and supervisor: four bytes of length, then one `marshal`ed tuple.
 
 `marshal` is the fastest there is and both ends are the same interpreter.
 """

@@ -100,7 +100,7 @@ def _be_child(
     env: dict[bytes, bytes],
     streams: tuple[int, int, int],
 ) -> NoReturn:  # pragma: no cover - nothing can measure what ends by _exit
-    """What `posix_spawn` would do, and then the function."""
+    """Child side of a fork: what `posix_spawn` would do, and then the function."""
     try:
         signal.set_wakeup_fd(-1)
         for number in DEFAULTED:

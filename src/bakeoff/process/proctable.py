@@ -1,4 +1,4 @@
-"""What supervisor, workers and sweep know of the system's processes: who descends from whom, signals, reaping."""
+"""Process table, for supervisor, workers and sweep: who descends from whom, signals, reaping."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def descendants(root: int, children: dict[int, list[int]]) -> list[int]:
 
 
 def environment(pid: int) -> bytes:
-    """What `pid` was started with: NAME=value, NUL before and after each; empty where it cannot be read."""
+    """Environment that `pid` was started with: NAME=value, NUL before and after each; empty where it cannot be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
             return b"\0" + file.readall()

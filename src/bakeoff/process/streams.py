@@ -19,7 +19,7 @@ class Mask:
         self._held = b""
 
     def feed(self, chunk: bytes, last: bool = False) -> bytes:
-        """What may be shown now; what may be the beginning of a secret waits for the next chunk."""
+        """Output that may be shown now; what may be the beginning of a secret waits for the next chunk."""
         data = self._held + chunk
         shown: list[bytes] = []
         start = 0
@@ -153,7 +153,7 @@ class Stream:
         self.file, self.path, self.lost = -1, None, True
 
     def summary(self) -> tuple[bytearray | None, bytes, bytes, int, int, bytes | None]:
-        """What the coordinator is told: kept, head, tail, size, bytes stored, path of the file."""
+        """Summary for the coordinator: kept, head, tail, size, bytes stored, path of the file."""
         return self.kept, self.head, self.tail, self.size, self.stored, self.path if self.file >= 0 else None
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Command(Protocol):
-        """What is asked of a running command: its first process, and what was seen of its tree before."""
+        """Running command, as far as it is asked: its first process, and what was seen of its tree before."""
 
         number: int
         pid: int

@@ -32,5 +32,5 @@ PAGE_END = f"</main><script>{SCRIPT}</script></body></html>\n"
 
 
 def _digest(text: str) -> str:
-    """What allows exactly this style or script, and nothing that was smuggled in."""
+    """Hash source that allows exactly this style or script, and nothing that was smuggled in."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -75,7 +75,7 @@ def parent_of(path: str) -> str | None:
 
 
 def name_of(path: str) -> str:
-    """What a node is called among its siblings: its id, with the number of the item, pass, attempt or check."""
+    """Name of a node among its siblings: its id, with the number of the item, pass, attempt or check."""
     parts = path.rpartition("/")[2].split(":")
     return ":".join(parts[-2:] if _is_numbered(parts) else parts[:2])
 
@@ -137,7 +137,7 @@ def outline(history: History, status: RunStatus) -> list[Node]:
 
 
 def _conclude(node: Node, known: set[str], over: bool) -> None:
-    """What has no record of its own, such as an attempt, ends with what holds it, as its parts did."""
+    """Conclude what has no record of its own, such as an attempt: it ends with what holds it, as its parts did."""
     over = over or node.record is not None
     for child in node.children:
         _conclude(child, known, over)
@@ -189,7 +189,7 @@ def _grown(nodes: dict[str, Node], standing: str) -> list[Node]:
 
 
 def _wake(nodes: dict[str, Node], history: History) -> None:
-    """What halted in an earlier session and holds running nodes runs again."""
+    """Wake what halted in an earlier session and holds running nodes: it runs again."""
     for path in history.open:
         holder = parent_of(path)
         while holder is not None:
@@ -223,7 +223,7 @@ def walk(tops: list[Node]) -> Iterator[tuple[int, Node]]:
 
 
 def tally(nodes: list[Node]) -> Mapping[str, int]:
-    """How many nodes have each status."""
+    """Count of the nodes that have each status."""
     counts: dict[str, int] = {}
     for node in nodes:
         counts[node.status] = counts.get(node.status, 0) + 1

@@ -59,7 +59,7 @@ class Overview:
 
 
 def overview(folder: RunFolder) -> Overview:
-    """How one run stands."""
+    """Overview of how one run stands."""
     try:
         history = _brief(folder)
         status, error = folder.status_and_error(history)

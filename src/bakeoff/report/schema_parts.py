@@ -1,4 +1,4 @@
-"""What JSON Schemas are put together from."""
+"""Parts that JSON Schemas are put together from."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from bakeoff.report.schema_parts import (
 
 
 def show(jobs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What `show` prints: of a run of steps, or of a job that adds these members."""
+    """Schema of what `show` prints: of a run of steps, or of a job that adds these members."""
     step = object_of(
         {
             "type": or_null(TEXT),
@@ -211,7 +211,7 @@ def _diff() -> dict[str, Any]:
 
 
 def apply(taken: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What `apply` prints: what was done with a result."""
+    """Schema of what `apply` prints: what was done with a result."""
     return {"oneOf": [joined(object_of({"run_id": TEXT}), one) for one in taken]}
 
 

@@ -57,7 +57,7 @@ def _rows(tops: list[Node], history: History, began: float) -> Iterator[Row]:
 
 
 def _name(node: Node, depth: int) -> Cell:
-    """What it is called among its siblings; in a table that is sorted, and has no tree, its path instead."""
+    """Name of a node among its siblings; in a table that is sorted, and has no tree, its path instead."""
     name = markup(one_line(node.name, 120))
     if node.path == node.name:
         return Cell(name, depth=min(depth, 9))

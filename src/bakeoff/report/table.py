@@ -90,7 +90,7 @@ def _row(columns: list[Column], row: Row) -> str:
 
 
 def filter_line(label: str, kinds: Iterable[tuple[str, str]]) -> str:
-    """What filters the table that is a `tree`: by any text, and by kind, each with what it is called."""
+    """Filter of the table that is a `tree`: by any text, and by kind, each with what it is called."""
     options = "".join(f'<option value="{markup(kind)}">{markup(said)}' for kind, said in kinds)
     return (
         '<p class="filter"><input id="q" type="search" placeholder="filter by any text" aria-label="Filter"> '

@@ -144,7 +144,7 @@ def _end(span: Start, history: History, end: float) -> float:
 
 
 def _kind(span: Start, newest: bool, history: History, status: RunStatus) -> str:
-    """How a try ended, as a class of the picture."""
+    """Class of a try in the picture, by how it ended."""
     if span.ended_at is None:
         return "running" if newest and status is RunStatus.RUNNING else "cancelled"
     record = history.records.get(span.path)

@@ -81,7 +81,7 @@ def verdict_of(
 
 
 def _done(nodes: list[Node]) -> str:
-    """How many steps are done, and how the others stand."""
+    """Count of the steps that are done, and how the others stand."""
     counts = dict(tally(nodes))
     done = counts.pop("completed", 0)
     if not counts:

@@ -41,7 +41,7 @@ def size(count: int) -> str:
 
 
 def amounts(usage: Mapping[str, float], unreported: Collection[str] = ()) -> str:
-    """What was used, by kind: `0.25 usd, 12,000 input tokens, 1 call`; then kinds that are `not reported`."""
+    """Usage by kind, in words: `0.25 usd, 12,000 input tokens, 1 call`; then kinds that are `not reported`."""
     known = [
         f"{round(amount, 6):,.12g} {kind.replace('_', ' ').removesuffix('s' if amount == 1 else '')}"
         for kind, amount in usage.items()

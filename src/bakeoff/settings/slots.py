@@ -14,7 +14,7 @@ from .checks import checked, checks_of, flag, text, texts, whole
 
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
-    """How slots, the places where attempts work, are made."""
+    """Settings of how slots, the places where attempts work, are made."""
 
     kind: str = option(
         "auto",

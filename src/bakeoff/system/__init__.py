@@ -1,1 +1,1 @@
-"""What the operating system gives: folders, files that a person names, temporary places, memory and processors."""
+"""Facilities of the operating system: folders, files that a person names, temporary places, memory and processors."""

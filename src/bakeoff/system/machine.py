@@ -1,4 +1,4 @@
-"""What this process may use of the machine: processors, memory, and whether a path lies on a network."""
+"""Machine limits of this process: processors, memory, and whether a path lies on a network."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def read_named(path: Path, limit: int = NAMED_LIMIT, *, once: bool = False) -> b
 
 
 def _to_its_end(descriptor: int, limit: int) -> bytes:
-    """What comes through a pipe.
+    """Bytes that come through a pipe.
 
     Raises:
         OSError: it is more than `limit` bytes.
@@ -96,7 +96,7 @@ def write_whole(place: Path, data: bytes) -> int:
 
 
 def kind_of(mode: int) -> str:
-    """What sort of file a mode says, for a message."""
+    """Kind of file that a mode says, for a message."""
     kinds = {
         stat.S_IFIFO: "a pipe",
         stat.S_IFSOCK: "a socket",

@@ -13,7 +13,7 @@ TRUSTED = "BAKEOFF_SAFE_DIRECTORY"
 
 
 class OwnerError(JournalError):
-    """What says what is run belongs to another user: one such run is passed over as a damaged one is."""
+    """Ownership by another user, of what says what is run: one such run is passed over as a damaged one is."""
 
 
 def check_owner(*paths: Path) -> None:
@@ -56,7 +56,7 @@ def _is_in(path: Path, folders: list[str]) -> bool:
 
 
 def _safe_to_git() -> list[str]:
-    """What the user has told git to trust; an empty entry takes back those before it. No repository is looked at."""
+    """Trusted folders, as told to git; an empty entry takes back those before it. No repository is looked at."""
     import subprocess
 
     asked = ("git", "config", "-z", "--type=path", "--get-all", "safe.directory")

@@ -52,7 +52,7 @@ class WorkflowJob(Job):
 
 
 def _of_step(run: str, history: History, status: RunStatus, where: tuple[str, ...]) -> Work:
-    """What a step made.
+    """Work that a step made.
 
     Raises:
         BakeoffError: nothing, or there is no such step.

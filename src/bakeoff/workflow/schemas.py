@@ -8,7 +8,7 @@ from bakeoff.report.schema_parts import ANY, GATE, RUN_STATUS, TEXT, WHOLE, list
 
 
 def session() -> dict[str, Any]:
-    """What `run` and `resume` print."""
+    """Schema of what `run` and `resume` print."""
     required = {
         "run_id": TEXT,
         "workflow_id": or_null(TEXT),
@@ -20,7 +20,7 @@ def session() -> dict[str, Any]:
 
 
 def explained() -> dict[str, Any]:
-    """What `run --dry-run` and `resume --explain` print."""
+    """Schema of what `run --dry-run` and `resume --explain` print."""
     action = {"enum": ["run", "reuse", "skip", "decide", "unknown"]}
     step = object_of({"path": TEXT, "type": TEXT, "action": action, "reason": TEXT})
     return object_of({"steps": list_of(step), "counts": map_of(WHOLE)})

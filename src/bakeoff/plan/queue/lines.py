@@ -47,7 +47,7 @@ class MergeProgress(Progress):
 
 
 def name_of(ran: Ran, refs: tuple[str, ...] = ()) -> str:
-    """What a check ran on, for people."""
+    """Name of what a check ran on, for people."""
     if ran.what == "own":
         name = refs[ran.number - 1] if ran.number <= len(refs) else f"result {ran.number}"
         what = f"{one_line(short_ids(name), 80)} alone" + (" once more" if ran.again else "")

@@ -58,7 +58,7 @@ class MergeOptions(Options):
 
     @property
     def rules(self) -> Rules:
-        """What is tried before a clash counts as a conflict."""
+        """Rules that are tried before a clash counts as a conflict."""
         from bakeoff.plan.merge.rules import Rules
 
         return Rules(self.union or (), self.lockfiles or (), self.structured is not False)

@@ -16,7 +16,7 @@ MOST_OUT = 5
 
 
 def merge_verdict(findings: Findings, wanted: int) -> Verdict:
-    """How many of the `wanted` branches landed."""
+    """Verdict on a merge: how many of the `wanted` branches landed."""
     landed = len(findings.landed)
     kind = WON if landed == wanted else PART if landed else NONE
     tested = short_ids(findings.tested)

@@ -8,7 +8,7 @@ from bakeoff.report.schema_parts import FLAG, RUN_STATUS, TEXT, WHOLE, joined, l
 
 
 def findings() -> dict[str, Any]:
-    """What came of a merge, as members of an object."""
+    """Schema of what came of a merge, as members of an object."""
     hunk = object_of({"line": WHOLE, "base": TEXT, "ours": TEXT, "theirs": TEXT})
     conflict = object_of({"ref": TEXT, "with": TEXT, "path": TEXT, "kind": TEXT, "hunks": list_of(hunk)})
     culprit = {"ref": TEXT, "with": or_null(TEXT), "test": TEXT, "tests": list_of(TEXT)}
@@ -32,7 +32,7 @@ MOVED = object_of({"branch": TEXT, "commit": TEXT, "before": or_null(TEXT), "mer
 
 
 def facts() -> dict[str, Any]:
-    """What is told of a merge, as an object."""
+    """Schema of what is told of a merge, as an object."""
     return object_of({"job": {"const": "merge"}, **findings()})
 
 

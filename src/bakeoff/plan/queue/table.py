@@ -75,12 +75,12 @@ def _breaks(culprit: Culprit) -> str:
 
 
 def dropped_title(conflict: Conflict) -> str:
-    """What is said of a conflict in which one side was left out."""
+    """Title of a conflict in which one side was left out."""
     return f"{conflict.ref} landed without what it has against {conflict.other} in {conflict.path}"
 
 
 def conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
-    """What is the matter, and what each has there."""
+    """Lines on a conflict: what is the matter, and what each has there."""
     yield f"  {one_line(short_ids(title), 400)} ({conflict.kind})"
     for hunk in conflict.hunks[:MOST_HUNKS]:
         yield f"    line {hunk.line}"
@@ -91,13 +91,13 @@ def conflict_lines(conflict: Conflict, title: str) -> Iterator[str]:
 
 
 def culprit_lines(culprit: Culprit) -> Iterator[str]:
-    """What it breaks, and what the check said."""
+    """Lines on a culprit: what it breaks, and what the check said."""
     yield f"  {one_line(short_ids(culprit.ref), 80)} {one_line(short_ids(_breaks(culprit)), 300)}"
     yield from _reason_lines(culprit.reason)
 
 
 def unclear_lines(findings: Findings) -> Iterator[str]:
-    """What a check said of the base that fails there too, for all that did not land because of it."""
+    """Lines on a check that fails on the base too: what it said there, for all that did not land because of it."""
     refs: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for one in findings.preexisting:
         if not one.landed:
@@ -114,13 +114,13 @@ def _reason_lines(reason: str) -> Iterator[str]:
 
 
 def _progress(found: RunView) -> Iterator[str]:
-    """What is known of a merge that has not ended."""
+    """Progress of a merge that has not ended, as far as it is known."""
     for ran in found.ran:
         yield f"  {name_of(ran, found.options.refs)}: {'not run' if ran.verdict is None else ran.verdict.verdict}"
 
 
 def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
-    """What is printed when a session is over."""
+    """Lines that are printed when a session is over."""
     name, findings = run.folder.id, found.findings
     assert run.ended is not None
     yield from result_lines(found)

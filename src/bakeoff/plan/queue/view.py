@@ -40,7 +40,7 @@ class Ran:
 
     @classmethod
     def at(cls, path: str, record: Record | None = None) -> Ran | None:
-        """What the node at `path` is; None for another node."""
+        """Run of a check that the node at `path` is; None for another node."""
         found = _NODE.fullmatch(path)
         if found is None:
             return None
@@ -52,7 +52,7 @@ class Ran:
 
 @dataclass(slots=True)
 class RunView:
-    """What is known of a run.
+    """View of what is known of a run.
 
     Attributes:
         options: what was asked for.
@@ -73,7 +73,7 @@ class RunView:
         return self.findings is not None and len(self.findings.landed) == len(self.options.refs)
 
     def facts(self) -> Mapping[str, Any]:
-        """What names the commits of all that landed, to be shown and landed; empty where nothing did."""
+        """Facts that name the commits of all that landed, to be shown and landed; empty where nothing did."""
         found = self.findings
         if found is None or not found.landed:
             return {}
@@ -81,7 +81,7 @@ class RunView:
 
 
 def run_view(history: History, status: RunStatus) -> RunView:
-    """How the run of this journal stands."""
+    """View of how the run of this journal stands."""
     found = RunView(MergeOptions.from_json(history.meta["options"]), status)
     brought = history.decisions.get("brought")
     found.brought = None if brought is None else Brought.from_json(brought)

@@ -298,7 +298,7 @@ def write_text(plan: Plan, file: str = "plan.yml") -> str:
 
 
 def _written(plan: Plan, parent: str | None) -> Iterator[dict[str, Any]]:
-    """What is directly below a group, in plan order."""
+    """Members directly below a group, in plan order."""
     groups = {group.name: group for group in plan.groups}
     done: set[str] = set()
     for subplan in plan.subplans:

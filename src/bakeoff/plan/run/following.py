@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def as_plan(folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event], None]:
-    """What hands events of a run's journal on to `tell`, with those that a plan adds to them in its own process."""
+    """Callback that hands events of a run's journal on to `tell`, with those that a plan adds in its own process."""
     known = False
 
     def begun(at: float) -> None:

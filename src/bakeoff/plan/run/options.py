@@ -15,7 +15,7 @@ _SETTINGS = options_of(PlanSettings)
 
 @dataclass(frozen=True, slots=True)
 class SubplanConfig(Options):
-    """How subplans are carried out: the same options as in the settings, as one plan has them.
+    """Configuration of how subplans are carried out: the same options as in the settings, as one plan has them.
 
     Attributes:
         execution_mode: `sequential` one after the other, each on top of those before it; `parallel` whatever they wait
@@ -37,11 +37,11 @@ class SubplanConfig(Options):
 
     @classmethod
     def of(cls, settings: PlanSettings, given: Mapping[str, Any]) -> SubplanConfig:
-        """What is given, and what the settings say of the rest; None counts as not given. Passes on PlanError."""
+        """Options as given, for the rest as the settings say; None counts as not given. Passes on PlanError."""
         values: dict[str, Any] = {one.name: getattr(settings, one.name) for one in fields(cls)}
         return cls(**{name: value if given.get(name) is None else given[name] for name, value in values.items()})
 
     @property
     def strategy(self) -> str:
-        """What the merge queue does with a conflict."""
+        """Strategy of the merge queue in a conflict."""
         return {"ours_first": "ours_first", "fail": "fail_on_conflict"}.get(self.on_conflict, "three_way")

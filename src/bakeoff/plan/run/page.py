@@ -30,7 +30,7 @@ MOST_OUT = 5
 
 
 def plan_verdict(found: RunView) -> Verdict | None:
-    """How much landed; None where that is not settled."""
+    """Verdict on how much landed; None where that is not settled."""
     findings = found.findings
     if findings is None or found.status is not RunStatus.COMPLETED:
         return None

@@ -9,7 +9,7 @@ from bakeoff.plan.run.view import RunView, Worked
 
 
 def shown_plan(found: RunView) -> dict[str, Any]:
-    """What is told of it besides what all runs have."""
+    """JSON of what is told of it besides what all runs have."""
     findings = found.findings
     rounds = [] if findings is None else findings.rounds
     graph = found.plan.graph()

@@ -22,7 +22,7 @@ from bakeoff.report.schema_parts import (
 
 
 def facts() -> dict[str, Any]:
-    """What is told of a plan, as an object."""
+    """Schema of what is told of a plan, as an object."""
     subplan = object_of(
         {
             "name": TEXT,
@@ -81,7 +81,7 @@ def _of_a_round(listed: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_run() -> dict[str, Any]:
-    """What `bakeoff plan` prints: the whole of a run, or what `--dry-run` tells."""
+    """Schema of what `bakeoff plan` prints: the whole of a run, or what `--dry-run` tells."""
     head = {"run_id": TEXT, "status": RUN_STATUS, "error": or_null(TEXT), "usage": map_of(NUMBER)}
     asked = object_of({"calls": WHOLE, "tokens": or_null(WHOLE), "usd": or_null(NUMBER)})
     written = object_of({"file": TEXT, "subplans": WHOLE, "most_calls": WHOLE}, {"split": asked})
@@ -89,7 +89,7 @@ def plan_run() -> dict[str, Any]:
 
 
 def decomposition() -> dict[str, Any]:
-    """What `bakeoff plan decompose` prints."""
+    """Schema of what `bakeoff plan decompose` prints."""
     node = object_of(
         {
             "id": TEXT,

@@ -97,7 +97,7 @@ def _rows(found: RunView) -> Iterator[list[str]]:
 
 
 def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
-    """What is printed when a session is over."""
+    """Lines that are printed when a session is over."""
     name, history, ending, findings = run.folder.id, run.history, run.ended, found.findings
     assert ending is not None
     yield from result_lines(found)

@@ -25,7 +25,7 @@ _NODE = re.compile(rf"{PREFIX}([^:/]+):([0-9a-f]+)(?:/(.*))?")
 
 @dataclass(slots=True)
 class Worked:
-    """What the journal says of the work of one subplan.
+    """Work of one subplan, as the journal tells it.
 
     Attributes:
         spans: when it was at work: from, to; the end of one that is at work now is None.
@@ -43,7 +43,7 @@ class Worked:
 
     @property
     def seconds(self) -> float:
-        """How long it was at work, or is already."""
+        """Seconds that it was at work, or is already."""
         return sum(end - begun for begun, end in self.ended_spans)
 
     @property
@@ -55,7 +55,7 @@ class Worked:
 
 @dataclass(slots=True)
 class RunView:
-    """What is known of a run.
+    """View of what is known of a run.
 
     Attributes:
         plan: as it is carried out, with all changes made.
@@ -101,11 +101,11 @@ class RunView:
 
     @property
     def at_once(self) -> float | None:
-        """How many were at work at once on average; None where nothing took any time."""
+        """Average concurrency: how many were at work at once; None where nothing took any time."""
         return self.at_work / self.elapsed if self.elapsed > 0 else None
 
     def facts(self, name: str | None = None) -> Mapping[str, Any]:
-        """What names the commits of the result, or of what a subplan made; empty where there is none."""
+        """Facts that name the commits of the result, or of what a subplan made; empty where there is none."""
         if name is None:
             found = self.findings
             if found is None or found.result is None:
@@ -118,7 +118,7 @@ class RunView:
 
 
 def run_view(history: History, status: RunStatus) -> RunView:
-    """How the run of this journal stands."""
+    """View of how the run of this journal stands."""
     changes = changes_of(history)
     now = amended(kept_plan(history), changes)
     snapshot = history.decisions.get("snapshot") or {}
@@ -146,7 +146,7 @@ def split_facts(history: History) -> dict[str, Any] | None:
 
 
 def step_view(history: History, status: RunStatus, step: str) -> RunView | None:
-    """How the plan of a workflow's step stands; None where it has begun none.
+    """View of how the plan of a workflow's step stands; None where it has begun none.
 
     Args:
         history: of the workflow's run.
@@ -169,7 +169,7 @@ def step_view(history: History, status: RunStatus, step: str) -> RunView | None:
 
 
 def step_name(step: str, number: int) -> str:
-    """What the decision is called by which the step at a path begins for the nth time."""
+    """Name of the decision by which the step at a path begins for the nth time."""
     return f"{step}#plan:{number}"
 
 

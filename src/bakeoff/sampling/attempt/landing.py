@@ -9,7 +9,7 @@ from bakeoff.sampling.attempt.view import AttemptView, RunView
 
 
 def work_of(run: str, found: RunView, view: AttemptView, step: str | None = None) -> Work:
-    """What an attempt of a run, or of a workflow's `step` in it, made."""
+    """Work that an attempt of a run, or of a workflow's `step` in it, made."""
     return Work(run, view.status, view.facts, title_of(found.options.task), view.id, step)
 
 

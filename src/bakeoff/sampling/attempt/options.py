@@ -118,7 +118,7 @@ class AttemptOptions(Options):
 
     @property
     def protection(self) -> Protection:
-        """What attempts may not change."""
+        """Protection of what attempts may not change."""
         from bakeoff.judge.checks.protected import Protection
 
         judges = [command for command in (*self.checks, self.score) if command is not None]

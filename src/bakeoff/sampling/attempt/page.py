@@ -80,7 +80,7 @@ def _row(heads: list[str], view: AttemptView, texts: list[str]) -> Row:
 
 
 def _signs(found: RunView) -> Iterator[str]:
-    """What the marks behind the numbers of attempts mean."""
+    """Legend of the marks behind the numbers of attempts."""
     if found.chosen is not None:
         yield "* the winner"
     if found.closest is not None:

@@ -22,7 +22,7 @@ VERDICT = {"enum": ["passed", "failed", "error", "invalid", "undecided", "skippe
 
 
 def facts() -> dict[str, Any]:
-    """What is told of attempts, as an object."""
+    """Schema of what is told of attempts, as an object."""
     check = object_of(
         {"check": TEXT, "verdict": VERDICT},
         {

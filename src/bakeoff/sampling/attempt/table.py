@@ -92,7 +92,7 @@ def _unseen(verdict: ValidationResult) -> bool:
 
 
 def notes(found: RunView) -> list[str]:
-    """What the table's signs do not say by themselves."""
+    """Notes on what the table's signs do not say by themselves."""
     views = found.attempts.values()
     lines = []
     if any(
@@ -194,7 +194,7 @@ def _cost(view: AttemptView) -> str:
 
 
 def unmet(found: RunView, view: AttemptView) -> list[str]:
-    """What an attempt does not meet, and why."""
+    """Unmet requirements of an attempt, and why."""
     lines = []
     for rank, name in enumerate(found.names):
         verdict = view.verdicts.get(rank)
@@ -208,7 +208,7 @@ def unmet(found: RunView, view: AttemptView) -> list[str]:
 
 
 def explanation(found: RunView) -> list[str]:
-    """What was closest and why it failed; and what kept others from being judged."""
+    """Explanation of what was closest and why it failed; and what kept others from being judged."""
     lines = []
     if found.closest is not None:
         view = found.attempts[found.closest]
@@ -223,7 +223,7 @@ def explanation(found: RunView) -> list[str]:
 
 
 def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:
-    """What is printed when a session is over: the table, what was used, the winner or why there is none."""
+    """Lines that are printed when a session is over: the table, what was used, the winner or why there is none."""
     name, history, ending = run.folder.id, run.history, run.ended
     assert ending is not None
     yield from (*table_lines(found), *notes(found))

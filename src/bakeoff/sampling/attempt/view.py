@@ -56,7 +56,7 @@ class AttemptView:
 
     @property
     def met(self) -> int:
-        """How many requirements it meets."""
+        """Count of the requirements that it meets."""
         return sum(verdict.result for verdict in self.verdicts.values())
 
     def to_json(self, names: list[str], timed: bool = False) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class RunView:
 
 
 def run_view(history: History, status: RunStatus) -> RunView:
-    """How the run of this journal stands."""
+    """View of how the run of this journal stands."""
     options = AttemptOptions.from_json(history.meta["options"])
     snapshot = history.decisions.get("snapshot") or {}
     ending = history.ending if history.status is status else {}
@@ -124,7 +124,7 @@ def run_view(history: History, status: RunStatus) -> RunView:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a step's attempts were asked for, as it was decided before the first.
+    """Request for a step's attempts: what they were asked for, as it was decided before the first.
 
     Attributes:
         options: what was asked for.
@@ -144,17 +144,17 @@ class Asked:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Asked:
-        """What `to_json` gave."""
+        """Request from what `to_json` gave."""
         return cls(**{**kept, "options": AttemptOptions.from_json(kept["options"])})
 
 
 def asked_name(path: str, number: int) -> str:
-    """What the decision is called by which the step at `path` begins for the nth time."""
+    """Name of the decision by which the step at `path` begins for the nth time."""
     return f"{path}#attempts" if number == 1 else f"{path}#attempts.{number}"
 
 
 def asked_of(history: History, path: str) -> Asked | None:
-    """What the attempts of the step at `path` were asked for last; None where it has made none."""
+    """Request by which the attempts of the step at `path` were asked for last; None where it has made none."""
     found, number = None, 1
     while (kept := history.decisions.get(asked_name(path, number))) is not None:
         found, number = kept, number + 1
@@ -162,7 +162,7 @@ def asked_of(history: History, path: str) -> Asked | None:
 
 
 def step_view(history: History, status: RunStatus, path: str) -> RunView | None:
-    """How the attempts of a workflow's step stand; None where it has made none."""
+    """View of how the attempts of a workflow's step stand; None where it has made none."""
     asked = asked_of(history, path)
     if asked is None:
         return None

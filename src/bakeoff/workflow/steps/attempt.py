@@ -113,7 +113,7 @@ class AttemptStep:
     retries = True
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
-        """What is wrong with a step besides its fields."""
+        """Check of a step besides its fields: what is wrong with it."""
         if raw.get("check") in (None, "", []) and not raw.get("score"):
             yield None, "there is nothing to judge by: give `check`, as in `check: pytest -q`"
         for name, other in (("concurrency_budget", "attempts"), ("loop_budget", "repair")):
@@ -147,7 +147,7 @@ class AttemptStep:
 
 
 def options_of(context: NodeContext) -> AttemptOptions:
-    """What a step asks for, evaluated.
+    """Options that a step asks for, evaluated.
 
     Passes on ExpressionError: a field cannot be evaluated.
 
@@ -184,7 +184,7 @@ _NOT_MEANT = ("max_cost", "max_tokens", "max_calls", "preflight", "require_red")
 
 
 def _meaning(options: AttemptOptions) -> dict[str, Any]:
-    """What the step's result depends on."""
+    """Options that the step's result depends on."""
     return {name: value for name, value in options.to_json().items() if name not in _NOT_MEANT}
 
 
@@ -228,7 +228,7 @@ class _Step:
         return None if kept is None else Asked.from_json(kept)
 
     async def _decide(self, options: AttemptOptions, workspace: Workspace) -> Asked:
-        """What is asked for; attempts that are there stay when more are asked for."""
+        """Decide what is asked for; attempts that are there stay when more are asked for."""
         number = self.begun.number
         meaning = {name: value for name, value in _meaning(options).items() if name not in ("attempts", "mode")}
         version = digest("attempt", meaning, workspace.snapshot.tree)
@@ -282,7 +282,7 @@ def _say(context: NodeContext, text: str) -> None:
 
 
 def _given(options: AttemptOptions) -> dict[str, Any]:
-    """What a step was given, for people."""
+    """Input that a step was given, for people."""
     return {"task": options.task, "agent": options.agent, "checks": list(options.checks), "score": options.score}
 
 
@@ -303,7 +303,7 @@ def _agent(context: NodeContext, options: AttemptOptions) -> tuple[Entry, dict[s
 
 
 def _output(result: SamplingResult, asked: Asked) -> dict[str, Any]:
-    """What later steps may use: of the winner, or of the best failure, all there is; of the others how they ended."""
+    """Output for later steps: of the winner, or of the best failure, all there is; of the others how they ended."""
     best = result.winner
     output: dict[str, Any] = {
         "snapshot": asked.snapshot["commit"],

@@ -73,7 +73,7 @@ class OptimizeStep:
     container = True
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
-        """What can be seen to be wrong before anything runs."""
+        """Check of what can be seen to be wrong before anything runs."""
         if not raw.get("target") and not raw.get("bench"):
             yield None, "there is nothing to make faster: give `target: pkg/mod.py:function`, or `bench: COMMAND`"
 
@@ -94,7 +94,7 @@ class OptimizeStep:
 
 
 def options_of(context: NodeContext) -> OptimizeOptions:
-    """What a step asks for, evaluated.
+    """Options that a step asks for, evaluated.
 
     Passes on ExpressionError: a field cannot be evaluated.
 
@@ -181,7 +181,7 @@ def _input(options: OptimizeOptions) -> dict[str, Any]:
 def _output(
     context: NodeContext, options: OptimizeOptions, asked: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What later steps may use."""
+    """Output that later steps may use."""
     found = RunView(options, RunStatus.COMPLETED, winner=facts["winner"], result=facts.get("result"))
     read_nodes(found, context.run.history, f"{asked['prefix']}/")
     shown = found.to_json()

@@ -88,7 +88,7 @@ class PlanStep:
     container = True
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
-        """What is wrong with a step besides its fields."""
+        """Check of a step besides its fields: what is wrong with it."""
         if (raw.get("goal") is None) == (raw.get("file") is None):
             yield None, "give either `goal` or `file`"
         if raw.get("goal") is not None and raw.get("check") in (None, "", []):
@@ -188,7 +188,7 @@ def _say(context: NodeContext) -> Any:
 
 
 def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
-    """How it ended, and what later steps may use."""
+    """Outcome of the plan: how it ended, and what later steps may use."""
     left = [name for name in found.wanted if not found.states[name].landed]
     output = {
         "snapshot": found.base,

@@ -1,4 +1,4 @@
-"""What a step of type `plan` asks for, as a plan: from its file, or split by directories, by an agent or by a model."""
+"""Plan that a step of type `plan` asks for: from its file, or split by directories, by an agent or by a model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Tries = Mapping[str, Tried] | None
 
 
 async def plan_of(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]:
-    """What a step asks for, evaluated and split.
+    """Plan that a step asks for, evaluated and split.
 
     Args:
         context: the step.
@@ -79,7 +79,7 @@ def _plan(context: NodeContext) -> Plan:
 
 
 def _asked(context: NodeContext) -> tuple[AttemptOptions, SubplanConfig]:
-    """How each subplan is attempted, with the whole goal as its task, and how they are carried out."""
+    """Options by which each subplan is attempted, with the whole goal as its task, and how they are carried out."""
     step, run_context = context.step, context.run_context
     attempt = AttemptOptions(
         task=as_text(context.value("goal")),

@@ -62,7 +62,7 @@ class SampleStep:
     retries = True
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
-        """What is wrong with a step besides its fields."""
+        """Check of a step besides its fields: what is wrong with it."""
         if (raw.get("prompt") is None) == (raw.get("action") is None):
             yield None, "a sample step has a `prompt` or an `action`, one of them"
         escalates = raw.get("strategy") == "escalation"
@@ -99,12 +99,12 @@ _UNCHAINED = frozenset({"rejection", "best-of-n", "majority"})
 
 
 def _meaning(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the step's result depends on."""
+    """Values that the step's result depends on."""
     return {name: value for name, value in given.items() if name not in _HOW_MUCH}
 
 
 def _version(given: Mapping[str, Any]) -> str:
-    """What a generation depends on: those that are there stay when only their number or their judging changes."""
+    """Version of a generation: those that are there stay when only their number or their judging changes."""
     leave = {"concurrency_budget", "mode", "check_timeout"}
     if given["strategy"] in _UNCHAINED:
         leave |= {
@@ -121,7 +121,7 @@ def _version(given: Mapping[str, Any]) -> str:
 
 
 def _evaluated(context: NodeContext) -> dict[str, Any]:
-    """What a step asks for, as JSON.
+    """Values that a step asks for, evaluated, as JSON.
 
     Passes on ExpressionError: a field cannot be evaluated.
 
@@ -311,7 +311,7 @@ def _request(given: Mapping[str, Any]) -> Request:
 
 
 def _most_tokens(given: Mapping[str, Any]) -> float:
-    """What a first request may use; more than nothing where that cannot be said."""
+    """Most tokens that a first request may use; more than nothing where that cannot be said."""
     most = 1.0 if given["action"] is not None else most_tokens(_request(given))
     return most if most < float("inf") else 1.0
 
@@ -337,7 +337,7 @@ def _strategy(given: Mapping[str, Any], models: _Models) -> SamplingStrategy:
 
 
 def _output(context: NodeContext, result: SamplingResult, label: str) -> dict[str, Any]:
-    """What later steps may use: the chosen text, and how each attempt ended."""
+    """Output for later steps: the chosen text, and how each attempt ended."""
     chosen = as_text(result.result)
     file = f"{context.run.root}/logs/{label}text"
     output: dict[str, Any] = {

@@ -256,7 +256,7 @@ class Below:
 
 
 class Changing(ast.NodeTransformer):
-    """Further changes in a copy; it is told which node of the original each of its nodes stands for."""
+    """Transformer for other changes in a copy; it is told which node of the original each of its nodes stands for."""
 
     originals: Mapping[int, ast.AST] = {}
 

@@ -67,7 +67,7 @@ class Split:
         return cls(**{**kept, "paths": tuple(kept["paths"])})
 
     def announcement(self, ceilings: Mapping[str, float]) -> str:
-        """How many calls there may be; to be said before the first one."""
+        """Announcement of how many calls there may be; to be said before the first one."""
         return announcement(f"at most {TRIES} calls of {self.name} to split it", ceilings, late="")
 
     def question(self, project: Path, settings: Settings, goal: str) -> Question:

@@ -33,7 +33,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None:
-    """What changes, if the list is only asked whether it is empty or holds something, and loses what it holds."""
+    """Replacements of uses, if the list is only asked whether it is empty or holds something, and loses items."""
     changed: dict[int, str] = {}
     searched = False
     for node, parent, call, above in uses(subject, name):
