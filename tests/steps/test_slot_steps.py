@@ -174,6 +174,73 @@ class Write:
     assert lab.content(output["result"]["commit"], "python.txt") == "by python"
 
 
+REACH = """
+import os
+from pathlib import Path
+from bakeoff import StepModel
+from bakeoff.system.named_files import write_whole
+
+class Fields(StepModel):
+    \"\"\"Writes wherever it can.\"\"\"
+
+def tried(function, *args):
+    try:
+        return str(function(*args))
+    except Exception as failure:
+        return f"{type(failure).__name__}: {failure}"
+
+class Reach:
+    name = "reach"
+    model = Fields
+
+    def run(self, step, context):
+        context.write("deep/er/new.txt", b"new")
+        context.write("../calc.py", b"changed")
+        os.symlink("LAB", Path(context.cwd, "absolute"))
+        os.symlink("..", Path(context.cwd, "above"))
+        return {
+            "read": context.read("../calc.py").decode(),
+            "missing": tried(context.read, "nowhere"),
+            "through": [tried(context.write, path, b"x") for path in ("absolute/calc.py", "above/calc.py", "above")],
+            "read_through": [tried(context.read, path) for path in ("absolute/calc.py", "above/calc.py", "above")],
+            "outside": [tried(context.write, path, b"x") for path in ("../../calc.py", "LAB/calc.py", "/calc.py", "..")],
+            "whole": tried(write_whole, Path(context.cwd, "whole.txt"), b"x"),
+        }
+"""
+
+
+def test_code_in_this_process_reads_and_writes_in_its_slot_alone(lab, flow, kind):
+    lab.write("sub/file", "x")
+    types = lab.write("types.py", REACH.replace("LAB", str(lab.root)))
+    lab.settings(f'step_types = "{types}"\n[slots]\nkind = "{kind}"\n')
+    before = lab.digest()
+    said = flow("steps: [{id: it, type: reach, workspace: slot, cwd: sub}]")
+    assert said.status == 0, said
+    assert lab.digest() == before
+    output = flow.output("it")
+    made = {file["path"]: file["status"] for file in output["result"]["files"]}
+    assert (made["calc.py"], made["sub/deep/er/new.txt"]) == ("M", "A")
+    assert lab.content(output["result"]["commit"], "calc.py") == output["read"] == "changed"
+    assert output["missing"].startswith("FileNotFoundError")
+    assert all("BakeoffError" in said and "cannot be written: it" in said for said in output["through"])
+    assert all("BakeoffError" in said and "cannot be read: it" in said for said in output["read_through"])
+    assert all("lies outside of" in said for said in output["outside"])
+    if flow.history.records["it"].facts["slot"]["kind"] == "overlay":
+        assert "context.write(path, data)" in output["whole"]
+
+
+def test_without_a_slot_it_reads_and_writes_in_the_project(lab, flow):
+    lab.write("sub/file", "x")
+    types = lab.write("types.py", REACH.replace("LAB", str(lab.place)))
+    lab.settings(f'step_types = "{types}"')
+    said = flow("steps: [{id: it, type: reach, cwd: sub}]")
+    assert said.status == 0, said
+    assert (lab.root / "calc.py").read_text() == "changed"
+    assert (lab.root / "sub/deep/er/new.txt").read_text() == "new"
+    assert all("lies outside of" in said for said in flow.output("it")["outside"])
+    assert (lab.root / "sub/whole.txt").read_text() == "x"
+
+
 @pytest.mark.parametrize(
     ("step", "words"),
     [

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.system.named_files import kind_of, read_exactly
+from bakeoff.errors import BakeoffError
+from bakeoff.system.named_files import kind_of, read_exactly, write_whole
 from bakeoff.workspace.errors import GitError, SlotError, WorkspaceError
-from bakeoff.workspace.files import RefusedError, open_regular, read_link, read_small
+from bakeoff.workspace.files import RefusedError, open_regular, read_link, read_small, write_regular
 from bakeoff.workspace.landing.applying import apply, open_project
 from bakeoff.workspace.landing.merging import merge_trees
 from bakeoff.workspace.repository import git, locks
@@ -451,3 +452,33 @@ def test_no_process_that_deletes_is_forgotten_when_two_begin_at_once(tmp_path, m
     first.join()
     assert len(started) == 3
     started.clear()
+
+
+def test_a_file_below_a_folder_is_written_whole_and_through_no_link(tmp_path: Path) -> None:
+    root, other = tmp_path / "root", tmp_path / "other"
+    for folder in (root, other):
+        folder.mkdir()
+    write_regular(root, b"a/b/c", b"one")
+    (root / "a/b/c").chmod(0o750)
+    write_regular(root, b"a/b/c", b"two")
+    assert (root / "a/b/c").read_bytes() == b"two"
+    assert stat.S_IMODE((root / "a/b/c").stat().st_mode) == 0o750
+    assert [file.name for file in (root / "a/b").iterdir()] == ["c"]
+    (other / "file").write_text("theirs")
+    (root / "folder").symlink_to(other)
+    (root / "link").symlink_to(other / "file")
+    os.mkfifo(root / "pipe")
+    for path in (b"folder/file", b"folder/new/file", b"link", b"pipe", b"a", b"a/b/c/d"):
+        with pytest.raises(RefusedError):
+            write_regular(root, path, b"x")
+    assert [(file.name, file.read_text()) for file in other.iterdir()] == [("file", "theirs")]
+
+
+def test_a_file_seen_through_another_process_is_not_written(tmp_path: Path) -> None:
+    me = os.getpid()
+    for way in (f"{me}/root", f"{me}/cwd", f"{me}/task/{me}/root", f"1/../{me}/root"):
+        place = Path(f"/proc/{way}{tmp_path}/file")
+        with pytest.raises(BakeoffError, match="seen through another process"):
+            write_whole(place, b"x")
+    assert write_whole(tmp_path / "file", b"x") == 1
+    assert [file.name for file in tmp_path.glob("*file*")] == ["file"]

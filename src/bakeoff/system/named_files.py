@@ -17,6 +17,8 @@ NAMED_LIMIT = 32 << 20
 _HANDED = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+")
 """Names of what the shell has opened for this process, as for `<(command)`."""
 
+_THROUGH_PROCESS = re.compile(r"/proc/\d+/(?:task/\d+/)?(?:root|cwd)(?:/|\Z)")
+
 
 def read_named(path: Path, limit: int = NAMED_LIMIT, *, once: bool = False) -> bytes:
     """The content of a file that the user names; links are followed.
@@ -77,9 +79,18 @@ def read_exactly(descriptor: int, size: int) -> bytes:
 def write_whole(place: Path, data: bytes) -> int:
     """Write a file atomically; what is no regular file (a device, a pipe) is written to as it is. The bytes written.
 
+    Links are followed, to where they lead for this process. So it is for files that the user names, and never for files
+    in a slot, whose links lead elsewhere for the commands in it: `write_regular` of `workspace/files.py` writes those,
+    and `StepContext.write` is that for step types.
+
     Raises:
-        BakeoffError: it cannot be written.
+        BakeoffError: it cannot be written, or is seen through another process (`/proc/PID/root`), as a slot is.
     """
+    if _THROUGH_PROCESS.match(os.path.abspath(place)):
+        raise BakeoffError(
+            f"{place} is not written: it is seen through another process, and links there lead elsewhere for this one; "
+            "in a slot, a step type writes with context.write(path, data)"
+        )
     file = Path(os.path.realpath(place))
     draft = file.with_name(f".{file.name}.new")
     try:

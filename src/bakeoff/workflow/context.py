@@ -60,6 +60,7 @@ class RunContext:
         step_types: every type of step.
         run_step: runs one step where it stands, whatever its type; returns why nothing may follow it, if so.
         project: the folder that steps work in.
+        slot: of a step with `workspace: slot`, its slot's top, as code in this process sees it; else None.
         workflow_dir: folder of the workflow file, for `context.workflow_dir`; None when it has none.
         asker: somebody at a terminal; None when nobody is there.
         environment: variables that the workflow sets for every step.
@@ -91,6 +92,7 @@ class RunContext:
     allow_unquoted: bool = False
     lanes: tuple[str, ...] = ()
     cwd: str | None = None
+    slot: str | None = None
     secrets: frozenset[str] = frozenset()
     announcement: str | None = None
     said: set[Any] = field(default_factory=set)

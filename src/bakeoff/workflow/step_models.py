@@ -188,5 +188,9 @@ BUILT_IN: dict[str, type[StepModel]] = {
 HOLDING = frozenset({"if", "switch", "while", "do-while", "fan-out", "workflow", "parallel"})
 """Built-in step types that hold other steps."""
 
+BY_COMMAND = frozenset({"shell", "command", "prompt"})
+"""Built-in step types that touch files only by commands; with `workspace: slot` they are told the slot's path as those
+see it. Any other type does its work in this process, and is told it as this process sees it."""
+
 UNTRUSTED = frozenset({"command", "prompt"})
 """Built-in step types whose output is text that nobody has read."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bakeoff.system.named_files import kind_of, read_exactly
@@ -38,6 +39,47 @@ def folder_of(root: Path, path: bytes) -> Iterator[tuple[int, bytes]]:
         yield descriptor, name
     finally:
         os.close(descriptor)
+
+
+def write_regular(root: Path, path: bytes, data: bytes) -> None:
+    """Atomic write of the regular file `path` below `root`; missing folders are made, no link is followed.
+
+    A file that is there already keeps its permissions.
+
+    Raises:
+        RefusedError: a part of the way is a link or no folder, or what stands there is no regular file.
+
+    Passes on OSError: it cannot be written.
+    """
+    _make_folders(root, path)
+    with folder_of(root, path) as (folder, name):
+        mode = None
+        with suppress(FileNotFoundError):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode):
+                raise RefusedError(f"it is {kind_of(found.st_mode)}")
+            mode = stat.S_IMODE(found.st_mode)
+        draft = b".%s.new" % secrets.token_hex(8).encode()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(draft, flags, 0o666, dir_fd=folder)
+        try:
+            with open(descriptor, "wb") as file:
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
+                file.write(data)
+            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=folder)
+            raise
+
+
+def _make_folders(root: Path, path: bytes) -> None:
+    """Make the folders above `path` that are not there; passes on what `folder_of` raises."""
+    parts = path.split(b"/")
+    for depth in range(1, len(parts)):
+        with folder_of(root, b"/".join(parts[:depth])) as (folder, name), suppress(FileExistsError):
+            os.mkdir(name, dir_fd=folder)
 
 
 @contextmanager

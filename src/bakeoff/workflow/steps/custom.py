@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 
 from bakeoff.engine.record import Outcome
+from bakeoff.errors import BakeoffError
 from bakeoff.process.command import Command, Finished
+from bakeoff.system.named_files import NAMED_LIMIT, read_exactly
 from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.models import Interpolated, StepModel, marked
 from bakeoff.workflow.steps.leaf import Leaf
 from bakeoff.workflow.steps.shell import log_prefix, step_environment, working_directory
 from bakeoff.workflow.values import plain
+from bakeoff.workspace.files import RefusedError, open_regular, write_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,9 @@ class StepContext:
         path: where the step stands in the run.
         values: the step's interpolated fields, evaluated, by name.
         attempt: which try this is, from 1.
-        cwd: the folder to work in.
+        cwd: the folder to work in, absolute. With `workspace: slot` it lies below `/proc/PID/root`, and a path that is
+            made real (`Path.resolve`, `os.path.realpath`), or a link to an absolute path, leads out of the slot into
+            the user's own files: use `read`, `write` and `process`.
         env: variables to set for what it starts.
         run_id: the run.
         inputs: the workflow's inputs.
@@ -45,6 +52,54 @@ class StepContext:
     def lookup(self, root: str) -> Any:
         """The value of a name that expressions may use (`steps`, `item`, ...); None when unknown."""
         return self._node.scope.lookup(root)
+
+    def read(self, path: str | os.PathLike[str], limit: int = NAMED_LIMIT) -> bytes:
+        """The content of a file in the folder that the step works in: its slot, or the project. It blocks.
+
+        `path` is relative to `cwd`; no link is followed, so nothing outside of that folder is ever read.
+
+        Raises:
+            BakeoffError: it lies outside, the way to it is a link, or it is no regular file of at most `limit` bytes.
+
+        Passes on FileNotFoundError: it is not there.
+        """
+        top, inside = self._inside(path)
+        try:
+            with open_regular(top, inside, limit) as (descriptor, found):
+                return read_exactly(descriptor, found.st_size)
+        except RefusedError as failure:
+            raise BakeoffError(f"{path} cannot be read: {failure}") from None
+
+    def write(self, path: str | os.PathLike[str], data: bytes) -> None:
+        """Write a file atomically in the folder that the step works in: its slot, or the project. It blocks.
+
+        `path` is relative to `cwd`; folders that are not there are made; no link is followed, so nothing outside of
+        that folder is ever written.
+
+        Raises:
+            BakeoffError: it lies outside, the way to it or what stands there is a link, or it cannot be written.
+        """
+        top, inside = self._inside(path)
+        try:
+            write_regular(top, inside, data)
+        except RefusedError as failure:
+            raise BakeoffError(f"{path} cannot be written: {failure}") from None
+        except OSError as failure:
+            raise BakeoffError(f"{path} cannot be written: {failure.strerror}") from failure
+
+    def _inside(self, path: str | os.PathLike[str]) -> tuple[Path, bytes]:
+        """The folder that the step works in, and a path below it.
+
+        Raises:
+            BakeoffError: the path leads out of that folder.
+        """
+        run_context = self._node.run_context
+        whole = os.path.normpath(os.path.join(self.cwd, path))
+        folders = (run_context.slot,) if run_context.slot is not None else (run_context.project, self.cwd)
+        for folder in map(os.path.normpath, folders):
+            if whole.startswith(f"{folder}/"):
+                return Path(folder), os.fsencode(os.path.relpath(whole, folder))
+        raise BakeoffError(f"{path} lies outside of {folders[0]}, where the step works")
 
     async def process(self, *argv: str, timeout: float | None = None) -> Finished:
         """Run a program where the step works; it dies with the run.

@@ -14,7 +14,7 @@ from bakeoff.judge.checks.missing_files import what_to_copy
 from bakeoff.sampling.attempt.checkpoint import pending_commits
 from bakeoff.workflow.context import WORKSPACES, NodeContext, RunContext
 from bakeoff.workflow.expressions import compile_template
-from bakeoff.workflow.step_models import BUILT_IN
+from bakeoff.workflow.step_models import BY_COMMAND
 from bakeoff.workflow.steps.dispatch import prepare
 from bakeoff.workflow.steps.leaf import Leaf, do_leaf
 from bakeoff.workflow.steps.shell import working_directory
@@ -148,7 +148,7 @@ class _Work:
 
     def _top(self, slot: Slot) -> str:
         """The slot's top as the step sees it: code in this process sees it from outside."""
-        return slot.path if self.place.step.type in BUILT_IN else str(slot.outside)
+        return slot.path if self.place.step.type in BY_COMMAND else str(slot.outside)
 
     def _moved(self, slot: Slot) -> RunContext:
         """The setting with the slot in the place of the project."""
@@ -162,6 +162,7 @@ class _Work:
         return replace(
             run_context,
             project=moved(run_context.project),
+            slot=str(slot.outside),
             cwd=None if run_context.cwd is None else moved(run_context.cwd),
             processes=InSlot(slot, run_context.processes, run_context.settings.slots.network == "private"),
         )
