@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from bakeoff.settings import BUILT_IN, EVENTS
 FOLDER = Path(clis.__file__).parent
 ROOT = Path(__file__).parents[2]
 FILES = sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
+FREE = ("opencode",)
+"""CLIs that have a login, and models that want none."""
 LINE = "the table _CLIS of src/bakeoff/settings/agents.py"
 
 
@@ -39,10 +42,35 @@ def test_every_cli_meets_its_obligations(name):
     assert isinstance(getattr(module, "ENTRY", None), Entry), f"{file}: it needs an ENTRY = Entry(...)"
     entry = module.ENTRY
     unmet = [*_entry(entry, name), *_argv(entry), *_events(entry, name, getattr(module, "FORMAT", None))]
-    if name not in (ROOT / "docs/workflows.md").read_text("utf-8"):
-        unmet.append("docs/workflows.md does not name it: tell what it is started with, under `What agents may do`")
+    unmet += _pages(name)
     if unmet:
         pytest.fail("\n  - ".join([f"{file} does not meet all obligations:", *unmet]), pytrace=False)
+
+
+def _pages(name: str) -> Iterator[str]:
+    """Pages that list all CLIs."""
+    workflows, endpoints, front = (
+        (ROOT / page).read_text("utf-8") for page in ("docs/workflows.md", "docs/endpoints.md", "README.md")
+    )
+    if not _has_row(workflows, "What agents may do", name):
+        yield (
+            "docs/workflows.md: the table of `What agents may do` has no row for it: say what it is started with, or "
+            "`nothing: it asks nobody`"
+        )
+    listed = workflows.partition("how its output is read, as a built-in agent's (")[2].partition(")")[0]
+    if name in EVENTS and f"`{name}`" not in listed:
+        yield "docs/workflows.md: `Further keys of an agent` lists the formats that `events` may name, and not this one"
+    if not _has_row(endpoints, "| agent |", name):
+        yield "docs/endpoints.md: the table has no row for it: say what `aim` sets, or `cannot be` where it has none"
+    line = next(line for line in front.splitlines() if "put `--agent codex`" in line)
+    if name not in re.findall(r"[\w-]+", line):
+        yield "README.md: it is not among those that can be put in the place of `--agent codex`"
+
+
+def _has_row(page: str, heading: str, name: str) -> bool:
+    """Whether a row of the table behind `heading` is about a CLI; one row may name several."""
+    rows = re.findall(r"^\| ([^|]+) \|", page.partition(heading)[2], re.MULTILINE)
+    return any(name in row.split(", ") for row in rows)
 
 
 def _entry(entry: Entry, name: str) -> Iterator[str]:
@@ -52,6 +80,11 @@ def _entry(entry: Entry, name: str) -> Iterator[str]:
         yield "`executables` and `install` say where its program is and how a person gets it: fill in both"
     if not QUIET.items() <= entry.env.items():
         yield "`env` lacks QUIET of agent/entry.py: write env=QUIET, or env={**QUIET, ...}"
+    if not entry.needs_login and (entry.login_files or entry.login_variables) and name not in FREE:
+        yield (
+            "it names a login and not needs_login=True, so a run begins without one; where it has models that want "
+            "no login, put its name into FREE of tests/agent/test_clis.py"
+        )
     if entry.needs_login and not (entry.login_files or entry.login_variables):
         yield "it needs a login, so `login_files` or `login_variables` must say what shows one"
     if not all(path.startswith(("~/", "/")) for path in (*entry.login_files, *entry.own)):
@@ -68,6 +101,8 @@ def _argv(entry: Entry) -> Iterator[str]:
     flat = [text for part in entry.argv for text in ((part,) if isinstance(part, str) else part)]
     if sum(text.count("{prompt}") for text in flat) != 1:
         yield 'argv needs "{prompt}" once, where the prompt goes'
+    elif not _is_no_option(flat):
+        yield 'argv: a prompt may begin with "-": put "--" before "{prompt}", or join them: "--prompt={prompt}"'
     if not entry.takes("model"):
         yield 'argv has no place for a model, which users name by `model`: add the group ("--model={model}",)'
     if entry.argv.count("{extra}") != 1 or sum("{extra}" in text for text in flat) != 1:
@@ -86,6 +121,12 @@ def _argv(entry: Entry) -> Iterator[str]:
             yield f"argv: {text!r} has a placeholder that is not one of {', '.join(PLACEHOLDERS)}"
     if any("{prompt}" in text for group in groups for text in group) and not entry.takes("command"):
         yield 'argv: "{prompt}" is in a group, though every call has a prompt: take it out of the group'
+
+
+def _is_no_option(flat: list[str]) -> bool:
+    """Whether a prompt that begins with a hyphen is still no option of the CLI's."""
+    at = next(at for at, text in enumerate(flat) if "{prompt}" in text)
+    return "--" in flat[:at] or re.match(r"--[\w-]+=", flat[at]) is not None
 
 
 def _events(entry: Entry, name: str, own: object) -> Iterator[str]:

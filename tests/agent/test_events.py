@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.sessions import AIDER, CLAUDE, CODEX, COPILOT, GEMINI, trajectory
 from bakeoff.agent import events, output_reader
 from bakeoff.agent.clis import entry_of, event_format
 from bakeoff.agent.clis.aider import read_text
@@ -23,26 +24,6 @@ from bakeoff.settings import BUILT_IN
 from reader.wild import forever
 
 FORMATS = sorted({"text", *(entry_of(name).events for name in BUILT_IN)})
-CLAUDE = [
-    {"type": "system", "subtype": "init", "session_id": "s-1"},
-    {"type": "assistant", "message": {"content": [{"type": "text", "text": "let me see"}]}, "session_id": "s-1"},
-    {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}},
-    {"type": "user", "message": {"content": [{"type": "tool_result"}]}},
-    {
-        "type": "result",
-        "subtype": "success",
-        "is_error": False,
-        "num_turns": 2,
-        "result": "done é",
-        "total_cost_usd": 0.25,
-        "usage": {
-            "input_tokens": 10,
-            "cache_read_input_tokens": 4,
-            "cache_creation_input_tokens": 2,
-            "output_tokens": 3,
-        },
-    },
-]
 
 
 def lines(*found) -> bytes:
@@ -206,35 +187,16 @@ def test_a_turn_that_codex_began_and_did_not_end_is_no_success():
 
 
 def test_codex():
-    found = [
-        {"type": "thread.started", "thread_id": "t-1"},
-        {"type": "turn.started"},
-        {"type": "item.completed", "item": {"type": "error", "message": "Model metadata not found"}},
-        {"type": "error", "message": "Reconnecting... 1/5"},
-        {"type": "item.completed", "item": {"type": "agent_message", "text": "first"}},
-        {"type": "item.completed", "item": {"type": "agent_message", "text": "last"}},
-        {"type": "turn.completed", "usage": {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}},
-    ]
-    reading = read("codex", lines(*found))
+    reading = read("codex", lines(*CODEX))
     assert (reading.text, reading.session_id, reading.succeeded, reading.turns) == ("last", "t-1", True, 1)
     assert reading.usage == {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}
     assert reading.warnings == ["Reconnecting... 1/5"]
-    failed = read("codex", lines(*found[:4], {"type": "turn.failed", "error": {"message": "stream disconnected"}}))
+    failed = read("codex", lines(*CODEX[:4], {"type": "turn.failed", "error": {"message": "stream disconnected"}}))
     assert (failed.succeeded, failed.error) == (False, "stream disconnected")
 
 
 def test_gemini():
-    found = [
-        {"type": "init", "session_id": "g-1"},
-        {"type": "message", "role": "user", "content": "q"},
-        {"type": "message", "role": "assistant", "content": "let me", "delta": True},
-        {"type": "tool_use", "tool_name": "run_shell_command"},
-        {"type": "error", "severity": "warning", "message": "loop"},
-        {"type": "message", "role": "assistant", "content": "all ", "delta": True},
-        {"type": "message", "role": "assistant", "content": "done", "delta": True},
-    ]
-    stats = {"input_tokens": 4, "output_tokens": 2, "cached": 1}
-    reading = read("gemini", lines(*found, {"type": "result", "status": "success", "stats": stats}))
+    reading = read("gemini", lines(*GEMINI))
     assert (reading.text, reading.session_id, reading.succeeded, reading.turns) == ("all done", "g-1", True, 1)
     assert reading.usage == {"input_tokens": 4, "cached_input_tokens": 1, "output_tokens": 2}
     failed = read("gemini", lines({"type": "result", "status": "error", "error": {"message": "bad"}}))
@@ -286,23 +248,10 @@ def test_opencode_failures(event, error, kind):
 
 
 def test_copilot():
-    found = [
-        {"type": "assistant.message", "data": {"content": "", "toolRequests": [{}]}},
-        {"type": "model.call_failure", "data": {"errorMessage": "429"}},
-        {"type": "assistant.message", "data": {"content": "done"}},
-        {"type": "result", "sessionId": "c-1", "exitCode": 0},
-    ]
-    reading = read("copilot", lines(*found))
+    reading = read("copilot", lines(*COPILOT))
     assert (reading.text, reading.session_id, reading.succeeded) == ("done", "c-1", True)
     assert reading.warnings == ["429"]
     assert read("copilot", lines({"type": "result", "exitCode": 1})).succeeded is False
-
-
-def trajectory(status, cost=0.5):
-    usage = {"extra": {"response": {"usage": {"prompt_tokens": 4, "completion_tokens": 2}}}}
-    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "ran it", **usage}]
-    info = {"exit_status": status, "submission": "", "model_stats": {"instance_cost": cost, "api_calls": 3}}
-    return {"info": info, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}
 
 
 def test_mini():
@@ -317,11 +266,7 @@ def test_mini():
 
 def test_aider_text():
     reading = Reading()
-    read_text(
-        "hi\nTokens: 1.2k sent, 30 received. Cost: $0.01 message, $0.01 session.\n"
-        "Tokens: 800 sent, 100 cache hit, 1.5k received. Cost: $0.02 message, $0.03 session.\n",
-        reading,
-    )
+    read_text(AIDER, reading)
     assert reading.usage == {"input_tokens": 2000, "output_tokens": 1530}
     assert (reading.usd, reading.succeeded) == (0.03, None)
     read_text("litellm.RateLimitError: 429\nRetrying\n", reading)

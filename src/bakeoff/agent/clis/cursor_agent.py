@@ -15,6 +15,7 @@ ENTRY = Entry(
         ("--model={model}",),
         ("--resume={session}",),
         "{extra}",
+        "--",
         "{prompt}",
     ),
     slash="/speckit-{command}",
