@@ -83,6 +83,22 @@ async def test_nothing_is_a_success_by_default(fake_cli, spawner, tmp_path, body
     assert result.outcome().status is Status.FAILED
 
 
+@pytest.mark.parametrize(
+    ("body", "hinted"),
+    [
+        ("echo 'sh: cannot create /tmp/x: Read-only file system' >&2; exit 2", True),
+        ("echo \"Error: EROFS: read-only file system, open '/tmp/x'\"; exit 1", True),
+        (printing({**GOOD, "is_error": True, "result": "[Errno 30] Read-only file system: '/tmp/x'"}), True),
+        ("echo 'sh: cannot create x: No space left' >&2; exit 2", False),
+    ],
+)
+async def test_an_agent_that_was_refused_a_write_is_told_where_it_may(fake_cli, spawner, tmp_path, body, hinted):
+    async with spawner:
+        result = await ask(fake_cli("claude", body), spawner, tmp_path)
+    assert result.kind == "agent"
+    assert ("name what else it needs in `writes` (docs/sandbox.md)" in result.error) == hinted
+
+
 async def test_the_pause_that_a_limited_model_asks_for_is_told(fake_cli, spawner, tmp_path):
     said = "Error: 429, please try again in 7 seconds"
     async with spawner:

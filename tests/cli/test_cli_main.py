@@ -68,6 +68,8 @@ def test_a_command_line_that_is_not_understood(command: Command) -> None:
         assert (result.status, result.out) == (2, "")
         assert "Usage: " in result.err
     assert "No such command 'rnu' (did you mean run?)" in command("rnu").err
+    assert "stands last, behind `--`" in command("attempt", "-make it work").err
+    assert "behind `--`" not in command("attempt", "--taks=make it work").err
 
 
 def test_a_run_that_is_not_named_is_asked_for(command: Command, monkeypatch, tmp_path) -> None:

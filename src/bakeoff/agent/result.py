@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -111,6 +112,8 @@ def judge(
     form, printed = event_format(entry.events), finished.stdout.value
     text: str | Stored = reading.text if form.has_final else printed
     error, kind = _failure(entry, form, finished, reading, text, command.timeout)
+    if error is not None and _was_refused_a_write(form, finished, reading):
+        error += "; sandboxed, it writes to its slot and TMPDIR: name what else it needs in `writes` (docs/sandbox.md)"
     told = [error or "", *reading.warnings[-1:], _own_words(finished.stderr.value)] if kind in LIMITED else []
     if form.has_final:
         evidence = "final-event" if reading.succeeded is not None else "none"
@@ -149,7 +152,7 @@ def _failure(
     if finished.ended_by is not None:
         return f"{entry.name} was ended early: {finished.ended_by}", "output"
     told = [*filter(None, [reading.error]), *reversed(reading.warnings)]
-    printed = tail_of(finished.stdout.value) if form.from_artifact or not form.has_final else reading.stray
+    printed = _printed(form, finished, reading)
     said = [*told, tail_of(finished.stderr.value), printed]
     # Of what was printed beside the events only the CLI's own error lines tell of a kind: its tools print there, too.
     own = [*told, _own_words(finished.stderr.value), error_lines(printed)]
@@ -174,6 +177,20 @@ def _failure(
         wanted = "" if entry.known or because else ", which counts as failed: let its program print what it did"
         return one_line(f"{entry.name} ended without saying anything{because or wanted}"), sort or "agent"
     return None, None
+
+
+def _was_refused_a_write(form: EventFormat, finished: Finished, reading: Reading) -> bool:
+    """Whether a failed call tells of a place that its sandbox shows read-only."""
+    told = (reading.error or "", *reading.warnings, tail_of(finished.stderr.value), _printed(form, finished, reading))
+    return any(_READ_ONLY.search(text) for text in told)
+
+
+def _printed(form: EventFormat, finished: Finished, reading: Reading) -> str:
+    """The end of what was printed besides events."""
+    return tail_of(finished.stdout.value) if form.from_artifact or not form.has_final else reading.stray
+
+
+_READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 
 
 def tail_of(value: str | Stored, limit: int = 16_384) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Mapping
 
@@ -70,6 +71,8 @@ def run_command_line() -> int:
         status = cli.main(prog_name="bakeoff", standalone_mode=False)
     except click.ClickException as failure:
         failure.show()
+        if isinstance(failure, click.NoSuchOption) and any(map(_is_text, sys.argv[1:])):
+            click.echo("A text that begins with a hyphen stands last, behind `--`: bakeoff ... -- TEXT", err=True)
         return failure.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 130
@@ -99,6 +102,11 @@ def run_command_line() -> int:
             return 1
         return _fault(fault)
     return status if isinstance(status, int) else 0
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument looks like an option and is a text for people: it has words."""
+    return re.match(r"-[^=\s]*\s", argument) is not None
 
 
 def _refused(fault: BaseException) -> str | None:
