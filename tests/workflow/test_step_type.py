@@ -3,13 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from bakeoff.errors import BakeoffError
 from bakeoff.workflow.document import parse_document
-from bakeoff.workflow.models import StepModel, Text
+from bakeoff.workflow.models import Positive, StepModel, Text
 from bakeoff.workflow.step_models import Shell
 from bakeoff.workflow.step_type import StepTypes
 from bakeoff.workflow.validate import parse_workflow, validate
@@ -122,3 +122,30 @@ parse_workflow("workflow: {id: a, name: A}\\nsteps: [{id: s, type: shell, run: l
 assert not {"rich", "click", "httpx", "bakeoff.workflow.schema"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", script], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+class Choosing(StepModel):
+    """Takes one of several sorts of value."""
+
+    unique: Literal[True] | dict[str, int] | None = None
+    how: Literal["fast", False] = "fast"
+    most: Positive | Literal["all"] = "all"
+
+
+class Choose(Greet):
+    name, model = "choose", Choosing
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("unique: 5", "`unique` must be true or a mapping, not the number 5"),
+        ("unique: false", "`unique` must be true or a mapping, not the boolean false"),
+        ("how: fats", "`how` must be 'fast' or false, not the text \"fats\"; did you mean `fast`?"),
+        ("most: -1", "`most` must be greater than 0, not the number -1"),
+    ],
+)
+def test_a_field_of_several_sorts_is_told_with_all_of_them(field: str, message: str) -> None:
+    document = parse_document(f"{HEAD}  - {{id: x, type: choose, {field}}}\n")
+    problems = validate(document, step_types=StepTypes([Choose()], discover=False))
+    assert [problem.message for problem in problems] == [message]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.workflow.document import Document
@@ -109,14 +110,26 @@ def _problem(
 
 
 def _requirement(errors: list[ErrorDetails], name: str) -> str:
-    wanted = list(dict.fromkeys(_WANTED[error["type"]] for error in errors if error["type"] in _WANTED))
-    rest = [error for error in errors if error["type"] not in _WANTED]
-    if rest:
-        return _other(rest[0], name)
+    if rule := next((error for error in errors if _wanted(error) is None), None):
+        return _other(rule, name)
+    if len(errors) == 1 and errors[0]["type"] == "literal_error":
+        return _other(errors[0], name)
+    wanted = list(dict.fromkeys(filter(None, map(_wanted, errors))))
     if "a number" in wanted and "a whole number" in wanted:
         wanted.remove("a whole number")
     value = errors[0]["input"]
     return f"must be {' or '.join(wanted)}, not {shown(value)}{quoting(value) if 'text' in wanted else ''}"
+
+
+def _wanted(error: ErrorDetails) -> str | None:
+    """What one branch of a union takes; None where that is no kind of value, but a rule of its own."""
+    return _allowed(error) if error["type"] == "literal_error" else _WANTED.get(error["type"])
+
+
+def _allowed(error: ErrorDetails) -> str:
+    """The values that a field takes, as a file has them and not as Python does."""
+    names = {"True": "true", "False": "false", "None": "null"}
+    return re.sub(r"'[^']*'|\w+", lambda word: names.get(word[0], word[0]), error["ctx"]["expected"])
 
 
 def _other(error: ErrorDetails, name: str) -> str:
@@ -125,7 +138,7 @@ def _other(error: ErrorDetails, name: str) -> str:
         key, words = _BOUNDS[kind]
         return f"must be {words} {context[key]}, not {shown(error['input'])}"
     if kind == "literal_error":
-        return f"must be {context['expected']}, not {shown(error['input'])}{_near(error, context)}"
+        return f"must be {_allowed(error)}, not {shown(error['input'])}{_near(error, context)}"
     if kind in {"string_too_short", "too_short"}:
         return "must not be empty"
     if kind == "string_pattern_mismatch" and name in _PATTERNS:
