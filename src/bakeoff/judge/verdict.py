@@ -35,7 +35,8 @@ class ValidationResult:
     Attributes:
         result: whether the output meets the requirement.
         reason: why, for a person and for the next attempt.
-        score: how well, where the requirement can say; higher is better.
+        score: how well, where the requirement can say: any finite number, higher is better. Best-of-n and the choice
+            of the best failure add up the scores of an output.
         error: why it could not be judged (`undecided`, `invalid`, `timeout`, `skipped`, or what was raised); never a
             pass.
         usage: what a model that judged reported.
