@@ -139,3 +139,32 @@ async def test_a_file_of_types_that_is_wrong_is_named(project: Project, text: st
     (project.folder / f"types{len(words)}.py").write_text(text)
     with pytest.raises(BakeoffError, match=words):
         await project.start('steps: [{id: a, type: shell, run: "true"}]')
+
+
+async def test_the_step_type_of_the_documentation_runs(project: Project) -> None:
+    page = (Path(__file__).parents[2] / "docs/python.md").read_text()
+    (project.folder / "bakeoff.toml").write_text('step_types = "ping.py"\n')
+    (project.folder / "ping.py").write_text(page.partition("## Step types")[2].split("```python\n")[1].split("```")[0])
+    (project.folder / "curl").write_text('#!/bin/sh\n[ "$2" = http://there ] && echo hello\n')
+    (project.folder / "curl").chmod(0o755)
+    ending = await project.start(
+        f"""
+env: {{PATH: "{project.folder}:/usr/bin:/bin"}}
+steps:
+  - {{id: a, type: ping, url: "http://{{{{ 'there' }}}}"}}
+  - {{id: b, type: ping, url: nowhere, continue_on_error: true}}
+"""
+    )
+    assert ending.status == "completed", ending.error
+    steps = project.state()["steps"]
+    assert steps["a"]["output"] == {"body": "hello\n"}
+    assert (steps["b"]["error"], steps["b"]["kind"]) == ("nowhere does not answer", "network")
+
+
+async def test_a_model_may_give_a_common_field_another_default(project: Project) -> None:
+    changed = TYPES.replace("    word: Text\n", "    word: Text\n    timeout: float | None = 0.05\n")
+    (project.folder / "bakeoff.toml").write_text('step_types = "brief.py"\n')
+    (project.folder / "brief.py").write_text(changed)
+    ending = await project.start("steps: [{id: t, type: async, word: w, what: sleep, continue_on_error: true}]")
+    assert ending.status == "completed", ending.error
+    assert project.state()["steps"]["t"]["error"] == "timed out after 0.05 s"
