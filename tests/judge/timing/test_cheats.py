@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import types
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -169,6 +170,40 @@ async def test_cheats_do_not_hurt_the_others(raced: Callable[..., Any]) -> None:
     assert found.winner == "honest"
 
 
+HIDDEN_MEMO = """
+import threading
+_local = threading.local()
+def f(xs):
+    known = _local.__dict__
+    key = tuple(xs)
+    if key not in known:
+        total = 0
+        for x in xs:
+            total += x * x - x
+        known[key] = total
+    return known[key]
+"""
+LAST_CALL = """
+_last = _value = None
+def f(xs):
+    global _last, _value
+    if xs != _last:
+        total = 0
+        for x in xs:
+            total += x * x - x
+        _last, _value = list(xs), total
+    return _value
+"""
+
+
+@pytest.mark.parametrize("cheat", [HIDDEN_MEMO, LAST_CALL], ids=["by thread", "last call"])
+async def test_a_memo_drops_no_honest_rival_and_does_not_win(raced: Callable[..., Any], cheat: str) -> None:
+    slow = ORIGINAL.replace("    return total", "    for x in xs[:len(xs) // 3]:\n        x * x - x\n    return total")
+    found = await raced({"honest": ORIGINAL, "cheat": cheat}, original=slow)
+    assert found.winner == "honest"
+    assert found.speeds["cheat"].verdict != "faster"
+
+
 async def test_nothing_is_remembered_in_files_from_fork_to_fork(raced: Callable[..., Any], root: Any) -> None:
     remembers = f"""
 import json
@@ -238,7 +273,7 @@ async def test_what_keeps_more_after_each_call_is_judged_by_first_calls(raced: C
     text, name = CACHES[how]
     slow = ORIGINAL.replace("total += x * x - x", "total += sum([x] * x) - sum([1] * x)")
     found = (await raced({"cache": text}, original=slow)).speeds["cache"]
-    assert (found.verdict, found.detail) == ("faster", f"by first calls: {name} holds more after each"), found
+    assert (found.verdict, found.detail) == ("faster", f"by first calls: {name} keeps something of each"), found
 
 
 HONEST = "def f(xs):\n    return sum([x * x - x for x in xs])\n"
@@ -280,10 +315,37 @@ def test_results_kept_in_modules_of_others_are_seen(monkeypatch: pytest.MonkeyPa
     places = {"sys": sys, "json.dumps": json.dumps, "uuid.UUID": uuid.UUID}
     for place in places.values():
         monkeypatch.setattr(place, "hidden", {}, raising=False)
-    before = kept.sizes([])
-    assert kept.grown(before, kept.sizes([])) == []
+    before = kept.state([])
+    assert kept.state([]).changed(before) == []
     for place in places.values():
         place.hidden[1] = 2  # type: ignore[attr-defined]
     monkeypatch.setattr(uuid, "new", 1, raising=False)
-    grown = kept.grown(before, kept.sizes([]))
-    assert {f"{name}.hidden" for name in places} | {"uuid"} <= set(grown)
+    changed = kept.state([]).changed(before)
+    assert {f"{name}.hidden" for name in places} | {"uuid"} <= set(changed)
+
+
+KEEPERS = {
+    "a name": ("last = None", "global last\n    last = x"),
+    "an item of a list": ("last = [None]", "last[0] = x"),
+    "an item of a dict": ("last = {'x': None}", "last['x'] = x"),
+    "an attribute": ("class C: pass\nlast = C()\nlast.x = None", "last.x = x"),
+    "an attribute of a class": ("class last: x = None", "last.x = x"),
+    "an attribute of a function": ("def last(): pass\nlast.x = None", "last.x = x"),
+    "a value by thread": ("import threading\nlast = threading.local()\nlast.x = None", "last.x = x"),
+    "a value by context": ("import contextvars\nlast = contextvars.ContextVar('last')", "last.set(x)"),
+    "a slot": ("class C: __slots__ = ('x',)\nlast = C()", "last.x = x"),
+    "an instance of a library": ("import types\nlast = types.SimpleNamespace(x=None)", "last.x = x"),
+}
+
+
+@pytest.mark.parametrize("how", KEEPERS)
+def test_what_keeps_the_last_call_is_seen_though_nothing_grows(how: str) -> None:
+    start, keep = KEEPERS[how]
+    module = types.ModuleType("mod")
+    exec(f"{start}\ndef f(x):\n    {keep}\n    return x\ndef g(x):\n    return x\n", module.__dict__)
+    module.f([1])
+    before = kept.state([module])
+    module.g([2])
+    assert kept.state([module]).changed(before) == []
+    module.f([2])
+    assert any(name.startswith("last") for name in kept.state([module]).changed(before))

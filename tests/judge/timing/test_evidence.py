@@ -73,6 +73,20 @@ def test_processor_time_says_nothing_of_what_waits_less() -> None:
 
 def test_what_is_faster_is_called_so() -> None:
     assert verdict(warm=5_000.0, cold=5_000.0) == "faster"
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.3, 1.0])
+def test_nothing_is_faster_until_first_calls_are_known_to_be(spread: float) -> None:
+    """A memo whose first calls are noisy: that it remembers shows late, or never."""
+    chance, found = random.Random(4), Evidence(WEIGHTS)
+    for _ in range(60):
+        cold = 10_000.0 * chance.lognormvariate(0, spread)
+        found.add(sample(chance), sample(chance, warm=5_000.0, cold=cold), JOB)
+        assert (found.decide(FLOOR) or ("",))[0] != "faster"
+
+
+def test_why_nothing_is_decided_names_first_calls() -> None:
+    assert "first calls" in evidence(pairs=30, warm=9_000.0, cold=9_990.0).missing(FLOOR)
     found = evidence(warm=5_000.0, cold=5_000.0)
     speedup = found.speedup()
     assert speedup is not None

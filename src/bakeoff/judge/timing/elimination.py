@@ -22,6 +22,7 @@ class Elimination:
     Attributes:
         alive: those that still are, in the order given.
         out: why the others are not.
+        beaten: those of them that were dropped for nothing but a faster rival.
     """
 
     def __init__(self, names: Iterable[str], floor: float) -> None:
@@ -33,6 +34,7 @@ class Elimination:
         """
         self.alive = list(names)
         self.out: dict[str, str] = {}
+        self.beaten: list[str] = []
         self.floor = floor
         count = len(self.alive)
         self.single = PRUNE / max(1, count)
@@ -57,15 +59,19 @@ class Elimination:
         for (one, other), difference in self.rivals.items():
             if one in self.alive and other in self.alive:
                 if difference.high(self.paired) < 0:
-                    self.drop(one, f"slower than {other}")
+                    self._beat(one, other)
                 elif difference.low(self.paired) > 0:
-                    self.drop(other, f"slower than {one}")
+                    self._beat(other, one)
 
     def drop(self, name: str, why: str) -> None:
         """Measure it no longer."""
         if name in self.alive:
             self.alive.remove(name)
             self.out[name] = why
+
+    def _beat(self, name: str, rival: str) -> None:
+        self.drop(name, f"slower than candidate {rival}")
+        self.beaten.append(name)
 
     @property
     def leader(self) -> str | None:

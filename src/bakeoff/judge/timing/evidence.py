@@ -61,7 +61,7 @@ class Evidence:
     Attributes:
         ratio: mean logarithm, over the inputs, of how many times faster.
         disturbed: pairs that do not count, as something else ran meanwhile.
-        keeps: names of what holds more after each call: then `ratio` is of first calls, and `later` of the others.
+        keeps: names of what keeps something of each call: then `ratio` is of first calls, and `later` of the others.
         failure: what ended it, with its detail; None while it goes on.
     """
 
@@ -191,7 +191,8 @@ class Evidence:
             return None
         if (objection := self._objection()) is not None:
             return objection
-        return (FASTER, self._by_what()) if self.agreed and self.total.low(alpha) > -0.02 else None
+        sure = self.agreed and self.total.low(alpha) > -0.02 and self._faster_at_first(floor)
+        return (FASTER, self._by_what()) if sure else None
 
     def dropped(self, floor: float) -> Verdict | None:
         """Verdict that ends its part in a selection: any but `faster`."""
@@ -202,6 +203,8 @@ class Evidence:
         """Reason why nothing is decided when the time is over."""
         if len(self.ratio) and self.ratio.low(self.alpha) > floor and not self.agreed:
             return "the clock outside does not bear it out within the time"
+        if self.ratio.low(self.alpha) > floor and not self._faster_at_first(floor):
+            return "it did not show within the time that first calls are faster, too, not repeated ones alone"
         return "the time is over"
 
     def _objection(self) -> Verdict | None:
@@ -234,10 +237,19 @@ class Evidence:
             return "cross-call-state", f"{cold:.3g} times as fast at the first call on an input, {warm:.3g} later"
         return None
 
+    def _faster_at_first(self, floor: float) -> bool:
+        """Whether first calls are faster, too: what remembers its last answers gains nothing there.
+
+        That nothing was found against it is not enough: after a few pairs nothing is known of first calls yet.
+        """
+        if self.keeps or not len(self.later):  # `ratio` is of first calls
+            return True
+        return self.cold_saved.low(self.alpha) > 0 or self.cold.low(self.alpha) > floor
+
     def _by_what(self) -> str:
         """Note on what its figure is of, unless it is of all calls."""
         names = ", ".join(self.keeps[:3])
-        return f"by first calls: {names} holds more after each" if self.keeps else ""
+        return f"by first calls: {names} keeps something of each" if self.keeps else ""
 
     def regard_anew(self) -> None:
         """Forget what was unaccounted for: from here on forks do more work."""

@@ -294,12 +294,15 @@ class _Race(Generic[PairsT, RoundT]):
         won = None
         for attempt, name in enumerate(finalists):
             if won is not None:
-                await self.settle(name, replace(self.so_far[name], detail=f"not measured again, as {won} won"))
+                await self.settle(name, self.lost(name, won))
             elif await self.final(name, Phase.ALONE if alone else Phase.AGAIN, self.options.alpha / 2**attempt):
                 won = name
 
     async def select(self) -> list[str]:
-        """Race all; who may be measured again, the fastest first. The verdicts on the others are final."""
+        """Race all; who may be measured again, the best first. The verdicts on the others are final.
+
+        Who was dropped for a faster rival comes after those who were not: the rival may turn out to cheat.
+        """
         names = self.open
         self.sampler.begin(Phase.SELECTION)
         contest = Elimination(names, self.floor)
@@ -318,14 +321,22 @@ class _Race(Generic[PairsT, RoundT]):
             or (self.sampler.insists and not any(map(len, contest.ratios.values())))
         ):
             await self.blocks.block(some)
-            for name in [name for name in contest.out if name not in self.speeds]:
+            for name in [name for name in contest.out if name not in self.speeds and name not in contest.beaten]:
                 await self.settle(name, self.selected(pairs[name], contest.out[name]))
-        self.so_far = {name: self.selected(pairs[name], TIME_OVER) for name in contest.alive}
-        fast = [name for name in contest.alive if pairs[name].ratio.median > self.floor]
-        for name in contest.alive:
+        left = [*contest.alive, *contest.beaten]
+        self.so_far = {name: self.selected(pairs[name], contest.out.get(name, TIME_OVER)) for name in left}
+        fast = [name for name in left if pairs[name].ratio.median > self.floor]
+        for name in left:
             if name not in fast:
                 await self.settle(name, self.so_far[name])
-        return sorted(fast, key=lambda name: -pairs[name].ratio.median)
+        return sorted(fast, key=lambda name: (name in contest.beaten, -pairs[name].ratio.median))
+
+    def lost(self, name: str, won: str) -> Speed:
+        """Verdict on one that is not measured again, as another won."""
+        so_far = self.so_far[name]
+        faster = so_far.speedup is not None and so_far.speedup.low > self.options.min_speedup
+        how = "faster than the original" if faster else "not measured again"
+        return replace(so_far, detail=f"{how}; candidate {won} won")
 
     def take(self, taken: RoundT, pairs: Mapping[str, PairsT], contest: Elimination) -> None:
         """Add a round of the selection, and drop who cannot win."""

@@ -78,7 +78,7 @@ class Sample:
         changed: what the fork says was changed: clocks, gc, trace functions.
         modules: that were imported for it, where that was asked for.
         changes: places of inputs that a call changes, where that was asked for.
-        kept: names of what holds more after all first calls than after the first, where that was asked for.
+        kept: names of what holds more, or something else, after all first calls than after the first; where asked for.
         keeps: those of them that the original does not keep: only first calls count then.
         peak: bytes, where memory was asked for.
     """

@@ -104,7 +104,7 @@ class Child:
         messages = [b""] * count
         changing: list[int] = []
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
-        since: dict[str, int] | None = None
+        since: kept.State | None = None
         for index in job["order"]:
             calls = [self.codec.build(trees[index])]
             cold[index], outcomes = call(self.clocks, function, calls)
@@ -114,8 +114,8 @@ class Child:
             ):
                 changing.append(index)
             if job["probe"] and since is None:
-                since = kept.sizes(self.modules())
-        grown = kept.grown(since, kept.sizes(self.modules())) if since is not None else []
+                since = kept.state(self.modules())
+        held = kept.state(self.modules()).changed(since) if since is not None else []
         digests: list[list[str]] = [[] for _ in trees]
         warm: list[list[Any]] = [[] for _ in trees]
         for repeat in range(job["repeats"]):
@@ -137,7 +137,7 @@ class Child:
                         call(self.clocks, function, calls)
         header = {
             "cold": cold, "warm": warm, "waits": resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - switches,
-            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing, "kept": grown,
+            "sizes": [len(message) for message in messages], "digests": digests, "changes": changing, "kept": held,
         }  # fmt: skip
         return header, b"".join(messages)
 

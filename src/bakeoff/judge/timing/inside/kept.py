@@ -1,11 +1,14 @@
-"""Cross-call state: how much modules hold in containers and caches, so that what grows from call to call is seen."""
+"""Cross-call state: what modules hold in names, containers and caches, so that what a call leaves there is seen."""
 
 from __future__ import annotations
 
 import collections
+import contextvars
 import functools
 import sys
+import threading
 import types
+from operator import is_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,26 +27,49 @@ OURS = "_bakeoff"
 """What names of modules begin with that measure."""
 
 
-def sizes(modules: Iterable[types.ModuleType]) -> dict[str, int]:
-    """By name, the items of each container, and how often each cache did not know an answer.
+class State:
+    """State of modules at one moment.
 
-    Of other modules than these: how many names they have, and their containers, also those of their functions and
-    classes. Nothing of the project's code is called.
+    Attributes:
+        sizes: by name, the items of each container, and how often each cache did not know an answer.
+        values: by name, the very objects that are bound to it, or that a small container of that name holds.
+    """
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.sizes = sizes
+        self.values: dict[str, list[Any]] = {}
+
+    def changed(self, before: State) -> list[str]:
+        """Names of what holds more than before, or other objects. Nothing of the project's code is called."""
+        more = {name for name, size in self.sizes.items() if size > before.sizes.get(name, 0)}
+        return sorted(more | {name for name, held in self.values.items() if not _same(held, before.values.get(name))})
+
+
+def _same(held: list[Any], before: list[Any] | None) -> bool:
+    return before is not None and len(held) == len(before) and all(map(is_, held, before))
+
+
+def state(modules: Iterable[types.ModuleType]) -> State:
+    """State of these modules: containers, also those of functions, classes and instances, and what names are bound to.
+
+    Of other modules: how many names they have, and their containers, also those of their functions and classes.
+    Nothing of the project's code is called.
     """
     own = {module.__name__: module for module in modules}
-    found = _elsewhere(own)
+    found = State(_elsewhere(own))
     waiting = [(name, value, 0) for module in own.values() for name, value in _inside("", vars(module))]
     seen: set[int] = set()
     while waiting and len(seen) < MOST:
         name, value, depth = waiting.pop()
+        found.values.setdefault(name, []).append(value)
         if id(value) in seen or depth > DEEPEST:
             continue
         seen.add(id(value))
         if isinstance(value, CACHE) and value.__module__ in own:
-            found[name] = found.get(name, 0) + CACHE.cache_info(value).misses
+            found.sizes[name] = found.sizes.get(name, 0) + CACHE.cache_info(value).misses
         for kind in CONTAINERS:
             if isinstance(value, kind):
-                found[name] = found.get(name, 0) + kind.__len__(value)
+                found.sizes[name] = found.sizes.get(name, 0) + kind.__len__(value)
         waiting += [(inner, each, depth + 1) for inner, each in _parts(name, value, own)]
     return found
 
@@ -95,11 +121,26 @@ def _parts(name: str, value: Any, own: dict[str, types.ModuleType]) -> Iterator[
     elif isinstance(value, type):
         if value.__module__ in own:
             yield from _inside(name, dict(type.__dict__["__dict__"].__get__(value)))
-    elif type(value).__module__ in own:
-        try:
-            yield from _inside(name, object.__getattribute__(value, "__dict__"))
-        except AttributeError:
-            pass
+    elif isinstance(value, contextvars.ContextVar):
+        yield name, contextvars.ContextVar.get(value, None)
+    elif not isinstance(value, types.ModuleType):
+        yield from _attributes(name, value, own)
+
+
+def _attributes(name: str, value: Any, own: dict[str, types.ModuleType]) -> Iterator[tuple[str, Any]]:
+    """Attributes of an instance of any class, as a memo may stand in one of a library; slots of the project's."""
+    find = threading.local.__getattribute__ if isinstance(value, threading.local) else object.__getattribute__
+    try:
+        yield from _inside(name, find(value, "__dict__"))
+    except AttributeError:
+        pass
+    for kind in type(value).__mro__:
+        for inner, member in vars(kind).items() if kind.__module__ in own else ():
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    yield f"{name}.{inner}", member.__get__(value)
+                except AttributeError:  # it is empty
+                    continue
 
 
 def _closed_over(function: types.FunctionType) -> Iterator[Any]:
@@ -114,8 +155,3 @@ def _inside(name: str, names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for inner, value in list(names.items()):
         if not (inner.startswith("__") and inner.endswith("__")):
             yield f"{name}.{inner}".lstrip("."), value
-
-
-def grown(before: dict[str, int], after: dict[str, int]) -> list[str]:
-    """Names of what has become more."""
-    return sorted(name for name, size in after.items() if size > before.get(name, 0))
