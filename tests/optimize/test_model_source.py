@@ -114,6 +114,11 @@ class ByValue:
             )
         return found
 
+    tests_winners = False
+
+    async def as_applied(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        raise AssertionError("it is not asked")
+
     async def profile(self, one: Candidate | None) -> Sequence[ProfileLine]:
         return [ProfileLine(2, 7, 0.5, "the slow line")]
 

@@ -89,6 +89,11 @@ class Scripted:
     at_once: int = 0
     peak: int = 0
     dies_in: str = ""
+    fall_when_applied: tuple[str, ...] = ()
+
+    @property
+    def tests_winners(self) -> bool:
+        return bool(self.fall_when_applied)
 
     async def behaviour(self, one: Candidate) -> Judgement:
         name = one.origin.partition("/")[2]
@@ -118,6 +123,11 @@ class Scripted:
             interval = Interval(speed, speed * 0.98, speed * 1.02)
             found[number] = Speed("faster" if speed > 1.05 else "not-faster", speedup=interval, remeasured=True)
         return found
+
+    async def as_applied(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        name = candidate.origin.partition("/")[2]
+        self.log.append(f"applied {name}")
+        return Judgement("test-failed", "t: it fails", {}) if name in self.fall_when_applied else judgement
 
     async def profile(self, one: Candidate | None) -> Sequence[ProfileLine]:
         return [ProfileLine(2, 1, 0.5, "x" if one is None else one.origin)]
@@ -325,3 +335,22 @@ def test_a_race_holds_no_more_than_the_judge_can_race_at_once() -> None:
     assert races == [["a", "b", "c"], ["c", "d", "e"]]
     assert found.champion is not None
     assert found.champion.file == "fake/c"
+
+
+def test_a_winner_whose_tests_fail_as_applied_leaves_its_place_to_whom_it_beat() -> None:
+    judge = Telling({"a": 3.0, "b": 2.0, "c": 1.5}, fall_when_applied=("a", "b"))
+    found = find(judge, Fake([(0, candidate(name)) for name in "abc"]))
+    assert found.champion is not None
+    assert (found.champion.file, found.candidates[1].reason) == ("fake/c", "test-failed")
+    assert [line.partition(" at ")[0] for line in judge.log if not line.startswith("judged")] == [
+        "race a b c", "applied a", "race b c", "applied b", "race c", "applied c",
+    ]  # fmt: skip
+
+
+class Telling(Scripted):
+    """A judge whose races say of all but the fastest that another won."""
+
+    async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
+        found = await super().race(candidates, earlier)
+        best = max(found, key=lambda number: found[number].speedup.estimate)  # type: ignore[union-attr]
+        return {n: speed if n == best else replace(speed, verdict="undecided") for n, speed in found.items()}

@@ -19,7 +19,7 @@ from bakeoff.report.words import counted, duration
 PROFILED_EVERY = 10.0
 """Seconds between two lines that say how far the tests under a profiler are."""
 
-_CANDIDATE = re.compile(r"((?:function:\d+/)?)candidate:(\d+)(/behaviour)?")
+_CANDIDATE = re.compile(r"((?:function:\d+/)?)candidate:(\d+)(/behaviour|/applied)?")
 
 _SOURCE = re.compile(r"(?:function:\d+/)?source:(.+)")
 
@@ -27,6 +27,7 @@ _STAGES = {
     "baseline": "runs the tests on the original",
     "bench": "runs the commands on the original",
     "behaviour": "is judged",
+    "applied": "is tested as it would be applied",
     "ranking": "runs the tests under a profiler",
     "race": "measures, with the machine alone",
     "profile": "times lines",
@@ -100,7 +101,7 @@ class OptimizeProgress(Progress):
             yield f"· {self._name(number)} {speed['verdict']}{figure}"
 
     def _candidate(self, match: re.Match[str], output: Mapping[str, Any], took: str) -> Iterator[str]:
-        """A candidate was found (it has no stage), or its behaviour was judged."""
+        """A candidate was found (it has no stage), was judged, or was tested as it would be applied."""
         number = match[1] + match[2]
         if match[3] is None:
             self.names[number] = str(output["candidate"]["origin"])
@@ -110,6 +111,9 @@ class OptimizeProgress(Progress):
         elif output["reason"] is None and output.get("receipt", {}).get("judged_by") == NOTHING:
             self.stands[number] = "not judged"
             yield f"- {self._name(number)}: nothing judges its behaviour: no --check was given"
+        elif output["reason"] is None and match[3] == "/applied":
+            self.stands[number] = "its tests pass as it would be applied"
+            yield f"✓ {self._name(number)}: {self.stands[number]} ({took})"
         elif output["reason"] is None:
             self.stands[number] = "behaves the same"
             yield f"✓ {self._name(number)}: behaves the same ({took})"
@@ -131,7 +135,8 @@ class OptimizeProgress(Progress):
         now, rows = time.monotonic(), []
         judged = {path: match for path in self.running if (match := _CANDIDATE.fullmatch(path)) is not None}
         for path, match in judged.items():
-            self.stands[match[1] + match[2]] = f"is judged, {duration(now - self.running[path][1])}"
+            what = _STAGES[_stage(path)]
+            self.stands[match[1] + match[2]] = f"{what}, {duration(now - self.running[path][1])}"
         rows = [*super().now(room)]
         if self.profiled:
             rows.append([(f"  {self.short(self.profiled, 110)}", "bright_black")])

@@ -12,6 +12,7 @@ from bakeoff.optimize.summary import (
     cost,
     fallen,
     function_rows,
+    not_compared,
     profiles,
     speedup_of,
     support,
@@ -63,6 +64,8 @@ def markdown(run: str, found: RunView, diff: str | None) -> Iterator[str]:
             yield f"{text_of(winner.candidate.note, 1000)}\n\n"
         how = "Behaves as before" if unverified(found) is None else "Looked at"
         yield f"- {how}: {text_of(support(found))}.\n"
+        if (missing := not_compared(found)) is not None:
+            yield f"- Not compared: {text_of(missing)}.\n"
         yield f"- Speed-up with its 95 % interval, against a least of {found.options.min_speedup:g}.\n"
         for text in cautions(found, winner):
             yield f"- **Note**: {text_of(text)}.\n"

@@ -161,6 +161,7 @@ class Optimisation:
             cold=options.cold,
             inputs=options.inputs,
             tests=options.tests,
+            messages=options.messages,
         )
 
     def _judge(

@@ -13,6 +13,7 @@ from bakeoff.optimize.summary import (
     cautions,
     fallen,
     function_rows,
+    not_compared,
     profiles,
     speedup_of,
     support,
@@ -54,7 +55,11 @@ def optimisation_verdict(found: RunView) -> Verdict | None:
         shown = "That it behaves the same is shown by" if unverified(found) is None else "Seen of it:"
         why = f"{shown} {support(found)}."
         idea = (f"Idea: {winner.candidate.note}",) if winner.candidate.note else ()
-        return Verdict(WON, f"{winner.file} wins{_times(winner)}.", (why, *idea), lands=found.result is not None)
+        missing = not_compared(found)
+        left_out = () if missing is None else (f"Not compared: {missing}.",)
+        return Verdict(
+            WON, f"{winner.file} wins{_times(winner)}.", (why, *left_out, *idea), lands=found.result is not None
+        )
     if found.options.every and found.winner is not None:
         count = counted(len(found.functions), "function")
         return Verdict(WON, f"{found.winner} of {count} faster.", lands=found.result is not None)

@@ -317,10 +317,33 @@ class Pipeline:
         winners = [state for state in racing.values() if state.verdict == "ACCEPT"]
         before = self.champion
         measured_again = [state for state in winners if state.speed is not None and state.speed.remeasured]
-        self.champion = max(measured_again, key=_rank, default=None)
+        best = max(measured_again, key=_rank, default=None)
+        new = best is not None and best is not before and self.judge.tests_winners
+        if best is not None and new and not await self._holds(best):
+            self.champion = None
+            # Whom it beat has not had its chance.
+            self._survivors += [state for state in racing.values() if state is not best and _undecided(state)]
+            self._since = anyio.current_time()
+            return
+        self.champion = best
         if self.champion is not None and self.champion is not before and self._may("refine", self.refinements):
             profile = await self._profile(self.champion.number)
             self._refine(group, sorted(winners, key=_rank, reverse=True), profile)
+
+    async def _holds(self, state: CandidateState) -> bool:
+        """Whether the tests pass with a winner, too, as it would be applied."""
+        judgement = state.judgement
+        assert judgement is not None
+
+        async def work(_: int) -> Outcome:
+            return Outcome(output=kept_judgement(await self.judge.as_applied(state.candidate, judgement)))
+
+        path = f"{self.prefix}candidate:{state.number}/applied"
+        record = await self.run.leaf(path, "applied", work, lanes=(TESTS, *self.lanes))
+        _check(record)
+        state.judgement = judgement_of(record)
+        self._tell()
+        return state.judgement.same
 
     def _next(self, what: str) -> int:
         self._rounds[what] = self._rounds.get(what, 0) + 1
@@ -367,6 +390,10 @@ def _refines(
 
 def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> AsyncIterator[Candidate]:
     return source.adapt(context, lineage)
+
+
+def _undecided(state: CandidateState) -> bool:
+    return state.speed is not None and state.speed.verdict == UNDECIDED
 
 
 def _rank(state: CandidateState) -> tuple[bool, float]:

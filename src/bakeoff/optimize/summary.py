@@ -39,7 +39,23 @@ def support(found: RunView) -> str:
         return ", ".join([*checks, *filter(None, [prints]), "its exit status"])
     base = found.baseline or {}
     tests, calls = counted(int(base.get("tests", 0)), "test"), counted(int(base.get("calls", 0)), "call")
-    return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived"
+    applied = {} if found.chosen is None or found.chosen.judgement is None else found.chosen.judgement.receipt
+    again = (applied.get("as_applied") or {}).get("tests", 0)
+    more = f"; {counted(again, 'test')} as it would be applied" if again else ""
+    return f"{tests}, {calls} in them, {base.get('recorded', 0)} repeated and {base.get('derived', 0)} derived{more}"
+
+
+def not_compared(found: RunView) -> str | None:
+    """What nothing judged, in one line, with the option that would; None where commands judge."""
+    if found.bench is not None and found.bench["judged_by"] != TESTS:
+        return None
+    texts = "" if found.options.messages else "the texts of exceptions and warnings (--messages does), "
+    return f"{texts}log records that nothing shows, what other modules and C libraries hold, when tasks yield"
+
+
+def set_aside(found: RunView) -> list[str]:
+    """Tests that reach the function and judge nothing while its calls are noted, each with why."""
+    return [f"{name}: {why}" for name, why in ((found.baseline or {}).get("set_aside") or {}).items()]
 
 
 def tests_of(found: RunView) -> tuple[str, ...]:

@@ -20,7 +20,9 @@ from bakeoff.optimize.summary import (
     cost,
     fallen,
     function_rows,
+    not_compared,
     profiles,
+    set_aside,
     speedup_of,
     support,
     tests_of,
@@ -158,6 +160,11 @@ def _winner_lines(run: OpenRun, found: RunView, winner: CandidateState, landing:
     yield from (f"    {one_line(name)}" for name in names[:TESTS])
     if len(names) > TESTS:
         yield f"    and {len(names) - TESTS} more"
+    if aside := set_aside(found):
+        yield f"  set aside, as they judge nothing while calls are noted: {counted(len(aside), 'test')}"
+        yield from (f"    {one_line(text, 200)}" for text in aside[:TESTS])
+    if (missing := not_compared(found)) is not None:
+        yield f"  not compared: {missing}"
     if winner.candidate.note:
         yield f"  {winner.candidate.note}"
     yield from (f"  ! {text}" for text in cautions(found, winner))

@@ -150,7 +150,7 @@ def read_nodes(found: RunView, history: History, prefix: str) -> None:
     while (record := records.get(f"candidate:{number}")) is not None:
         kept = record.output
         entrant = CandidateState(number, kept["source"], Candidate.from_json(kept["candidate"]), kept["twin"])
-        judged = records.get(f"candidate:{number}/behaviour")
+        judged = records.get(f"candidate:{number}/applied") or records.get(f"candidate:{number}/behaviour")
         entrant.judgement = None if judged is None or not judged.final else judgement_of(judged)
         found.entrants[number] = entrant
         number += 1

@@ -369,13 +369,16 @@ def test_each_difference_has_its_reason(one: Call, other: Call, reason: str) -> 
 
 
 def test_what_is_compared_is_a_choice() -> None:
-    told = BehaviourOptions(messages=True, warnings=True)
+    told = BehaviourOptions(messages=True)
     one, other = call(1, message="a"), call(1, message="b")
     assert same(one, other, OPTIONS)
     assert of_call(one, other, "t", told).reason == "behaviour/exception"  # type: ignore[union-attr]
     warned = call(1, warned=(("builtins", "UserWarning", "old"),))
-    assert same(call(1), warned, OPTIONS)
-    assert of_call(call(1), warned, "t", told).reason == "behaviour/stdout"  # type: ignore[union-attr]
+    assert same(call(1), warned, BehaviourOptions(warnings=False))
+    assert of_call(call(1), warned, "t", OPTIONS).reason == "behaviour/stdout"  # type: ignore[union-attr]
+    again = call(1, warned=(("builtins", "UserWarning", "new"),))
+    assert same(again, warned, OPTIONS)
+    assert not same(again, warned, told)
     assert same(call(1), call(1, err=b"x"), BehaviourOptions(stderr=False))
 
 

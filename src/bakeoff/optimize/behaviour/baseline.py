@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bakeoff.optimize.behaviour.evaluation import ProcessConfig
+from bakeoff.optimize.behaviour.inside.serving import ONCE
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call
 from bakeoff.optimize.target import Target
@@ -59,6 +60,8 @@ class Baseline:
         dropped: how many recorded and derived calls are not used.
         root: the project's top, as evaluations of the original see it.
         reusable: it does the same when arguments are objects of earlier calls with other contents.
+        later: what comes of calls whose results are used as callers may, by their place in `recorded`.
+        state: state around it after all recorded calls, by name: a digest, empty for what is as it was before.
     """
 
     target: Target
@@ -85,6 +88,8 @@ class Baseline:
     dropped: dict[str, int] = field(default_factory=dict)
     root: str = ""
     reusable: bool = False
+    later: dict[int, Call] = field(default_factory=dict)
+    state: dict[str, str] = field(default_factory=dict)
 
     @property
     def unseen(self) -> list[str]:
@@ -116,6 +121,8 @@ class Baseline:
             "derived": derived,
             "dropped": dict(self.dropped),
             "arguments_reused": self.reusable,
+            "results_used_later": len(self.later),
+            "state_compared": sorted(name for name, digest in self.state.items() if digest)[:50],
             "environment": {name: self.facts.get(name) for name in ("python", "pytest", "executable")},
             "protection": dict(self.protection),
         }
@@ -136,7 +143,7 @@ def serve_job(module: str, qualname: str, sys_path: list[str], root: str, option
         "root": root,
         "unseen": unseen_of(module, qualname),
         "before": [],
-        "reuse": False,
+        "mode": ONCE,
         **limits_of(options),
     }
 

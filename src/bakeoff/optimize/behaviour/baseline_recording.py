@@ -12,6 +12,9 @@ from bakeoff.optimize.behaviour.derived_inputs import derive
 from bakeoff.optimize.behaviour.differences import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.discovery import SEEDS, Discovery, DiscoveryRun, last_line, passed
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, replay, run_tests
+from bakeoff.optimize.behaviour.inside.later import LAZY
+from bakeoff.optimize.behaviour.inside.serving import LATER, ONCE, REUSE
+from bakeoff.optimize.behaviour.observable import common_state
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
 from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool
@@ -21,6 +24,8 @@ from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
 
+LATER_CALLS, LATER_SECONDS = 80, 2.0
+"""Calls whose results are used as callers may, and seconds that the original takes for them, at most."""
 ROUNDS = 4
 """How often the original is asked again after calls were dropped, or tests lost."""
 Found = TypeVar("Found")
@@ -42,6 +47,7 @@ class BaselineRecording:
         self.leaves = False
         self.wrote: set[str] = set()
         self.peak = 0
+        self.states: dict[int, dict[str, str]] = {}
 
     async def run(self) -> Baseline:
         """See `Behaviour.prepare`.
@@ -248,7 +254,7 @@ class BaselineRecording:
         counts = {"recorded": 0, "derived": 0}
         for _ in range(ROUNDS):
             runs = await self._twice(partial(self._answers, baseline, asked))
-            kept, recorded = [], []
+            states, kept, recorded = [self.states.get(seed) for seed in SEEDS], [], []
             for index, (before, seconds, derived) in enumerate(asked):
                 one, other = (run.get(index) for run in runs)
                 if one is None or other is None or not same(one, other, self.options):
@@ -262,15 +268,39 @@ class BaselineRecording:
                     counts["derived" if derived else "recorded"] += 1
             baseline.recorded = recorded
             if len(kept) == len(asked):
+                baseline.state = common_state(self.source, self.target.qualname, baseline.module, states)
                 break
             asked = kept
         baseline.dropped = counts
         if baseline.recorded:
-            again = await self._answers(baseline, asked, SEEDS[0], self.pairs[0], reuse=True)
+            again = await self._answers(baseline, asked, SEEDS[0], self.pairs[0], mode=REUSE)
             baseline.reusable = all(
                 index in again and same(one.expected, again[index], self.options)
                 for index, one in enumerate(baseline.recorded)
             )
+            baseline.later = await self._used_later(baseline)
+
+    async def _used_later(self, baseline: Baseline) -> dict[int, Call]:
+        """What comes of calls whose results are used as callers may, where that is the same each time.
+
+        A result that the original itself shares with others says nothing of candidates.
+        """
+        places = _quickest(baseline.recorded)
+        asked = [
+            (baseline.recorded[place].before, 3 * baseline.recorded[place].expected.seconds + 2.0, False)
+            for place in places
+        ]
+        one, other = await self._twice(partial(self._answers, baseline, asked, mode=LATER))
+        found: dict[int, Call] = {}
+        for index, place in enumerate(places):
+            first, second = one.get(index), other.get(index)
+            if first is None or second is None or first.kind == "counted" or not same(first, second, self.options):
+                continue
+            if first.message == LAZY or (
+                not first.message and first.result == baseline.recorded[place].expected.result
+            ):
+                found[place] = first
+        return found
 
     async def _answers(
         self,
@@ -279,7 +309,7 @@ class BaselineRecording:
         seed: int,
         pair: ProcessPair,
         *,
-        reuse: bool = False,
+        mode: str = ONCE,
     ) -> dict[int, Call]:
         """Answers of the original, by the place of the call; calls at which it is lost are left out.
 
@@ -288,7 +318,8 @@ class BaselineRecording:
         """
         found: dict[int, Call] = {}
         start = unready = 0
-        serve = {**baseline.serve(self.options, pair.function.root), "reuse": reuse}
+        serve = {**baseline.serve(self.options, pair.function.root), "mode": mode}
+        self.states.pop(seed, None)
         for _ in range(ROUNDS * 3 + ROUNDS):
             if start >= len(asked):
                 break
@@ -297,6 +328,8 @@ class BaselineRecording:
                 answers = await replay(server, pair.function, serve, calls)
             self._notice(answers)
             found |= {start + index: call for index, call in enumerate(answers.calls)}
+            if start == 0 and answers.state is not None:
+                self.states[seed] = answers.state
             if answers.unready is None:
                 start += len(answers.calls) + 1
                 continue
@@ -337,6 +370,18 @@ def _unfit(run: TestRun, name: str) -> str | None:
         message = run.tests[name].message if name in run.tests else ""
         return f"it fails when the function runs in another process: {last_line(message)}"
     return None if run.calls.get(name) else "it does not reach the function when that runs in another process"
+
+
+def _quickest(recorded: Sequence[Recorded]) -> list[int]:
+    """Places of the quickest calls, so many that making each of them three times takes no more than `LATER_SECONDS`."""
+    chosen: list[int] = []
+    seconds = 0.0
+    for place in sorted(range(len(recorded)), key=lambda place: recorded[place].expected.seconds)[:LATER_CALLS]:
+        seconds += 3 * recorded[place].expected.seconds
+        if chosen and seconds > LATER_SECONDS:
+            break
+        chosen.append(place)
+    return sorted(chosen)
 
 
 def _chosen(baseline: Baseline, most: int) -> list[tuple[bytes, float]]:

@@ -17,7 +17,9 @@ from bakeoff.optimize.behaviour.differences import (
     of_loss,
     of_process,
     of_test,
+    same,
 )
+from bakeoff.optimize.behaviour.inside.later import LAZY, MOVED
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Replay, TestRun, Watched
@@ -32,6 +34,8 @@ TOLD = 20
 """Differences of one candidate that are told."""
 ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
 ON_REUSED = "called with an object of an earlier call that was changed since"
+ON_LATER = "used by its caller after the call"
+AFTER_ALL = "after all calls"
 
 
 @dataclass(slots=True)
@@ -213,6 +217,34 @@ class Comparison:
                 self.differences.append(replace(one, reason=reasons.CROSS_CALL, detail=f"{one.reason}: {one.detail}"))
         if len(run.calls) < len(recorded):
             self.differences += self._stopped(run, recorded)
+
+    def used_later(self, run: Replay, places: Sequence[int]) -> None:
+        """Compare calls whose results were used as callers may; `places` are theirs in the recorded calls."""
+        recorded = [self.baseline.recorded[place] for place in places]
+        for place, call, answer in zip(places, recorded, run.calls, strict=False):
+            expected = self.baseline.later[place]
+            if same(expected, answer, self.options) and expected.message == answer.message:
+                continue
+            reason, detail = reasons.CROSS_CALL, "when its caller has changed what it got, the same call gives it again"
+            if answer.message == MOVED:
+                detail = "a later call changes what an earlier one gave"
+            elif expected.message == LAZY:
+                reason, detail = reasons.RETURN, "read after its arguments were changed, it gives something else"
+            self.differences.append(Difference(reason, ON_LATER, arguments_of(call.before), detail, call.before))
+        if len(run.calls) < len(recorded):
+            self.differences += self._stopped(run, recorded)
+
+    def state(self, runs: Sequence[Replay], recorded: Sequence[Recorded]) -> None:
+        """Compare the state around the target after all calls: containers of modules, environment, and alike."""
+        if len(recorded) < len(self.baseline.recorded):
+            return
+        for run in runs:
+            told = run.state or {}
+            changed = [name for name, digest in self.baseline.state.items() if told.get(name, "") != digest]
+            if run.state is not None and changed:
+                detail = f"{', '.join(changed[:5])}: not as the same calls of the original leave it"
+                self.differences.append(Difference(reasons.MUTATION, AFTER_ALL, "", detail))
+                return
 
     def _stopped(self, run: Replay, recorded: Sequence[Recorded]) -> list[Difference]:
         """The process was lost at a call."""

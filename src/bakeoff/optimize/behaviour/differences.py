@@ -51,9 +51,14 @@ def same(expected: Call, found: Call, options: BehaviourOptions) -> bool:
         and expected.digest == found.digest
         and (not options.stderr or expected.err == found.err)
         and (not options.messages or expected.message == found.message)
-        and (not options.warnings or expected.warned == found.warned)
+        and (not options.warnings or _warned(expected, options) == _warned(found, options))
         and expected.kind not in ("unfit", "incomparable")
     )
+
+
+def _warned(call: Call, options: BehaviourOptions) -> list[tuple[str, ...]]:
+    """Warnings as they are compared: module and category; the text where messages are."""
+    return [each if options.messages else each[:2] for each in call.warned]
 
 
 def of_call(expected: Call, found: Call, where: str, options: BehaviourOptions) -> Difference | None:
@@ -95,11 +100,9 @@ def _what(expected: Call, found: Call, options: BehaviourOptions) -> tuple[str, 
         return reasons.ALIASING, "the result and the arguments share other objects than with the original"
     if options.messages and expected.message != found.message:
         return reasons.EXCEPTION, f"its message is {found.message[:SAID]!r} instead of {expected.message[:SAID]!r}"
-    if options.warnings and expected.warned != found.warned:
-        return (
-            reasons.STDOUT,
-            f"it warned {len(found.warned)} times instead of {len(expected.warned)}, or of something else",
-        )
+    if options.warnings and _warned(expected, options) != _warned(found, options):
+        was, now = (", ".join(sorted({each[1] for each in one.warned})) or "nothing" for one in (expected, found))
+        return reasons.STDOUT, f"it warns {len(found.warned)} times ({now}) instead of {len(expected.warned)} ({was})"
     return reasons.EXCEPTION, "it is not the same; only digests are kept of so many calls of one test"
 
 

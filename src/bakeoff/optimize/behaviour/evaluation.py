@@ -320,7 +320,10 @@ async def _ask(channel: Channel, found: Replay, calls: Sequence[tuple[bytes, flo
         if room < 0:
             found.lost = "forged"
             return
-    await _answer(channel, FINISH, {"do": "finish"})
+    _, frame = await _answer(channel, FINISH, {"do": "finish"})
+    state = None if frame is None else frame[0].get("state")
+    if isinstance(state, dict):
+        found.state = {str(name): str(digest) for name, digest in state.items()}
 
 
 async def _answer(

@@ -13,9 +13,10 @@ import anyio
 from bakeoff.judge.checks.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
-from bakeoff.optimize.behaviour.comparison import ON_REUSED, Comparison
+from bakeoff.optimize.behaviour.comparison import ON_LATER, ON_REUSED, Comparison
 from bakeoff.optimize.behaviour.discovery import SEEDS
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, Files, ProcessConfig, replay, run_tests
+from bakeoff.optimize.behaviour.inside.serving import LATER, ONCE, REUSE
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Replay, TestRun
@@ -24,7 +25,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.source_code.changes import changed_besides, is_public
 from bakeoff.optimize.source_code.definitions import locate
-from bakeoff.optimize.source_code.signature import check_signature
+from bakeoff.optimize.source_code.signature import check_decorators, check_signature
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
 
@@ -76,12 +77,17 @@ class Judging:
     def _signature(self) -> None:
         """Callers that no test shows must be able to call it as before."""
         own = self.candidate.files.get(str(self.baseline.target.path))
+        qualname = self.baseline.target.qualname
         try:
-            if own is not None:
-                qualname = self.baseline.target.qualname
-                check_signature(locate(self.baseline.source, qualname).node, locate(own, qualname).node)
+            if own is None:
+                return
+            original = locate(self.baseline.source, qualname).node
+            try:
+                check_signature(original, locate(own, qualname).node)
+            except TargetError:
+                check_decorators(original, None)  # it is made in another way: of the rest only calls can tell
         except TargetError:
-            return  # it is made in another way: only calls can tell
+            return
         except InvalidCandidateError as failure:
             self.found.add(reasons.INVALID, "", str(failure))
 
@@ -145,24 +151,38 @@ class Judging:
             if self.found.grave:
                 return
         await in_thread(self.found.replays, runs, recorded, failed_before)
+        if not self.found.differences:
+            self.found.state(runs, recorded)
         if self.baseline.reusable and not self.found.differences:
             await self._replay_with_earlier_objects(config, recorded)
+        if self.baseline.later and not self.found.differences:
+            await self._replay_with_results_used(config)
 
     async def _replay_with_earlier_objects(self, config: ProcessConfig, recorded: Sequence[Recorded]) -> None:
         """Replay calls with arguments that are objects of earlier calls: is cross-call state used?"""
-        run = await self._replay(config, recorded, SEEDS[0], reuse=True)
+        run = await self._replay(config, recorded, SEEDS[0], mode=REUSE)
         self.found.watch(run.watched, ON_REUSED)
         await in_thread(self.found.reused, run, recorded)
 
+    async def _replay_with_results_used(self, config: ProcessConfig) -> None:
+        """Replay calls whose results are used as callers may: changed, read late, kept while others are made."""
+        places = sorted(self.baseline.later)
+        run = await self._replay(config, [self.baseline.recorded[place] for place in places], SEEDS[0], mode=LATER)
+        self.found.watch(run.watched, ON_LATER)
+        await in_thread(self.found.used_later, run, places)
+
     async def _replay(
-        self, config: ProcessConfig, recorded: Sequence[Recorded], seed: int, *, reuse: bool = False
+        self, config: ProcessConfig, recorded: Sequence[Recorded], seed: int, *, mode: str = ONCE
     ) -> Replay:
-        limit = self.options.time_limit
+        limit, times = self.options.time_limit, 3 if mode == LATER else 1
         calls = [
-            (call.before, limit(call.expected.seconds) if not call.derived else max(2.0, 20 * call.expected.seconds))
+            (
+                call.before,
+                times * (max(2.0, 20 * call.expected.seconds) if call.derived else limit(call.expected.seconds)),
+            )
             for call in recorded
         ]
-        serve = {**self.baseline.serve(self.options, config.root), "reuse": reuse}
+        serve = {**self.baseline.serve(self.options, config.root), "mode": mode}
         async with self.servers.server(seed) as server:
             return await replay(server, config, serve, calls, files=self.files)
 

@@ -21,8 +21,8 @@ class BehaviourOptions:
         python: the interpreter; None to look for one that has pytest.
         timeout: seconds of a test; a quick test gets less, a slow one more (see `time_limit`).
         floor: seconds that every test gets at least.
-        messages: compare the messages of exceptions, too.
-        warnings: compare warnings, too.
+        messages: compare the texts of exceptions and warnings, too.
+        warnings: compare which warnings are given, too.
         stderr: compare standard error, too.
         derived: how many derived inputs.
         recorded: how many recorded calls.
@@ -44,7 +44,7 @@ class BehaviourOptions:
     timeout: float = 15.0
     floor: float = 5.0
     messages: bool = False
-    warnings: bool = False
+    warnings: bool = True
     stderr: bool = True
     derived: int = 60
     recorded: int = 300

@@ -202,10 +202,12 @@ class Replay:
         calls: what came of each, in order; shorter than asked where the process was lost.
         lost: why: timeout, ended, forged.
         unready: as in `TestRun`.
+        state: state around the target after all calls, see `inside.module_state`; None where that was not told.
         watched: the process.
     """
 
     calls: list[Call] = field(default_factory=list)
+    state: dict[str, str] | None = None
     lost: str | None = None
     unready: tuple[str, str] | None = None
     watched: Watched = field(default_factory=Watched)

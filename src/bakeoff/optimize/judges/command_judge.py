@@ -114,6 +114,15 @@ class CommandJudge:
         raced = await timing.race(commits, kept=kept, told=told)
         return {int(name): speed for name, speed in raced.speeds.items()}
 
+    @property
+    def tests_winners(self) -> bool:
+        """Where the function's tests judge."""
+        return self.function is not None
+
+    async def as_applied(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        """See `Judge`."""
+        return judgement if self.function is None else await self.function.as_applied(candidate, judgement)
+
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
         """Of the function; empty where none is named."""
         return () if self.function is None else await self.function.profile(candidate)

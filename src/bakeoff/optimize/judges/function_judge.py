@@ -22,6 +22,7 @@ from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.context.observed import Observed, observed
 from bakeoff.optimize.context.profiling import profile
 from bakeoff.optimize.errors import BehaviourError
+from bakeoff.optimize.judges.applied_tests import AppliedTests, Run
 from bakeoff.optimize.options import OptimizeOptions
 from bakeoff.optimize.source_code.imports import imported_by
 from bakeoff.optimize.sources.source import ProfileLine
@@ -58,6 +59,8 @@ class FunctionJudge:
     contents: Callable[[Iterable[str]], Mapping[str, bytes | None]]
     is_async: bool = False
     _known: Baseline | None = None
+    _applied: AppliedTests | None = None
+    tests_winners: bool = True
     _preparing: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def baseline(self) -> Baseline:
@@ -118,6 +121,22 @@ class FunctionJudge:
             )
         return {int(name): speed for name, speed in raced.speeds.items()}
 
+    async def as_applied(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        """See `Judge`. Passes on BehaviourError, WorkspaceError, SandboxError: there is no place for it."""
+        baseline = await self.baseline()
+        if self._applied is None:
+            self._applied = AppliedTests(self.processes, self._plain, self.options.tests)
+        applied = self._applied
+
+        async def run(tried: Candidate | None) -> Run:
+            async with self.workspace.lease() as slot, self.lock.working():
+                slot.disposable = True
+                if tried is not None:
+                    await in_thread(write_files, slot.outside, tried)
+                return await applied.run(slot, baseline)
+
+        return await applied.judge(run, candidate, judgement)
+
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:
         """Passes on WorkspaceError and SandboxError: there is no place for it."""
         baseline = await self.baseline()
@@ -136,6 +155,9 @@ class FunctionJudge:
     async def observed(self) -> Observed:
         """Passes on BehaviourError: there is no baseline."""
         return await in_thread(observed, await self.baseline())
+
+    async def _plain(self, baseline: Baseline, slot: Slot) -> Command:
+        return await self._interpreter(baseline, slot, ())
 
     async def _interpreter(self, baseline: Baseline, slot: Slot, reads: Sequence[str]) -> Command:
         memory = max(LEAST_MEMORY, 4 * baseline.peak)

@@ -15,6 +15,11 @@ from bakeoff.optimize.sources.source import ProfileLine
 class Judge(Protocol):
     """Judges behaviour and speed of candidates."""
 
+    @property
+    def tests_winners(self) -> bool:
+        """Whether winners are tested once more as they would be applied; commands judge all of them so."""
+        ...
+
     async def begin(self) -> None:
         """See that candidates can be judged, before any is paid for."""
         ...
@@ -25,6 +30,10 @@ class Judge(Protocol):
 
     async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         """Speeds by number, after `earlier` races in which this could not be decided."""
+        ...
+
+    async def as_applied(self, candidate: Candidate, judgement: Judgement) -> Judgement:
+        """The judgement of a winner, with what the tests add to it when they are run as it would be applied."""
         ...
 
     async def profile(self, candidate: Candidate | None) -> Sequence[ProfileLine]:

@@ -12,8 +12,9 @@ def check_signature(old: Function, new: Function) -> None:
     """See that every call that `old` takes is taken by `new`, with the same meaning.
 
     Allowed are other annotations, further parameters with defaults behind the old ones, and other names of
-    positional-only parameters. Not allowed are other names, kinds, order or defaults of what there is, and a change
-    between `def` and `async def`.
+    positional-only parameters. Not allowed are other names, kinds, order or defaults of what there is, a change
+    between `def` and `async def`, and decorators that are gone or in another order; where there are decorators, which
+    may read them, other annotations neither.
 
     Raises:
         InvalidCandidateError: says what differs.
@@ -24,6 +25,43 @@ def check_signature(old: Function, new: Function) -> None:
     differs = _differs(old.args, new.args)
     if differs:
         raise InvalidCandidateError(f"the signature of {old.name} differs: {differs}")
+    check_decorators(old, new)
+
+
+def check_decorators(old: Function, new: Function | None) -> None:
+    """See that decorators stay, in their order: what they do around the function (registers, checks) is part of it.
+
+    Further ones may stand between them. None stands for what is no `def`, and has no decorators.
+
+    Raises:
+        InvalidCandidateError: says what differs.
+    """
+    now = [] if new is None else list(map(_without_module, new.decorator_list))
+    rest = iter(now)
+    for decorator in map(_without_module, old.decorator_list):
+        if decorator not in rest:
+            how = "in another order" if decorator in now else "gone"
+            raise InvalidCandidateError(f"@{decorator} of {old.name} is {how}")
+    if new is not None and old.decorator_list and _annotations(old) != _annotations(new):
+        raise InvalidCandidateError(
+            f"the annotations of {old.name} differ, and @{ast.unparse(old.decorator_list[0])} may read them"
+        )
+
+
+def _without_module(decorator: ast.expr) -> str:
+    """A decorator's text, however its module was imported."""
+    called = decorator if isinstance(decorator, ast.Call) else None
+    name = called.func if called is not None else decorator
+    text = name.attr if isinstance(name, ast.Attribute) else ast.unparse(name)
+    given = [] if called is None else [*map(ast.unparse, called.args), *map(ast.unparse, called.keywords)]
+    return text if called is None else f"{text}({', '.join(given)})"
+
+
+def _annotations(function: Function) -> list[str]:
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    found = [f"{each.arg}: {ast.unparse(each.annotation)}" for each in every if each is not None and each.annotation]
+    return [*found, *([] if function.returns is None else [ast.unparse(function.returns)])]
 
 
 def _differs(old: ast.arguments, new: ast.arguments) -> str | None:

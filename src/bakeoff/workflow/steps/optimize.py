@@ -29,7 +29,7 @@ from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.snapshot.snapshot import Snapshot
 
-STATED = ("rules", "inputs", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")
+STATED = ("rules", "inputs", "messages", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")
 """Fields that are taken as they stand."""
 _option = partial(option_field, OptimizeOptions)
 
@@ -52,6 +52,7 @@ class Optimize(StepModel):
     seconds: Ceiling = _option("seconds")
     tests: Names | None = _option("tests")
     inputs: Inputs = _option("inputs")
+    messages: bool = _option("messages")
     trust: bool = _option("trust")
     sandbox: Level | None = _option("level")
     cold: bool = _option("cold")

@@ -20,9 +20,15 @@ from typing import Any
 from . import frames, writeback
 from .evidence import TAMPERING, Untouched, Witness
 from .importing import ProjectFinder, target_in
+from .later import LateReader
+from .module_state import ModuleState
 from .reusing import Reused
 
 MESSAGE = 500
+ONCE, REUSE, LATER = "once", "reuse", "later"
+MODES = (ONCE, REUSE, LATER)
+"""Calls are made once, and the state around them is told at the end; get the objects of earlier ones, with other
+contents; have their results used as callers may."""
 
 
 def text_of(failure: BaseException) -> str:
@@ -37,8 +43,7 @@ class Served:
     """The candidate, loaded.
 
     Args:
-        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`, `reuse` (calls get the objects of earlier
-            ones, with other contents).
+        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`, `mode`: how calls are made, see `MODES`.
         codec: the module.
     """
 
@@ -46,7 +51,8 @@ class Served:
         self.codec = codec
         self.unseen = frozenset(job["unseen"])
         self.limits = codec.Limits(nodes=300_000, size=job["result_limit"], items=job["items_limit"])
-        sys.meta_path.insert(0, ProjectFinder(job["root"]))
+        finder = ProjectFinder(job["root"])
+        sys.meta_path.insert(0, finder)
         sys.path[:] = job["sys_path"]
         for name in job["before"]:
             importlib.import_module(name)
@@ -54,7 +60,12 @@ class Served:
         self.target = target_in(self.module, job["qualname"])
         self.qualname = job["qualname"]
         self.threads = threading.active_count()
-        self.reused = Reused(codec, self._as_it_is) if job["reuse"] else None
+        self.reused = Reused(codec, self._as_it_is) if job["mode"] == REUSE else None
+        self.late = LateReader(self._made, self.encode, self._as_it_is) if job["mode"] == LATER else None
+        failures = (codec.Incomparable, RecursionError, MemoryError)
+        self.state: ModuleState | None = None
+        if job["mode"] == ONCE:
+            self.state = ModuleState(self.module, finder.is_ours, self._as_it_is, failures)
 
     def encode(self, value: Any) -> bytes:
         """As the codec does it."""
@@ -65,6 +76,8 @@ class Served:
 
     def answer(self, call: bytes) -> tuple[dict[str, Any], list[bytes]]:
         """Make a call: what came of it, with the arguments as they are then."""
+        if self.late is not None:
+            return self._used_later(self.late, call)
         args, kwargs = self.codec.decode(call, self.limits)
         if self.reused is not None:
             args, kwargs = self.reused.filled(args, kwargs)
@@ -73,17 +86,33 @@ class Served:
         started = time.monotonic()
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            try:
-                result: Any = self.target(*args, **kwargs)
-                if inspect.iscoroutine(result):
-                    result = asyncio.run(result)
-                raised = None
-            except BaseException as failure:
-                result, raised = None, failure
+            result, raised = self._called(args, kwargs)
         header: dict[str, Any] = {"seconds": time.monotonic() - started}
         header["warned"] = [_warning(each) for each in warned[:20]]
         parts = self._outcome(header, args, kwargs, nodes, result, raised)
         return header, [*parts, *map(_printed, (1, 2), places)]
+
+    def _called(self, args: Any, kwargs: Any) -> tuple[Any, BaseException | None]:
+        try:
+            result: Any = self.target(*args, **kwargs)
+            return asyncio.run(result) if inspect.iscoroutine(result) else result, None
+        except BaseException as failure:
+            return None, failure
+
+    def _made(self, call: bytes) -> tuple[Any, BaseException | None, Any]:
+        args, kwargs = self.codec.decode(call, self.limits)
+        return *self._called(args, kwargs), (args, kwargs)
+
+    def _used_later(self, late: LateReader, call: bytes) -> tuple[dict[str, Any], list[bytes]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                header, whole = late.answer(call)
+            except self.codec.Incomparable as failure:
+                return {"kind": "incomparable", "message": str(failure)}, []
+            except (RecursionError, MemoryError) as failure:
+                return {"kind": "incomparable", "message": f"{type(failure).__name__} while it was read"}, []
+        return header, [whole, whole]
 
     def _outcome(
         self, header: dict[str, Any], args: Any, kwargs: Any, nodes: Any, result: Any, raised: BaseException | None
@@ -156,7 +185,8 @@ def serve(link: socket.socket, witness: Witness, untouched: Untouched, job: dict
             break
         header, parts = frame
         if header["do"] == "finish":
-            _finish(link, witness, changed, served.threads)
+            state = {} if served.state is None else served.state.after()
+            _finish(link, witness, changed, served.threads, state)
             break
         try:
             found, answers = served.answer(parts[0])
@@ -165,12 +195,14 @@ def serve(link: socket.socket, witness: Witness, untouched: Untouched, job: dict
         send(link, found, answers)
 
 
-def _finish(link: socket.socket, witness: Witness, changed: Any, threads: int) -> None:
+def _finish(
+    link: socket.socket, witness: Witness, changed: Any, threads: int, state: dict[str, str] | None = None
+) -> None:
     for name in changed():
         witness.tell(TAMPERING, f"changed {name}")
     if threading.active_count() > threads:
         witness.tell("process", f"{threading.active_count() - threads} threads left running")
     try:
-        frames.send(link, {"kind": "finished"})
+        frames.send(link, {"kind": "finished", "state": state or {}})
     except OSError:
         pass

@@ -1,0 +1,209 @@
+"""Side effects that show later: shared results, lazy results, state around the target, warnings, decorators."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.judge import codec
+from bakeoff.optimize.behaviour.inside.later import LAZY, MOVED, LateReader, disturb, lazy
+from bakeoff.optimize.behaviour.observable import common_state, private_to
+
+from .conftest import judges
+
+MODULE = """import functools
+import warnings
+
+SEEN = []
+_own = {}
+_shared = {}
+
+
+def noted(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+
+    return inner
+
+
+def divisors(n):
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def names(stock):
+    return (name for name in [*stock])
+
+
+def later(stock):
+    return (name for name in stock)
+
+
+def keys(words):
+    for word in words:
+        if word not in SEEN:
+            SEEN.append(word)
+        _own[word] = 1
+    if not words:
+        warnings.warn("no words", DeprecationWarning, stacklevel=2)
+    return len(words)
+
+
+@noted
+def once(n):
+    return n + 1
+
+
+def shared(n):
+    return _shared.setdefault(n, [n])
+"""
+TESTS = """
+from mod import divisors, keys, later, names, once, shared
+
+def test_divisors():
+    assert divisors(6) == [1, 2, 3, 6]
+    assert divisors(7) == [1, 7]
+
+def test_names():
+    assert list(names({"a": 1, "b": 2})) == ["a", "b"]
+    assert list(later(["a", "b"])) == ["a", "b"]
+
+def test_keys():
+    assert keys(["a", "b"]) == 2
+    assert keys([]) == 0
+
+def test_rest():
+    assert once(1) == 2
+    assert shared(3) == [3]
+"""
+BUFFER = """
+_BUFFER = []
+
+
+def divisors(n):
+    _BUFFER[:] = [d for d in range(1, n + 1) if n % d == 0]
+    return _BUFFER
+"""
+
+
+def instead(name: str, text: str) -> str:
+    """The module with another body, after its signature, of one function."""
+    start = MODULE.index(f"def {name}(")
+    begin, end = MODULE.index("\n", start), MODULE.find("\n\n\n", start)
+    return MODULE[:begin] + "\n" + text + MODULE[end:]
+
+
+CASES = {
+    "divisors": (
+        ("a cache that hands out its list", MODULE.replace("def divisors", "@functools.cache\ndef divisors"), "cross-call-state"),
+        ("one list for all calls", MODULE.replace(MODULE[MODULE.index("def divisors") : MODULE.index("def names")], BUFFER + "\n\n"), "cross-call-state"),
+        ("a copy from a cache", instead("divisors", "    return list(_divisors(n))\n\n\n@functools.cache\ndef _divisors(n):\n    return [d for d in range(1, n + 1) if n % d == 0]"), None),
+    ),
+    "names": (("read when it is used", instead("names", "    return (name for name in stock)"), "behaviour/return"),),
+    "later": (
+        ("read when it is called", instead("later", "    return (name for name in [*stock])"), "behaviour/return"),
+        ("lazy in other words", instead("later", "    return (each for each in stock)"), None),
+    ),
+    "keys": (
+        ("a list of the module is no longer filled", MODULE.replace("SEEN.append(word)", "pass"), "behaviour/mutation"),
+        ("a warning is gone", MODULE.replace("    if not words:\n        warnings.warn(\"no words\", DeprecationWarning, stacklevel=2)\n", ""), "behaviour/stdout"),
+        ("its own private name is gone", MODULE.replace("        _own[word] = 1\n", ""), None),
+    ),
+    "once": (
+        ("a decorator is gone", MODULE.replace("@noted\ndef once", "def once"), "invalid"),
+        ("a decorator more", MODULE.replace("@noted\ndef once", "@noted\n@functools.cache\ndef once"), None),
+    ),
+    "shared": (("the original shares its list", instead("shared", "    return [n]"), None),),
+}  # fmt: skip
+
+
+@pytest.mark.anyio
+async def test_what_callers_see_later_is_compared(tmp_path: Path) -> None:
+    async with judges(tmp_path / "p", {"mod.py": MODULE, "test_mod.py": TESTS}) as judge_of:
+        for name, candidates in CASES.items():
+            judge = await judge_of(f"mod.py:{name}")
+            for what, text, reason in candidates:
+                found = await judge(text)
+                assert (what, found.reason) == (what, reason), found.detail
+
+
+def late(function: Any) -> LateReader:
+    def made(call: bytes) -> tuple[Any, Any, Any]:
+        args, kwargs = codec.decode(call)
+        return function(*args, **kwargs), None, (args, kwargs)
+
+    return LateReader(made, codec.encode, lambda value: codec.encode(value, consume=False))
+
+
+def asked(reader: LateReader, *args: Any) -> tuple[str, str, Any]:
+    header, data = reader.answer(codec.encode((args, {})))
+    return header["kind"], header.get("message", ""), codec.decode(data) if data else None
+
+
+def test_a_result_is_changed_and_asked_for_again() -> None:
+    held = [1]
+    assert asked(late(lambda: held))[2] == [1, 1]
+    assert asked(late(lambda: [1]))[2] == [1]
+    assert asked(late(lambda: 5)) == ("counted", "", None)
+
+
+def test_an_earlier_result_that_moves_is_said() -> None:
+    held: list[int] = []
+
+    def buffer(n: int) -> list[int]:
+        held[:] = [n]
+        return held
+
+    reader = late(buffer)
+    assert asked(reader, 1)[1] == ""
+    assert asked(reader, 2)[1] == MOVED
+
+
+def test_a_lazy_result_is_read_after_the_arguments_changed() -> None:
+    kind, message, found = asked(late(lambda xs: (x for x in xs)), [1, 2])
+    assert (kind, message, list(found)) == ("return", LAZY, [1, 2, 1])
+    assert list(asked(late(lambda xs: iter([*xs])), [1, 2])[2]) == [1, 2]
+
+
+def test_lazy_results_are_told_from_others() -> None:
+    assert all(map(lazy, [iter([]), map(str, []), (1, iter([])), {"a": iter([])}]))
+    assert not any(map(lazy, [[], "text", range(3), {"a": 1}, (1, 2)]))
+
+
+def test_every_container_is_disturbed() -> None:
+    import numpy
+
+    values: list[Any] = [
+        [1],
+        [],
+        {"a": 1},
+        {},
+        {1},
+        set(),
+        bytearray(b"x"),
+        deque([1]),
+        numpy.zeros(3),
+        numpy.arange(3),
+    ]
+    before = [codec.encode(value) for value in values]
+    for value in values:
+        disturb(value)
+    assert all(codec.encode(value) != was for value, was in zip(values, before, strict=True))
+
+
+def test_state_is_common_where_all_processes_have_it_alike() -> None:
+    states = [
+        {"mod.SEEN": "1", "mod._own": "2", "random": "3", "cwd": ""},
+        {"mod.SEEN": "1", "mod._own": "2", "random": "4", "cwd": ""},
+    ]
+    assert common_state(MODULE.encode(), "keys", "mod", states) == {"mod.SEEN": "1", "cwd": ""}
+    assert common_state(MODULE.encode(), "keys", "mod", [states[0], None]) == {}
+
+
+def test_private_names_are_the_target_s_own_where_nothing_else_reads_them() -> None:
+    assert "_own" in private_to(MODULE.encode(), "keys")
+    assert "_own" not in private_to(MODULE.encode() + b"\n\ndef told():\n    return dict(_own)\n", "keys")
+    assert "SEEN" not in private_to(MODULE.encode(), "keys")
