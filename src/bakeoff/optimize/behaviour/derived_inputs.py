@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -83,8 +84,6 @@ def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]
     )
     @given(call_strategy(trees, keep_first))
     def collect(tree: Any) -> None:
-        if len(found) >= count:
-            return
         try:
             data = Writer(WIDE.depth).message(tree)
         except Malformed:
@@ -92,9 +91,16 @@ def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]
         if data not in known:
             known.add(data)
             found.append(data)
+        if len(found) >= count:
+            raise _Enough
 
-    collect()
+    with suppress(_Enough):
+        collect()
     return found
+
+
+class _Enough(BaseException):
+    """Ends hypothesis: it takes an `Exception` for a failure, and looks for more of them."""
 
 
 # Strategies for calls like those that were seen: of the same types, in the same ranges

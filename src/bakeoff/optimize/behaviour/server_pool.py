@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -33,8 +32,8 @@ OWN_MEMORY = 2 << 30
 TESTS_OUTPUT = 256 << 20
 PROCESSES = 128
 DESCRIPTORS, TESTS_DESCRIPTORS = 256, 1024
-TRIED = 30.0
-"""Seconds that an interpreter gets to import pytest."""
+FIRST_SEED = 0
+"""Of the hashes of the server that an interpreter is tried with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +64,18 @@ class ServerPool:
     _boxes: dict[str, tuple[Slot, Sandbox[Slot]]] = field(default_factory=dict)
 
     async def ready(self, slot: Slot) -> None:
-        """Find the interpreter, once.
+        """Find the interpreter, once: its first server is started.
 
         Raises:
             BehaviourError: there is none, or this is not Linux.
         """
         if not sys.platform.startswith("linux"):
             raise BehaviourError("candidates are judged on Linux only, so far")
-        if self._python is not None:
-            return
+        async with self._starting:
+            if self._python is None:
+                await self._find(slot)
+
+    async def _find(self, slot: Slot) -> None:
         self._variables = {
             name: value
             for name, value in scrubbed({}, (), {}, "/tmp").items()  # noqa: S108 - the sandbox's own
@@ -81,7 +83,13 @@ class ServerPool:
         }
         root = str(slot.base.project.root)
         self._variables["PYTHONPATH"] = os.pathsep.join(search_path(slot.base.project.root)[1])
-        self._python = await find_interpreter(root, self.options.python, self._variables)
+        self._python, server = await find_interpreter(root, self.options.python, self._variables)
+        self.facts = server.facts
+        if self.options.cold:
+            with anyio.CancelScope(shield=True):
+                await in_thread(server.close)
+        else:
+            self._servers[FIRST_SEED] = server
 
     @asynccontextmanager
     async def server(self, seed: int) -> AsyncIterator[WarmServer]:
@@ -118,15 +126,23 @@ class ServerPool:
         Passes on BehaviourError: one does not start.
         """
         new = [name for name in preload if name not in self.preload]
-        if new:
-            self.preload = (*self.preload, *new)
-            await self.close()
+        self.preload = (*self.preload, *new)
         if self.options.cold:
             return
-        async with self._starting, work_group() as group:
-            for seed in seeds:
-                if seed not in self._servers:
-                    group.start(self._keep, seed)
+        async with self._starting:
+            async with work_group() as group:
+                for seed in self._servers if new else ():
+                    group.start(self._import, seed, new)
+            async with work_group() as group:
+                for seed in seeds:
+                    if seed not in self._servers:
+                        group.start(self._keep, seed)
+
+    async def _import(self, seed: int, names: Sequence[str]) -> None:
+        """Have a server import more; one that does not get over it is started anew."""
+        if not await self._servers[seed].preload(names):
+            await in_thread(self._servers[seed].close)
+            await self._keep(seed)
 
     async def _keep(self, seed: int) -> None:
         self._servers[seed] = await self._start(seed, self.preload)
@@ -158,11 +174,8 @@ class ServerPool:
             slot: whose tree is seen.
             memory: bytes that a candidate's process may take; None for the tests' own process.
 
-        Passes on SandboxError. Passes on BehaviourError: no server starts.
+        Passes on SandboxError.
         """
-        if not self.facts:
-            async with self.server(0):
-                pass
         box = await self.box(slot)
         apart = self.options.level != "none" and box.machine.namespaces is None
         root = str(slot.base.project.root) if apart else slot.path
@@ -190,9 +203,6 @@ class ServerPool:
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """See `Behaviour.interpreter`."""
         await self.ready(slot)
-        if not self.facts:
-            async with self.server(0):
-                pass
         limits = Limits(
             memory=memory, processes=PROCESSES, cpu=3600, file=self.options.disk, shared=64 << 20, seconds=None
         )
@@ -214,22 +224,24 @@ def _moved(value: str, old: str, new: str) -> str:
     return os.pathsep.join(new + part[len(old) :] if is_below(part, old) else part for part in parts)
 
 
-async def find_interpreter(root: str, wanted: str | None, variables: Mapping[str, str]) -> str:
+async def find_interpreter(root: str, wanted: str | None, variables: Mapping[str, str]) -> tuple[str, WarmServer]:
     """The one that is wanted, or the first with pytest of: the project's `.venv`, VIRTUAL_ENV, PATH, our own.
+
+    It comes with a server of it: whether that starts says best whether the interpreter will do.
 
     Raises:
         BehaviourError: none has pytest and is Python 3.11 or later.
     """
-    if wanted:
-        return wanted  # its server says what is wrong with it
     tried = []
-    for python in dict.fromkeys(_known(root, variables)):
-        why = await in_thread(_problem, python, dict(variables))
-        if why is None:
-            return python
-        tried.append(f"{python} ({why})")
+    for python in [wanted] if wanted else dict.fromkeys(_known(root, variables)):
+        try:
+            return python, await WarmServer.start(python, seed=FIRST_SEED, variables=variables)
+        except BehaviourError as failure:
+            if wanted:
+                raise
+            tried.append(str(failure))
     raise BehaviourError(
-        f"no Python can run the tests: {'; '.join(tried)}. Install pytest into the project's environment"
+        f"no Python can run the tests ({'; '.join(tried)}). Install pytest into the project's environment"
     )
 
 
@@ -241,17 +253,3 @@ def _known(root: str, variables: Mapping[str, str]) -> Iterator[str]:
     if found:
         yield found
     yield sys.executable
-
-
-def _problem(python: str, variables: dict[str, str]) -> str | None:
-    """Reason that an interpreter cannot be used; None for none."""
-    question = "import sys; assert sys.version_info >= (3, 11), 'older than 3.11'; import pytest"
-    try:
-        done = subprocess.run(
-            [python, "-P", "-c", question], env=variables, cwd="/", capture_output=True, timeout=TRIED, check=False
-        )
-    except (OSError, subprocess.SubprocessError) as failure:
-        return str(failure)
-    if done.returncode == 0:
-        return None
-    return (done.stderr.decode(errors="replace").strip().splitlines() or ["it does not run"])[-1]

@@ -23,7 +23,10 @@ from bakeoff.workspace.blocking import in_thread
 
 INSIDE = str(Path(__file__).with_name("inside"))
 START = """
-import importlib.util, json, sys
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("it is older than Python 3.11")
+import importlib.util, json
 root, descriptor, codec, inside, preload = sys.argv[1:]
 make = importlib.util.spec_from_file_location
 spec = make("_bakeoff_inside", inside + "/__init__.py", submodule_search_locations=[inside])
@@ -147,6 +150,25 @@ class WarmServer:
     def alive(self) -> bool:
         """Whether it can take orders."""
         return self._process.poll() is None
+
+    async def preload(self, names: Sequence[str]) -> bool:
+        """Have it import more modules; whether it got over that in `START_TIME`.
+
+        Args:
+            names: of modules.
+        """
+        ours, theirs = socket.socketpair()
+        channel = Channel(ours)
+        try:
+            with theirs:
+                self.order({"do": "import", "names": list(names)}, [], [theirs.fileno()])
+            with anyio.move_on_after(START_TIME):
+                return await channel.receive() is not None
+        except BehaviourError:
+            pass  # it died
+        finally:
+            channel.close()
+        return False
 
     def order(self, header: dict[str, Any], parts: Sequence[bytes], descriptors: Sequence[int]) -> None:
         """Have it fork and work; what comes of it comes on the descriptors.
