@@ -84,8 +84,9 @@ class Shop:
         assert left == status, f"{left}\n{out}\n{self.said}"
         return str(out)
 
-    def optimize(self, *args: str, status: int = 0) -> dict[str, Any]:
-        asked = ("optimize", "numbers_.py:common", "--no-rules", "--json", "--seconds", "90")
+    def optimize(self, *args: str, status: int = 0, inputs: str = "recorded") -> dict[str, Any]:
+        """Run an optimisation; deriving inputs takes as long as all the rest, so whoever is about them says so."""
+        asked = ("optimize", "numbers_.py:common", "--no-rules", "--json", "--seconds", "90", "--inputs", inputs)
         return dict(json.loads(self(*asked, *args, status=status)))
 
     def digest(self) -> str:

@@ -136,10 +136,13 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_spent(
     assert not (shop.home / "asked").exists()
 
 
+RECORDED = ("--inputs", "recorded")
+
+
 def stopped(shop: Shop, server: ScriptedModel, end: Callable[[Any], None]) -> int:
     """Stop an optimisation when two of its three requests are answered and the third is not."""
     priced(shop, server)
-    asked = ("--no-rules", "--model", "mine", "--samples", "3", "--run-id", "r", "--repairs", "0", "--json")
+    asked = ("--no-rules", "--model", "mine", "--samples", "3", "--run-id", "r", "--repairs", "0", "--json", *RECORDED)
     with shop.spawn("optimize", "numbers_.py:common", *asked) as process:
         assert server.wait(lambda seen: len(seen) == 3, 120)
         # Both answers are judged, so that they are on record.
@@ -240,7 +243,7 @@ def test_killed_no_agent_goes_on_and_none_that_had_ended_is_asked_again(shop: Sh
     agent(shop, f"echo $BAKEOFF_ATTEMPT >> {home}/calls\n{once}\ncp {fast} numbers_.py")
     os.mkfifo(shop.home / "told")
     asked = ("--no-rules", "--agent", "fake", "--agent-samples", "2", "--run-id", "r", "--repairs", "0")
-    with shop.spawn("optimize", "numbers_.py:common", *asked, "--refinements", "0") as process:
+    with shop.spawn("optimize", "numbers_.py:common", *asked, "--refinements", "0", *RECORDED) as process:
         while "behaves the same" not in process.stderr.readline():
             pass
         assert (shop.home / "told").read_text() == "hung\n"  # a pipe: whoever reads waits for whoever writes
@@ -308,6 +311,7 @@ def test_killed_after_its_agent_has_ended_it_goes_on_from_what_that_made(shop: S
         fast,
         "--refinements",
         "1",
+        *RECORDED,
     ]
     zygote = Zygote()
     try:

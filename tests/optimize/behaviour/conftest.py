@@ -55,11 +55,12 @@ def write_project(root: Path, files: Mapping[str, str]) -> None:
 async def judges(
     root: Path, files: Mapping[str, str], *, slots: int = 2, kind: str = "auto", **options: object
 ) -> AsyncIterator[Callable[[str], Awaitable[Judge]]]:
-    """A project, and what judges candidates for the functions of it."""
+    """A project, and what judges candidates for the functions of it: on recorded calls, if nothing else is said."""
     if not (root / ".git").exists():
         root.mkdir(exist_ok=True)
         write_project(root, files)
     options.setdefault("floor", 3.0)
+    options.setdefault("inputs", "recorded")
     settings = Settings(slots=SlotSettings(kind=kind))
     chosen = BehaviourOptions(**options)  # type: ignore[arg-type]
     async with open_workspace(root, settings, "run", slots=slots) as workspace, open_behaviour(chosen) as behaviour:

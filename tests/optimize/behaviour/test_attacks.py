@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 FILES = {"pkg/__init__.py": "", "pkg/mod.py": ORIGINAL, "tests/test_mod.py": TESTS}
 SENTINELS = ("/var/tmp/sentinel", "/tmp/sentinel", "/tmp/bomb", "/var/tmp/written")
-COLD = ("wrong", "leaves the session", "passing reports, then exit", "patches the clock", "leaves a daemon", "random")
+COLD = ("wrong", "passing reports, then exit", "patches the clock", "leaves a daemon")
 
 
 SOAK = pytest.mark.soak(only=True)
@@ -50,8 +50,9 @@ async def test_each_attack_gets_its_own_reason(
     chosen = tuple(BAD) if whole else COLD
     bad = {name: BAD[name][0] for name in chosen}
     good = GOOD if whole else dict(list(GOOD.items())[:1])
+    inputs = "derived" if whole else "recorded"
     root = tmp_path / "project"
-    async with judging(root, FILES, "pkg/mod.py:squares", cold=cold, derived=20) as judge:
+    async with judging(root, FILES, "pkg/mod.py:squares", cold=cold, inputs=inputs, derived=20) as judge:
         before = {path.name: path.read_bytes() for path in root.rglob("*.py")}
         found = await all_of(judge, bad | good)
         again = await judge(next(iter(GOOD.values())))
@@ -69,7 +70,7 @@ async def test_each_attack_gets_its_own_reason(
 
 
 async def test_bytecode_of_another_candidate_is_never_run(tmp_path: Path) -> None:
-    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", slots=1) as judge:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", slots=1) as judge:
         one = "def squares(xs):\n    return [x * x for x in xs]\n"
         other = "def squares(xs):\n    return [x + x for x in xs]\n"
         found = [(await judge(source)).reason for source in (one, other, one, other)]
@@ -92,7 +93,7 @@ async def test_what_comes_after_a_call_that_hangs_is_judged_too(tmp_path: Path) 
 
 
 async def test_a_candidate_cannot_change_its_tests(tmp_path: Path) -> None:
-    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded") as judge:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares") as judge:
         found = await judge(ORIGINAL, **{"tests/test_mod.py": b""})
         assert found.reason == "invalid"
         assert "tests/test_mod.py" in found.detail

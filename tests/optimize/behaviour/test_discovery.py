@@ -62,7 +62,7 @@ async def test_where_all_tests_reach_it_two_runs_side_by_side_do(
     beside(monkeypatch, both)
     files = {"mod.py": MODULE, "test_mod.py": REACH}
     with anyio.fail_after(120):
-        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, derived=5) as judge:
+        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable) as judge:
             assert sorted(judge.baseline.tests) == ["test_mod.py::test_no", "test_mod.py::test_two"]
             assert (await judge("def double(x):\n    return 2 * x\n")).same
     assert runs[:4] == [*sorted(runs[:2]), ("proxy", False), ("proxy", False)]
@@ -85,7 +85,7 @@ async def test_the_first_test_that_does_not_reach_it_ends_the_second_run(
     beside(monkeypatch, never)
     files = {"mod.py": MODULE, "test_mod.py": STRAY}
     with anyio.fail_after(120):
-        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, derived=5) as judge:
+        async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable) as judge:
             assert sorted(judge.baseline.tests) == ["test_mod.py::test_no", "test_mod.py::test_two"]
     assert ended.is_set()
     assert runs == [("count", True), ("record", False), ("proxy", False), ("proxy", False)]
@@ -95,7 +95,7 @@ async def test_calls_that_are_compared_in_the_tests_process_are_noted_once_more(
     tmp_path: Path, runs: list[tuple[str, bool]]
 ) -> None:
     files = {"mod.py": MODULE, "test_mod.py": REACH + "\n" + BACK}
-    options = {"python": sys.executable, "derived": 5, "trust": True}
+    options = {"python": sys.executable, "trust": True}
     async with judging(tmp_path / "p", files, "mod.py:double", **options) as judge:
         assert list(judge.baseline.in_process) == ["test_mod.py::test_back"]
         assert len(judge.baseline.here["test_mod.py::test_back"]) == 1
@@ -106,7 +106,7 @@ async def test_calls_that_are_compared_in_the_tests_process_are_noted_once_more(
 
 async def test_in_one_slot_they_follow_one_another(tmp_path: Path, runs: list[tuple[str, bool]]) -> None:
     files = {"mod.py": MODULE, "test_mod.py": REACH}
-    async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, derived=5, slots=1):
+    async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable, slots=1):
         pass
     assert runs == [("count", True), ("record", False), ("proxy", False), ("proxy", False)]
 

@@ -140,7 +140,7 @@ async def test_what_the_original_does_is_no_fault(tmp_path: Path) -> None:
     files = {}
     for name, (module, tests) in ORIGINALS.items():
         files |= {f"{name}/__init__.py": "", f"{name}/mod.py": module, f"{name}/test_{name}.py": tests}
-    async with judges(tmp_path / "p", files, python=sys.executable, derived=6, floor=1.0) as judge_of:
+    async with judges(tmp_path / "p", files, python=sys.executable, inputs="derived", derived=6, floor=1.0) as judge_of:
         for name, (module, _) in ORIGINALS.items():
             judge = await judge_of(f"{name}/mod.py:work")
             found = await judge(module + "\n")
@@ -220,7 +220,7 @@ LIBRARY = {
 async def test_what_pytest_is_configured_with_counts_at_the_top_and_in_a_folder(tmp_path: Path, folder: str) -> None:
     files = {folder + path: text for path, text in LIBRARY.items()}
     target = f"{folder}lib/acme/geo/mod.py:work"
-    async with judging(tmp_path / "p", files, target, python=sys.executable) as judge:
+    async with judging(tmp_path / "p", files, target, python=sys.executable, inputs="derived") as judge:
         assert list(judge.baseline.tests) == [f"{folder}check/check_mod.py::check_it"], judge.baseline.in_process
         right = await judge("from . import base\n\ndef work(xs):\n    return [x * x for x in xs]\n")
         wrong = await judge("from . import base\n\ndef work(xs):\n    return [x + x for x in xs]\n")

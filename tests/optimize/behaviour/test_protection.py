@@ -38,7 +38,7 @@ async def test_with_less_protection_the_verdicts_are_the_same(
         return await sandbox(slot, policy, machine=machine if policy.level != "none" else None)
 
     monkeypatch.setattr(server_pool, "sandbox", without)
-    options = {"kind": "repository", "level": level, "python": sys.executable, "derived": 10, "slots": 1}
+    options = {"kind": "repository", "level": level, "python": sys.executable, "slots": 1}
     async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
         found = {name: (await judge(BAD[name][0])).reason for name in CHOSEN}
         right = await judge(RIGHT)
@@ -57,7 +57,7 @@ async def test_where_no_layer_can_be_mounted_the_tree_is_copied(
     monkeypatch.setattr(server_pool, "sandbox", without)
     writes = RIGHT.replace("    return", "    open('written', 'w').close()\n    return", 1)
     assert writes != RIGHT
-    options = {"python": sys.executable, "derived": 10, "slots": 1}
+    options = {"python": sys.executable, "slots": 1}
     async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
         right, wrote = await judge(RIGHT), await judge(writes)
         found = {name: (await judge(BAD[name][0])).reason for name in CHOSEN}
@@ -70,7 +70,7 @@ async def test_where_no_layer_can_be_mounted_the_tree_is_copied(
 @pytest.mark.parametrize("kind", ["repository", "overlay"])
 async def test_without_protection_candidates_are_judged_side_by_side(tmp_path: Path, kind: str) -> None:
     # Each sees the project in a slot of its own then, and not where the original saw it.
-    options = {"kind": kind, "level": "none", "python": sys.executable, "inputs": "recorded", "slots": 2}
+    options = {"kind": kind, "level": "none", "python": sys.executable, "slots": 2}
     reasons: list[str | None] = []
     async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", **options) as judge:
 
@@ -96,7 +96,7 @@ async def test_full_protection_that_cannot_be_had_is_refused(tmp_path: Path, mon
 
 @pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_cancelled_nothing_is_left(tmp_path: Path, leftovers: Callable[[], list[str]]) -> None:
-    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", python=sys.executable) as judge:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable) as judge:
         assert (await judge(RIGHT)).same
         with anyio.move_on_after(0.5) as scope:
             await judge("while True: pass\n")
@@ -115,7 +115,7 @@ def _children(pid: str) -> str:
 
 
 async def test_a_server_that_died_is_started_again(tmp_path: Path, leftovers: Callable[[], list[str]]) -> None:
-    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", inputs="recorded", python=sys.executable) as judge:
+    async with judging(tmp_path / "p", FILES, "pkg/mod.py:squares", python=sys.executable) as judge:
         for pid in leftovers():
             os.kill(int(pid), signal.SIGKILL)
         with anyio.fail_after(60):
@@ -209,6 +209,6 @@ def test_double():
     files = {"lib/mod.py": "def double(x):\n    return x + x\n", "tests/test_mod.py": tests}
     (tmp_path / "p").mkdir()
     monkeypatch.chdir(tmp_path / "p")
-    async with judging(tmp_path / "p", files, "lib/mod.py:double", python=sys.executable, derived=5, slots=1) as judge:
+    async with judging(tmp_path / "p", files, "lib/mod.py:double", python=sys.executable, slots=1) as judge:
         judged = await judge("def double(x):\n    return 2 * x\n")
     assert judged.same, judged.detail

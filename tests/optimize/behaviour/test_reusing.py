@@ -94,7 +94,7 @@ def changed(head: str, body: str, top: str) -> str:
 async def test_answers_kept_by_identity_are_old_ones(
     tmp_path: Path, target: str, head: str, body: str, top: str
 ) -> None:
-    async with judging(tmp_path / "p", FILES, f"pkg/mod.py:{target}") as judge:
+    async with judging(tmp_path / "p", FILES, f"pkg/mod.py:{target}", inputs="derived") as judge:
         found = await judge(changed(head, body, top))
         assert found.reason == "cross-call-state", found.detail
         assert "earlier call" in found.detail
@@ -105,7 +105,7 @@ async def test_answers_kept_by_identity_are_old_ones(
 @pytest.mark.anyio
 async def test_what_the_original_keeps_itself_is_nobodys_fault(tmp_path: Path) -> None:
     own = changed("def common(a, b):", BY_ID, "_KEPT = {}")
-    async with judging(tmp_path / "p", {**FILES, "pkg/mod.py": own}, "pkg/mod.py:common") as judge:
+    async with judging(tmp_path / "p", {**FILES, "pkg/mod.py": own}, "pkg/mod.py:common", inputs="derived") as judge:
         found = await judge(own.replace("x in set(b)", "x in frozenset(b)"))
         assert found.same, found.detail
         assert found.receipt["arguments_reused"] is False
