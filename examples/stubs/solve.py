@@ -113,8 +113,8 @@ class Demo:
         return found
 
 
-async def solve_all(model_name, say):
-    """Have all functions written at once; what came of it."""
+async def solve_all(model_name, names, say):
+    """Have these functions written at once, all if there is no name; what came of it."""
     settings = load_settings(Path.cwd())
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="stubs-"))
@@ -123,7 +123,7 @@ async def solve_all(model_name, say):
         processes = await stack.enter_async_context(spawner)
         model = await stack.enter_async_context(model_for(model_name, settings))
         demo = Demo(model, processes, box, raw=model_name == "local", say=say)
-        names = list(demo.stubs)
+        names = names or list(demo.stubs)
         say(f"{len(names)} functions, the model {model_name}, at most {SAMPLES} samples of each:")
         say(f"judged out of process, protected from what it writes: {', '.join(protected(box.protection))}")
         found = await bakeoff.fan_out(demo.solve, names, max_concurrency=len(names), on_halt="cancel")
@@ -182,14 +182,17 @@ def _samples(one):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="functions to write; all if left out")
     parser.add_argument("--model", default="local", help="its name: local, openai:MODEL, ... (default: local)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the solved functions there")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end, the rest to stderr")
     options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in CASES]:
+        parser.error(f"there is no function {unknown[0]}: there are {', '.join(CASES)}")
     stream = sys.stderr if options.json else sys.stdout
     report, status = None, 1
     try:
-        report = anyio.run(solve_all, options.model, lambda text: print(text, file=stream, flush=True))
+        report = anyio.run(solve_all, options.model, options.names, lambda text: print(text, file=stream, flush=True))
     except* KeyboardInterrupt:
         status = 130
     except* BakeoffError as group:

@@ -224,6 +224,7 @@ def _stall(path: str) -> None:
     signal.pause()
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.soak(only=True))])
 async def test_an_isolated_function_is_killed_by_its_timeout(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     with pytest.raises(bakeoff.FanOutError, match="timed out"):

@@ -26,6 +26,10 @@ from bakeoff.process.proctable import children_in, process_table
 from bakeoff.process.sweep import sweep, token_of
 from process.family import SOURCE, Fifo
 
+BY_WORKERS = pytest.mark.parametrize(
+    "anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.soak(only=True))]
+)
+"""For what happens in workers and their keepers, which know no event loop: trio is left to `make soak`."""
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a subreaper and /proc"),
@@ -120,6 +124,7 @@ def misuse(item: str) -> str:
     return item
 
 
+@BY_WORKERS
 @pytest.mark.parametrize(
     ("how", "text"),
     [
@@ -378,6 +383,7 @@ async def test_what_a_call_leaves_is_there_for_later_items(tmp_path: Path) -> No
     fifo.wait_until_gone(0.0)
 
 
+@BY_WORKERS
 async def test_a_worker_whose_keeper_is_killed_ends_with_what_its_marks_name(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     with pytest.raises(bakeoff.FanOutError, match="killed by SIGKILL"):
@@ -386,6 +392,7 @@ async def test_a_worker_whose_keeper_is_killed_ends_with_what_its_marks_name(tmp
     fifo.wait_until_gone(0.0)
 
 
+@BY_WORKERS
 async def test_a_keeper_that_does_not_work_is_killed_with_all_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,8 +45,9 @@ def refused(root: Path, text: str, *words: str) -> None:
     assert not (root / ".bakeoff").exists(), "a refused file left a run behind"
 
 
-def test_ten_thousand_steps(tmp_path: Path) -> None:
-    steps = "".join(f"  - {{id: s{number}, type: slot}}\n" for number in range(10_000))
+@pytest.mark.parametrize("count", [2_500, pytest.param(10_000, marks=pytest.mark.soak(only=True))])
+def test_thousands_of_steps(tmp_path: Path, count: int) -> None:
+    steps = "".join(f"  - {{id: s{number}, type: slot}}\n" for number in range(count))
     code, err = run(tmp_path, HEAD + "steps:\n" + steps)
     assert code == 0, err
 

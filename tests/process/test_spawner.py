@@ -31,6 +31,12 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+BY_SUPERVISOR = pytest.mark.parametrize(
+    "anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.soak(only=True))]
+)
+"""For what takes seconds of waiting in the supervisor, which knows no event loop: trio is left to `make soak`."""
+
+
 def new_spawner(**changes: object) -> Spawner:
     arguments = {"token": f"test-{os.getpid()}", "base_env": dict(os.environ), "masker": Masker({"key": SECRET})}
     return Spawner(**{**arguments, **changes})
@@ -298,6 +304,7 @@ async def test_an_error_of_on_stdout_ends_the_command_and_is_raised() -> None:
             await sh(spawner, "echo a; sleep 600", on_stdout=broken)
 
 
+@BY_SUPERVISOR
 async def test_a_timeout_keeps_the_partial_output_and_ends_the_tree(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     async with new_spawner() as spawner:
@@ -316,6 +323,7 @@ async def test_after_a_timeout_nothing_of_the_tree_is_left(tmp_path: Path) -> No
         fifo.wait_until_gone(0.0)
 
 
+@BY_SUPERVISOR
 async def test_term_comes_first_and_the_grace_time_is_granted() -> None:
     script = "trap 'echo saved; exit 7' TERM; echo up; while :; do sleep 0.01; done"
     async with new_spawner() as spawner:
@@ -324,6 +332,7 @@ async def test_term_comes_first_and_the_grace_time_is_granted() -> None:
     assert done.seconds < 1800
 
 
+@BY_SUPERVISOR
 async def test_a_helper_has_its_grace_time_when_the_shell_over_it_is_gone() -> None:
     inner = "trap 'sleep 0.1; echo saved; exit' TERM; echo up; while :; do sleep 0.01; done"
     async with new_spawner() as spawner:
@@ -437,6 +446,7 @@ async def test_kill_now_leaves_no_grace(tmp_path: Path) -> None:
     assert done[0].exit_code == -9
 
 
+@BY_SUPERVISOR
 async def test_kill_now_cuts_a_grace_time_short(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     async with new_spawner() as spawner, anyio.create_task_group() as tasks:
@@ -560,6 +570,7 @@ supervisor.main()
 """
 
 
+@BY_SUPERVISOR
 async def test_a_system_without_proc_epoll_pidfd_and_waitid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(spawner_module, "START", BARE)
     monkeypatch.delattr(os, "pidfd_open")
