@@ -169,7 +169,8 @@ class RulesSource:
         version = fixed_point(version, qualname, context.argument_types, early)
         version = _with_helpers(version, qualname, helpers, early)
         version = fixed_point(version, qualname, context.argument_types, late)
-        return _with_helpers(version, qualname, reached(version.source, qualname, helpers), late)
+        still = reached(version.source, qualname, helpers) if helpers and late else ()
+        return _with_helpers(version, qualname, still, late)
 
     def _candidate(self, context: Context, version: Version, parent: str | None = None) -> Candidate:
         why = {rule.name: rule.why for rule in self.rules}
