@@ -124,6 +124,25 @@ async def test_a_server_that_died_is_started_again(tmp_path: Path, leftovers: Ca
         assert (await judge(RIGHT)).same
 
 
+async def test_a_server_imports_more_while_it_runs_and_is_started_again_where_it_dies_of_it(tmp_path: Path) -> None:
+    (tmp_path / "kills.py").write_text(
+        "import os\nif not os.path.exists(__file__ + '.once'):\n"
+        "    open(__file__ + '.once', 'w').close()\n    os._exit(1)\n"
+    )
+    pool = server_pool.ServerPool(BehaviourOptions())
+    pool._python, pool._variables = sys.executable, {"PYTHONPATH": str(tmp_path)}
+    try:
+        await pool.warm((), (0,))
+        first = pool._servers[0]
+        await pool.warm(("decimal", "no_such_module"), (0,))
+        assert (pool._servers[0] is first, first.alive) == (True, True)
+        await pool.warm(("kills",), (0,))
+        assert (pool._servers[0] is first, first.alive, pool._servers[0].alive) == (False, False, True)
+        assert await pool._servers[0].preload(("kills",))
+    finally:
+        await pool.close()
+
+
 async def test_an_interpreter_without_pytest_is_refused(tmp_path: Path) -> None:
     import venv
 
