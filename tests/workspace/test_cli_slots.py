@@ -163,7 +163,7 @@ def test_holders_say_what_the_kernel_refuses(tmp_path: Path, monkeypatch) -> Non
             mounts.start()
     finally:
         mounts.close()
-    monkeypatch.setattr("bakeoff.workspace.slots.mounts.PROGRAM", tmp_path / "nothing.py")
+    monkeypatch.setattr("bakeoff.workspace.slots.mounts.START", "raise SystemExit(1)")
     with pytest.raises(SlotError, match="did not start"):
         Mounts().start()
 

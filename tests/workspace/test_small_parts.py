@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import signal
 import stat
 import struct
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,15 +29,16 @@ from bakeoff.workspace.repository.repository import disk_bytes, ref_name, ref_pa
 from bakeoff.workspace.results.changes import Changes, read_upper
 from bakeoff.workspace.results.results import _stream, quoted
 from bakeoff.workspace.results.scan import read_index, scan
-from bakeoff.workspace.slots import deleting
-from bakeoff.workspace.slots.deleting import delete_later
+from bakeoff.workspace.slots.deleting import Deleter, delete_later
 from bakeoff.workspace.slots.layers import layer
-from bakeoff.workspace.slots.mounts import PROGRAM
+from bakeoff.workspace.slots.mount_holder import dumps, loads
+from bakeoff.workspace.slots.mounts import ROOT, START
 from bakeoff.workspace.slots.slot import SlotMaker
 from bakeoff.workspace.snapshot.project import find_project
 from bakeoff.workspace.snapshot.snapshot import ignore_rules, take_snapshot
 from bakeoff.workspace.workspace import open_workspace
 from deep import make_deep
+from ending import wait_until_ended
 from workspace.conftest import Checkout, settings, sh, until
 
 
@@ -418,40 +421,70 @@ def test_a_holder_whose_coordinator_is_killed_ends_without_a_word(tmp_path: Path
     """It may be about to answer when its coordinator dies: then nobody reads what it writes."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(PROGRAM)], stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE
+        [sys.executable, "-I", "-S", "-c", START, ROOT], stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE
     )
     os.close(writing)
-    assert os.read(reading, 100) == b"{}\n"
+    assert loads(os.read(reading, 100)) == {}
     os.close(reading)
-    out, err = process.communicate(b'{"do": "stop", "pid": 0}\n{"do": "stop", "pid": 0}\n', timeout=20)
+    out, err = process.communicate(dumps({"do": "stop", "pid": 0}) * 2, timeout=20)
     assert (out, err, process.returncode) == (None, b"", 0)
 
 
-def test_no_process_that_deletes_is_forgotten_when_two_begin_at_once(tmp_path, monkeypatch):
-    asked, other_began = threading.Event(), threading.Event()
+def deleters(deleter: Deleter) -> list[int]:
+    """Processes that read what this deleter says."""
+    pipe = os.fstat(deleter._pipe)
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and os.path.samestat(os.stat(entry / "fd/0"), pipe):
+                found.append(int(entry.name))
+    return found
 
-    class Lasting:
-        def poll(self):
-            if not asked.is_set():
-                asked.set()
-                other_began.wait(0.5)  # it cannot, while the first holds the lock
-            return None
 
-    class Ended:
-        def poll(self):
-            return 0
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="processes are found as Linux shows them")
+def test_one_process_deletes_all_and_ends_with_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [tmp_path / f".dead.{number}" for number in range(40)]
+    for place in places:
+        (place / "in").mkdir(parents=True)
+    deleter = Deleter()
+    askers = [threading.Thread(target=deleter.delete, args=(places[number::4],)) for number in range(4)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    (pid,) = deleters(deleter)
+    assert os.getsid(pid) == pid  # no signal that ends a user's command comes to it
+    until(lambda: not any(place.exists() for place in places))
+    deleter.delete([])
+    assert deleters(deleter) == [pid]
+    (tmp_path / "last").mkdir()
+    monkeypatch.chdir(tmp_path)
+    deleter.delete([Path("last")])
+    deleter.close()
+    wait_until_ended(pid)
+    assert not (tmp_path / "last").exists()
 
-    started = [Ended(), Ended(), Lasting()]
-    monkeypatch.setattr(deleting, "_STARTED", started)
-    monkeypatch.setattr(deleting.subprocess, "Popen", lambda *args, **more: Lasting())
-    first = threading.Thread(target=deleting.delete_later, args=([tmp_path],))
-    first.start()
-    assert asked.wait(60)
-    deleting.delete_later([tmp_path])
-    other_began.set()
-    first.join()
-    assert len(started) == 3
-    started.clear()
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="processes are found as Linux shows them")
+def test_another_process_deletes_when_the_first_is_gone_or_has_too_much_to_do(tmp_path: Path) -> None:
+    deleter = Deleter()
+    deleter.delete([tmp_path / "nothing"])
+    (first,) = deleters(deleter)
+    os.kill(first, signal.SIGKILL)
+    wait_until_ended(first)
+    (tmp_path / "one").mkdir()
+    deleter.delete([tmp_path / "one"])
+    until(lambda: not (tmp_path / "one").exists())
+
+    (second,) = deleters(deleter)
+    os.kill(second, signal.SIGSTOP)
+    fcntl.fcntl(deleter._pipe, fcntl.F_SETPIPE_SZ, 4096)
+    (tmp_path / "two").mkdir()
+    deleter.delete([*[tmp_path / ("x" * 200)] * 40, tmp_path / "two"])
+    until(lambda: not (tmp_path / "two").exists())
+    os.kill(second, signal.SIGCONT)
+    wait_until_ended(second)
+    deleter.close()
 
 
 def test_a_file_below_a_folder_is_written_whole_and_through_no_link(tmp_path: Path) -> None:

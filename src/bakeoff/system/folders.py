@@ -1,7 +1,7 @@
 """Folders of any depth, looked through and removed: no recursion, no long paths, two descriptors, no link followed.
 
 Whoever worked in them may have made them thousands deep, with paths longer than the system takes. It imports little:
-the program that deletes is started for each slot.
+a program of its own uses it, to delete.
 """
 
 from __future__ import annotations

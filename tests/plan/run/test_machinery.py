@@ -127,7 +127,7 @@ def holders() -> list[int]:
     found = []
     for pid, (parent, _) in table.items():
         try:
-            held = b"holder.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            held = b"mount_holder" in Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             continue
         if held and parent == os.getpid():

@@ -1,6 +1,6 @@
-"""Run as a program of its own: deletes the folders named on standard input, one a line, when nobody needs the disk.
+"""Run as a program of its own: deletes the folders named on standard input, a NUL after each, at the lowest priority.
 
-It detaches at once, so that nothing waits for it; it ends when its input has.
+One serves a process for its whole life, and ends when its input has and all is deleted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def be_idle() -> None:
 
 def main() -> None:
     """Delete what is named until input ends."""
-    if os.fork():
-        os._exit(0)
-    os.setsid()
+    os.chdir("/")  # or the folder that we were started in could not be unmounted
     be_idle()
-    for line in sys.stdin.buffer:
-        # What cannot be deleted is tried again by the next one who cleans up.
-        remove_tree(bytes.fromhex(line.decode().strip()), ignore_errors=True)
+    rest = b""
+    while data := os.read(0, 1 << 16):
+        *paths, rest = (rest + data).split(b"\0")
+        for path in paths:
+            # What cannot be deleted is tried again by the next one who cleans up.
+            remove_tree(path, ignore_errors=True)

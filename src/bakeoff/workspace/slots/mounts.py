@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -18,8 +17,11 @@ from typing import Any
 from bakeoff.system.folders import remove_tree
 from bakeoff.workspace.errors import NoSpaceError, SlotError
 from bakeoff.workspace.full_disk import NO_ROOM, is_full, no_room
+from bakeoff.workspace.slots.mount_holder import dumps, loads
 
-PROGRAM = Path(__file__).with_name("mount_holder.py")
+ROOT = str(Path(__file__).parents[3])
+START = "import sys; sys.path.append(sys.argv[1]); from bakeoff.workspace.slots.mount_holder import main; main()"
+"""How the holder starts: imported, as Python keeps no compiled program of what it runs as a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Mounts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> int:
         """A new namespace; returns the id of the process that holds it.
@@ -72,11 +74,11 @@ class Mounts:
 
         Passes on SlotError: the kernel refuses.
         """
-        self._ask({"do": "mount", "pid": pid, "was": was, **asdict(overlay)})
+        self._ask({"do": "mount", "pid": pid, "was": list(was), **asdict(overlay)})
 
     def unmount(self, pid: int, was: Sequence[str]) -> None:
         """Unmount what stands at these places."""
-        self._ask({"do": "mount", "pid": pid, "was": was, "at": ""})
+        self._ask({"do": "mount", "pid": pid, "was": list(was), "at": ""})
 
     def stop(self, pid: int) -> None:
         """End a namespace, as far as no process in it keeps it alive."""
@@ -98,23 +100,23 @@ class Mounts:
             try:
                 if process.stdin is None or process.stdout is None:
                     raise SlotError("the process that holds the slots' namespaces has no pipes")
-                process.stdin.write(json.dumps(order) + "\n")
+                process.stdin.write(dumps(order))
                 process.stdin.flush()
                 line = process.stdout.readline()
             except OSError:
-                line = ""
+                line = b""
             if not line:
                 raise SlotError("the process that holds the slots' namespaces died")
-        answer: dict[str, Any] = json.loads(line)
+        answer = loads(line)
         if "error" in answer:
             raise SlotError(str(answer["error"]))
         return answer
 
 
-def _start() -> subprocess.Popen[str]:
-    argv = [sys.executable, "-I", "-S", str(PROGRAM)]
+def _start() -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-I", "-S", "-c", START, ROOT]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, start_new_session=True)
     if process.stdout is None or not process.stdout.readline():
         process.kill()
         process.communicate()
