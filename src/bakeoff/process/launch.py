@@ -1,12 +1,11 @@
-"""Starts one process with pipes for its output, in a session of its own."""
+"""Starts one process with pipes for its output, in a session of its own. It imports what is quick to import only."""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` is slow to import: it makes enumerations
 import errno
 import os
-import signal
-from contextlib import suppress
-from importlib import import_module
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DEFAULTED = tuple(
-    getattr(signal, f"SIG{name}")
+    getattr(_signal, f"SIG{name}")
     for name in ("PIPE", "XFSZ", "INT", "TERM", "HUP", "QUIT", "CHLD", "TSTP", "TTIN", "TTOU")
 )
 """Signals that Python or the supervisor ignores and a command must not inherit so."""
@@ -78,16 +77,19 @@ def launch(
 def _be_nice(pid: int) -> None:
     """Lower the priority of a process and of its session: Linux may share processors out among sessions first."""
     niceness = min(os.getpriority(os.PRIO_PROCESS, 0) + NICER, 19)
-    with suppress(OSError):
+    try:
         os.setpriority(os.PRIO_PROCESS, pid, niceness)
         with open(f"/proc/{pid}/autogroup", "w") as group:
             group.write(str(niceness))
+    except OSError:
+        pass
 
 
 def _forked(fork: tuple[str, int], argv: list[bytes], env: dict[bytes, bytes], streams: tuple[int, int, int]) -> int:
     """Call the function in a child of this process; the child's pid. This process has one thread, so that it may."""
     module, _, name = fork[0].partition(":")
-    function = getattr(import_module(module), name)
+    __import__(module)
+    function = getattr(sys.modules[module], name)
     pid = os.fork()
     if pid == 0:
         _be_child(function, argv[fork[1] :], env, streams)
@@ -102,16 +104,18 @@ def _be_child(
 ) -> NoReturn:  # pragma: no cover - nothing can measure what ends by _exit
     """Child side of a fork: what `posix_spawn` would do, and then the function."""
     try:
-        signal.set_wakeup_fd(-1)
+        _signal.set_wakeup_fd(-1)
         for number in DEFAULTED:
-            signal.signal(number, signal.SIG_DFL)
+            _signal.signal(number, _signal.SIG_DFL)
         os.setsid()
         for descriptor, standard in zip(streams, (0, 1, 2), strict=True):
             os.dup2(descriptor, standard)
         for name in os.listdir("/dev/fd"):  # else other commands' pipes would stay open with this one
             if int(name) > 2:
-                with suppress(OSError):
+                try:
                     os.close(int(name))
+                except OSError:
+                    pass
         function(arguments, env)
     except BaseException as failure:
         os.write(2, f"{failure!r}\n".encode(errors="replace"))

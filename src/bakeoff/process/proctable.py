@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` is slow to import: it makes enumerations
 import os
-import signal
 import sys
 import time
 
@@ -25,7 +25,7 @@ def adopt_orphans() -> bool:
 
 def die_with_parent() -> bool:
     """Have this process killed when the thread that forked it ends; False where the system has no such thing."""
-    return _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return _prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
 
 
 def _prctl(option: int, value: int) -> bool:
@@ -107,12 +107,12 @@ def kill_trees(roots: Collection[int]) -> dict[int, int]:
     new = {root: root for root in roots}
     while new:
         for pid in new:
-            send_signal(pid, signal.SIGSTOP)
+            send_signal(pid, _signal.SIGSTOP)
         doomed.update(new)
         children = children_in(process_table())
         new = {pid: root for root in roots for pid in descendants(root, children) if pid not in doomed}
     for pid in doomed:
-        send_signal(pid, signal.SIGKILL)
+        send_signal(pid, _signal.SIGKILL)
     return doomed
 
 
@@ -126,7 +126,7 @@ def end_descendants(groups: Collection[int] = ()) -> None:
     while True:
         table = process_table()
         for pid in descendants(os.getpid(), children_in(table)) if table else groups:
-            send_signal(pid, signal.SIGKILL)
+            send_signal(pid, _signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

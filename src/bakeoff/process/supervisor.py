@@ -11,10 +11,10 @@ Frames in: `init`, `run`, `end`, `kill`, `ping`, `stop`. Frames out: `end`, `fai
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` is slow to import: it makes enumerations
 import heapq
 import os
 import select
-import signal
 import sys
 import time
 
@@ -86,8 +86,8 @@ class Supervisor:
         self.wake, self._wake = os.pipe()
         for fd in (self.wake, self._wake, link):
             os.set_blocking(fd, False)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        _signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        _signal.signal(_signal.SIGCHLD, lambda *_: None)
         self.poller, self._unit = _poller()
         for fd in (link, self.wake, *((parent,) if parent >= 0 else ())):
             self.poller.register(fd, select.POLLIN)
@@ -284,7 +284,7 @@ class Supervisor:
         """Kill what is left of the group; a tree that is being ended has its grace time instead."""
         leaf = self.pids.get(pid)
         if leaf is not None and leaf.reason is None:
-            send_signal(-pid, signal.SIGKILL)
+            send_signal(-pid, _signal.SIGKILL)
 
     def _finish(self, leaf: Leaf) -> None:
         for stream in leaf.streams:
@@ -370,9 +370,9 @@ class Supervisor:
         now = time.monotonic()
         for pid in tree:
             if now >= leaf.kill_at:
-                send_signal(pid, signal.SIGKILL)
+                send_signal(pid, _signal.SIGKILL)
             elif pid not in leaf.known:
-                send_signal(pid, signal.SIGTERM)
+                send_signal(pid, _signal.SIGTERM)
         leaf.known.update(tree)
         soon = now + leaf.look
         self._schedule(leaf, min(soon, leaf.kill_at) if now < leaf.kill_at else soon)
@@ -397,7 +397,7 @@ def main() -> None:
         SystemExit: with status 1 after a bug; everything was killed and the coordinator told.
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP"):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
+        _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
     adopt_orphans()
     descriptors = [int(word) for word in sys.argv[1:]]
     for fd in descriptors:
