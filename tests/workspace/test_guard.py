@@ -15,6 +15,7 @@ from bakeoff.workspace.guard.facade import Moved
 from bakeoff.workspace.guard.guarded import Guard, GuardReport, Problem, canary, guarded
 from bakeoff.workspace.guard.interpreter import ask, find_python
 from bakeoff.workspace.guard.names import import_names, names_in
+from bakeoff.workspace.guard.programs.canary import json_of
 from bakeoff.workspace.sandbox.policy import SandboxPolicy, agent_policy
 from bakeoff.workspace.sandbox.sandbox import Sandbox, sandbox
 from bakeoff.workspace.slots.slot import Slot
@@ -374,3 +375,11 @@ def test_paths_are_replaced_on_their_boundaries() -> None:
         ("file:///home/u/proj", "file:///slots/1/tree"),
     ):
         assert moved.text(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "plain ~", 'a "b" \\c', "\x00\n\t\x7f", "é€", "\U0001f600", "\udc80 \ud83d"])
+def test_what_the_canary_says_is_json_whatever_is_in_a_path(text: str) -> None:
+    said = {"problems": [{"what": text, "path": f"/{text}/x"}, {}], text: []}
+    written = json_of(said)
+    assert written.isascii()
+    assert json.loads(written) == said

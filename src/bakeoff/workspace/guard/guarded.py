@@ -249,7 +249,7 @@ async def canary(
     }
     python = interpreter.executable if guard.facade is None else str(guard.facade.scripts / "python")
     try:
-        done = await processes.run(guard.command([python, "-c", code, json.dumps(told)], env=env, timeout=TIMEOUT))
+        done = await processes.run(guard.command([python, "-c", code, ascii(told)], env=env, timeout=TIMEOUT))
     finally:
         if sentinel is not None:
             Path(outside(slot, sentinel[0])).unlink(missing_ok=True)

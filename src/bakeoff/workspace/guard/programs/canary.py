@@ -1,14 +1,15 @@
 """Says from where this interpreter would take the project's modules, here and in a child without any variables.
 
-argv: a JSON object with `names` (top-level modules of the project), `slot`, `main` (the user's checkout), `allowed`
-(folders below it that may be named: an environment), `sentinel` (a file and what is in it, or null), `code` (this text,
-for the child). Prints one JSON object on its last line: `problems`, each with `what`, `path` and `by`.
+It runs before and after each check, so that it imports little: json alone takes as long as all else here.
+
+argv: a dict, as `ascii` writes it, with `names` (top-level modules of the project), `slot`, `main` (the user's
+checkout), `allowed` (folders below it that may be named: an environment), `sentinel` (a file and what is in it, or
+None), `code` (this text, for the child). Prints one JSON object on its last line: `problems`, each with `what`, `path`
+and `by`.
 """
 
 import importlib.util
-import json
 import os
-import subprocess
 import sys
 
 
@@ -145,8 +146,24 @@ def texts(values, depth):
                 yield found
 
 
+def json_of(value):
+    """JSON of texts, and of dicts and lists of such."""
+    if isinstance(value, dict):
+        return "{%s}" % ", ".join("%s: %s" % (json_of(key), json_of(each)) for key, each in value.items())
+    if isinstance(value, list):
+        return "[%s]" % ", ".join(map(json_of, value))
+    return '"%s"' % "".join(map(escaped, value))
+
+
+def escaped(character):
+    if " " <= character <= "~" and character not in '"\\':
+        return character
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join("\\u" + units[start : start + 4] for start in range(0, len(units), 4))
+
+
 def main():
-    told = json.loads(sys.argv[1])
+    told = eval(sys.argv[1])  # noqa: S307 - of our own making
     look = Look(told)
     child = told.pop("child", False)
     look.sentinel()
@@ -154,7 +171,10 @@ def main():
     look.paths()
     look.finders()
     if not child and not look.mounted:  # a path cannot mean another tree there, whoever asks
-        inner = json.dumps(dict(told, child=True))
+        import json
+        import subprocess
+
+        inner = ascii(dict(told, child=True))
         for flags in ([], ["-I"]):
             done = subprocess.run(
                 [sys.executable] + flags + ["-c", told["code"], inner],
@@ -167,7 +187,7 @@ def main():
                     look.add(where + problem["what"], problem["path"], problem["by"])
             except (IndexError, ValueError, KeyError, TypeError):
                 look.add(where + "the canary died: " + " ".join(lines[-1:]), "", "")
-    print("\n" + json.dumps({"problems": look.problems, "executable": sys.executable}))
+    print("\n" + json_of({"problems": look.problems, "executable": sys.executable or ""}))
 
 
 if __name__ == "__main__":
