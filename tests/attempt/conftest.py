@@ -175,7 +175,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    (home / ".gitconfig").write_text("[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n")
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"
+    )
     made = Lab(root, tmp_path, capfd.readouterr, monkeypatch)
     made.git("init", "-q")
     made.write("calc.py", ADD)

@@ -95,7 +95,7 @@ def test_killed_at_journal_writes_no_generation_is_paid_twice(lab, zygote):
     assert session(lab, zygote) == 0, (lab.place / "stderr").read_text()
     check_end(lab, before)
     assert sorted(lab.calls) == ["1", "2", "3", "4"]
-    for number in itertools.count(1, 1 if SOAK else 5):
+    for number in itertools.count(1, 1 if SOAK else 7):
         for when in ("before", "after") if SOAK else (("before", "after")[number % 2],):
             lab("clean", "r")
             (lab.place / "calls").unlink(missing_ok=True)

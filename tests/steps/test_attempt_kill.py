@@ -75,7 +75,7 @@ def test_killed_at_journal_writes_nothing_is_paid_twice(lab, flow, zygote):
     flow.write(FLOW)
     before = lab.digest
     assert callable(before)
-    for number in itertools.count(3, 1 if SOAK else 9):
+    for number in itertools.count(3, 1 if SOAK else 13):
         lab("clean", "r")
         if lab.git("branch", "--list", "landed"):
             lab.git("branch", "-D", "landed")
