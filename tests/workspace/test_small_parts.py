@@ -453,8 +453,8 @@ def test_one_process_deletes_all_and_ends_with_its_input(tmp_path: Path, monkeyp
     for asker in askers:
         asker.join()
     (pid,) = deleters(deleter)
-    assert os.getsid(pid) == pid  # no signal that ends a user's command comes to it
     until(lambda: not any(place.exists() for place in places))
+    assert os.getsid(pid) == pid  # no signal that ends a user's command comes to it
     deleter.delete([])
     assert deleters(deleter) == [pid]
     (tmp_path / "last").mkdir()
