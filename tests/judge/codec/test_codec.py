@@ -232,7 +232,7 @@ def test_a_state_that_is_none_is_no_value() -> None:
         (held(threading.Lock()), "lock"), (held(threading.RLock()), "lock"), (sys.stdout.__class__, None), ([].append, None),
         (types.CodeType.__new__, None), (iter(object, 1).__class__, None), (types.ModuleType("made"), "module"),
         (compile("1", "", "eval"), "type builtins.code"), (closed(io.StringIO()), "stream that is closed"),
-        (marked(io.BytesIO()), "stream with attributes"), (itertools.count(decimal.Decimal(1)), "counter"), (weakref.ref(int), "type weakref.ReferenceType"),
+        (marked(io.BytesIO()), "stream with attributes"), (itertools.count(decimal.Decimal(1)), "counter"), (weakref.ref(int, print), "weak reference that calls back"),
         (sys._getframe(), "frame"), (itertools.tee([])[0], "type itertools._tee"), (types.MethodType(len, 1), "method"),
     ],
 )  # fmt: skip

@@ -1,11 +1,13 @@
-"""Rules for numpy and pandas, where the project has them. This file imports neither."""
+"""numpy arrays, scalars and generators as bytes, where the project has numpy. This file does not import it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from . import wire
-from .library import LISTED, Rule, imported, resolved, rule
+from .classes import name_of
+from .library import LISTED, Rule, imported, resolved, rule, type_of
+from .wire import Incomparable, Malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ DTYPE = Rule("numpy:dtype", _described, lambda cls, described: _dtype(described)
 
 def _array_from(cls: Any, parts: Any) -> Any:
     described, shape, data, *more = parts
+    if cls is not imported("numpy:ndarray") and name_of(cls)[0].partition(".")[0] != "numpy":
+        raise Malformed("an array of a class that is not numpy's")  # making one would run its code
     if type(data) is bytes:
         made = imported("numpy:frombuffer")(data, _dtype(described)).reshape(shape).copy()
     else:
@@ -38,7 +42,7 @@ def _array_from(cls: Any, parts: Any) -> Any:
         made[...] = imported("numpy:array")(data, _dtype(described)).reshape(shape) if 0 not in shape else made
     if more and not more[0]:
         made.setflags(write=False)
-    return made
+    return made if type(made) is cls else made.view(cls)
 
 
 def _array(value: Any) -> Any:
@@ -89,100 +93,68 @@ def _before(encoder: Encoder, number: int, cls: Any, value: Any) -> int | None:
 LISTED["numpy:ndarray"] = _ArrayRule("numpy:ndarray", _array, _array_from, True)
 
 
-def _column(array: Any) -> Any:
-    """The values of a column or an index: as numpy has them, or as objects with what names their dtype."""
-    dtype = array.dtype
-    if type(dtype).__module__.partition(".")[0] == "numpy":
-        return array.to_numpy(copy=True)  # in which memory a table has it does not count
-    name = str(dtype)
-    if name == "category":
-        return (name, list(array.codes), _column(array.categories.array), array.ordered)
-    return (name, list(array.to_numpy(dtype=object, na_value=None)), [bool(missing) for missing in array.isna()])
+@rule("numpy.random.bit_generator:SeedSequence", mutable=True, make=lambda cls, parts: _seeds_from(cls, *parts))
+def _seeds(value: Any) -> Any:
+    return (value.entropy, value.spawn_key, value.pool_size, value.n_children_spawned)
 
 
-def _column_from(column: Any) -> Any:
-    if type(column) is not tuple:
-        return column
-    if len(column) == 4:
-        make = imported("pandas:Categorical").from_codes
-        return make(column[1], imported("pandas:Index")(_column_from(column[2])), ordered=column[3])
-    return imported("pandas:array")(column[1], dtype=column[0])
-
-
-@rule("pandas:DataFrame", "pandas.core.frame:DataFrame", mutable=True, make=lambda cls, parts: _frame_from(parts))
-def _frame(value: Any) -> Any:
-    columns = [_column(value.iloc[:, place].array) for place in range(value.shape[1])]
-    return (value.index, value.columns, columns, value.attrs)
-
-
-def _frame_from(parts: Any) -> Any:
-    index, names, columns, attributes = parts
-    frame = imported("pandas:DataFrame")({place: _column_from(c) for place, c in enumerate(columns)}, index=index)
-    frame.columns = names
-    frame.attrs = attributes
-    return frame
-
-
-@rule("pandas:Series", "pandas.core.series:Series", mutable=True, make=lambda cls, parts: _series_from(parts))
-def _series(value: Any) -> Any:
-    return (value.index, value.name, _column(value.array), value.attrs)
-
-
-def _series_from(parts: Any) -> Any:
-    index, name, column, attributes = parts
-    series = imported("pandas:Series")(_column_from(column), index=index, name=name)
-    series.attrs = attributes
-    return series
+def _seeds_from(cls: Any, entropy: Any, key: Any, size: int, spawned: int) -> Any:
+    return cls(entropy, spawn_key=key, pool_size=size, n_children_spawned=spawned)
 
 
 @rule(
-    "pandas:Index", "pandas.core.indexes.base:Index", "pandas:CategoricalIndex", "pandas:DatetimeIndex",
-    "pandas.core.indexes.datetimes:DatetimeIndex", "pandas.core.indexes.category:CategoricalIndex",
-    make=lambda cls, parts: cls(_column_from(parts[1]), name=parts[0]),
+    "numpy.random._pcg64:PCG64", "numpy.random._pcg64:PCG64DXSM", "numpy.random._mt19937:MT19937",
+    "numpy.random._philox:Philox", "numpy.random._sfc64:SFC64",
+    mutable=True, make=lambda cls, parts: _bits_from(cls, *parts),
 )  # fmt: skip
-def _index(value: Any) -> Any:
-    return (value.name, _column(value.array))
+def _bits(value: Any) -> Any:
+    return (value.seed_seq, value.state)
 
 
-@rule(
-    "pandas:RangeIndex", "pandas.core.indexes.range:RangeIndex",
-    make=lambda cls, parts: cls(*parts[1:], name=parts[0]),
-)  # fmt: skip
-def _range_index(value: Any) -> Any:
-    return (value.name, value.start, value.stop, value.step)
+def _bits_from(cls: Any, seeds: Any, state: Any) -> Any:
+    made = cls(0 if seeds is None else seeds)
+    if seeds is None:
+        made._legacy_seeding(0)  # as those of RandomState are: they remember no seeds
+    made.state = state
+    return made
 
 
-@rule(
-    "pandas:MultiIndex", "pandas.core.indexes.multi:MultiIndex",
-    make=lambda cls, parts: cls.from_tuples(parts[1], names=parts[0]),
-)  # fmt: skip
-def _multi_index(value: Any) -> Any:
-    return (list(value.names), list(value), [str(level.dtype) for level in value.levels])
+@rule("numpy.random._generator:Generator", mutable=True, make=lambda cls, bits: cls(bits))
+def _generator(value: Any) -> Any:
+    return type_of("numpy.random._generator:Generator").bit_generator.__get__(value)
 
 
-@rule(
-    "pandas:Timestamp", "pandas._libs.tslibs.timestamps:Timestamp",
-    make=lambda cls, parts: cls(parts[0], tz=parts[1]).as_unit(parts[2]),
-)  # fmt: skip
-def _timestamp(value: Any) -> Any:
-    return (value.isoformat(), None if value.tz is None else str(value.tz), value.unit, value.fold)
+@rule("numpy.random.mtrand:RandomState", mutable=True, make=lambda cls, parts: _random_from(cls, *parts))
+def _random_state(value: Any) -> Any:
+    # The older one keeps half of a pair of normal numbers besides what its source of bits does.
+    held = value.get_state(legacy=False)
+    return (value._bit_generator, held["has_gauss"], held["gauss"])
 
 
-@rule(
-    "pandas:Timedelta", "pandas._libs.tslibs.timedeltas:Timedelta",
-    make=lambda cls, parts: cls(parts[0], unit="ns").as_unit(parts[1]),
-)  # fmt: skip
-def _timedelta(value: Any) -> Any:
-    return (value.as_unit("ns").value, value.unit)
+def _random_from(cls: Any, bits: Any, kept: int, number: float) -> Any:
+    made = cls(bits)
+    made.set_state({**made.get_state(legacy=False), "has_gauss": kept, "gauss": number})
+    return made
 
 
-@rule(
-    "pandas.api.typing:NaTType", "pandas._libs.tslibs.nattype:NaTType", make=lambda cls, nothing: imported("pandas:NaT")
-)
-def _no_time(value: Any) -> Any:
-    return None
+def _function(value: Any) -> Any:
+    for module in ("numpy", "numpy.linalg", "numpy.fft", getattr(value, "__module__", None)):
+        name = f"{module}:{value.__name__}"
+        if type(module) is str and resolved(name) is value:
+            return name
+    raise Incomparable("function of numpy that has no name in it")
 
 
-@rule("pandas.api.typing:NAType", "pandas._libs.missing:NAType", make=lambda cls, nothing: imported("pandas:NA"))
-def _missing(value: Any) -> Any:
-    return None
+def _function_from(cls: Any, name: str) -> Any:
+    found = imported(name)
+    if not is_function(type(found)):
+        raise Malformed("no function of numpy")
+    return found
+
+
+def is_function(cls: type) -> bool:
+    """Whether its instances are functions of numpy."""
+    return cls is resolved("numpy:ufunc") or cls is type(resolved("numpy:sum"))
+
+
+FUNCTION = Rule("numpy:function", _function, _function_from, False)

@@ -115,9 +115,17 @@ def _digest(cls: type) -> bytes:
     return found.digest()
 
 
-def function_digest(function: types.FunctionType) -> bytes:
-    """Digest of the code of a function."""
-    return hashlib.blake2b(_of_member(function), digest_size=8).digest()
+def function_digest(function: types.FunctionType, cells: tuple[Any, ...] = ()) -> bytes:
+    """Digest of the code of a function, and of what is in `cells`."""
+    held = b"".join(_of_cell(cell) for cell in cells)
+    return hashlib.blake2b(_of_member(function) + held, digest_size=8).digest()
+
+
+def _of_cell(cell: Any) -> bytes:
+    try:
+        return b"\0cell:" + _of_member(cell.cell_contents)
+    except ValueError:
+        return b"\0cell"
 
 
 def _of_member(value: Any) -> bytes:
@@ -169,7 +177,8 @@ def put_class(encoder: Encoder, cls: type) -> None:
 
 def _function(encoder: Encoder, value: types.FunctionType) -> None:
     module, qualname = value.__module__, value.__qualname__
-    if value.__closure__ is not None:
+    cells = value.__closure__
+    if cells is not None and not _named(module, qualname, value):
         raise Incomparable("function with a closure")
     if type(module) is not str or "<" in qualname:
         raise Incomparable("function without a name in its module")
@@ -177,7 +186,18 @@ def _function(encoder: Encoder, value: types.FunctionType) -> None:
     encoder.text(module)
     encoder.text(qualname)
     known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
-    encoder.out.append(bytes(8) if known else function_digest(value))
+    encoder.out.append(bytes(8) if known else function_digest(value, cells or ()))
+
+
+def _named(module: Any, qualname: str, value: Any) -> bool:
+    """Whether a module has it under that name: as it has what a decorator made, which holds a function."""
+    found: Any = sys.modules.get(module) if type(module) is str else None
+    for part in qualname.split("."):
+        held = (
+            found.__dict__ if type(found) is types.ModuleType else attributes_of(found) if type(found) is type else {}
+        )
+        found = held.get(part)
+    return found is value
 
 
 def _builtin(encoder: Encoder, value: types.BuiltinFunctionType) -> None:

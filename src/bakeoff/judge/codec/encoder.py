@@ -308,7 +308,7 @@ def put_pairs(encoder: Encoder, keys: list[Any], values: list[Any]) -> None:
 
 def _range(encoder: Encoder, value: range) -> None:
     encoder.out.append(wire.RANGE)
-    for part in (value.start, value.stop, value.step):
+    for part in wire.shown_of(value):
         encoder.put(part)
 
 

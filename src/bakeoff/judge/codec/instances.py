@@ -6,10 +6,12 @@ import sys
 from typing import Any
 
 from . import wire
-from .arrays import DTYPE, SCALAR
+from .arrays import DTYPE, FUNCTION, SCALAR, is_function
 from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, put_class, slots_of
 from .encoder import PUT, Encoder, Put, put_pairs
+from .language import general_rule, is_sign
 from .library import ITERATORS, LISTED, Rule, resolved
+from .pandas_values import pandas_rule
 from .wire import DEFAULT, Incomparable
 
 _known: list[type] = []  # classes whose id stands in PUT; alive, so that no other gets it
@@ -33,11 +35,13 @@ def named_rule(cls: type, module: str, qualname: str) -> Rule | None:
 
 
 def _numpy_rule(cls: type) -> Rule | None:
-    """The rule for numpy's scalars and dtypes, of which there are many classes; None for all others."""
+    """The rule for numpy's scalars, dtypes and functions, of which there are many classes; None for all others."""
     numpy = sys.modules.get("numpy")
     bases = mro_of(cls)
     if numpy is None or not is_native(cls):
         return None
+    if is_function(cls):
+        return FUNCTION
     if any(base is numpy.generic for base in bases):
         return SCALAR
     if any(base is numpy.dtype for base in bases):
@@ -58,7 +62,7 @@ def putter(cls: type) -> Put:
 
 def _find(cls: type) -> Put:
     module, qualname = name_of(cls)
-    rule = named_rule(cls, module, qualname) or _numpy_rule(cls)
+    rule = named_rule(cls, module, qualname) or _numpy_rule(cls) or pandas_rule(cls) or general_rule(cls)
     if rule is not None:
         return rule
     if f"{module}:{qualname}" in ITERATORS and is_native(cls):
@@ -102,7 +106,7 @@ def _instance(cls: type, reader: Any) -> Put:
     slots = slots_of(cls)
     dictionary = dictionary_of(cls)
     skipped = _cached(cls)
-    numbered = not (reader in _FIXED and not slots and dictionary is None)
+    numbered = not (reader in _FIXED and not slots and dictionary is None) and not is_sign(cls)
 
     def put(encoder: Encoder, value: Any) -> None:
         if numbered:

@@ -103,6 +103,15 @@ def int_bytes(value: int) -> bytes:
     return INT + number(len(data)) + data
 
 
+def shown_of(span: range) -> tuple[int, int, int]:
+    """Start, stop and step of a range, the same for all that give the same numbers, as `==` of ranges has it."""
+    start, stop, step = span.start, span.stop, span.step
+    count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)  # its len() may be too large for one
+    if count < 2:
+        return (start, start + 1, 1) if count else (0, 0, 1)
+    return start, start + count * step, step
+
+
 class room:
     """Let functions of ours call each other so deep that `depth` values can stand inside each other."""
 

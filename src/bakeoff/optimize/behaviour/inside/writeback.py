@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 # They go over by name: through a module or a wrapped function the whole interpreter would be reached.
-NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+NAMED = (
+    type, types.ModuleType, types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias,
+    types.UnionType,
+)  # fmt: skip
+BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 ATOMS = (type(None), bool, int, float, complex, str, bytes, range, *NAMED)
 
 
@@ -32,14 +38,49 @@ def nodes(value: Any) -> list[Any]:
 
 
 def _changeable(item: Any) -> bool:
-    if isinstance(item, (list, dict, set, bytearray, deque)) or _is_array(item):
+    if isinstance(item, (list, dict, set, bytearray, deque)) or _is_array(item) or _is_element(item):
         return True
+    if _is_chance(item) or _is_sign(item):
+        return _is_chance(item)
+    if _of_library(item):
+        return _is_table(item)
     return not isinstance(item, (tuple, frozenset)) and _attributes(item) is not None
 
 
 def _is_array(item: Any) -> bool:
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(item, numpy.ndarray)
+
+
+def _is_chance(item: Any) -> bool:
+    """Whether it is a source of random numbers, whose state no attribute has."""
+    plain, numpy = sys.modules.get("_random"), sys.modules.get("numpy.random")
+    if plain is not None and isinstance(item, plain.Random):
+        return True
+    return numpy is not None and isinstance(item, (numpy.BitGenerator, numpy.RandomState))
+
+
+def _is_element(item: Any) -> bool:
+    trees = sys.modules.get("xml.etree.ElementTree")
+    return trees is not None and isinstance(item, trees.Element)
+
+
+def _is_sign(item: Any) -> bool:
+    """Whether it is a node of `ast` that holds nothing, as `Load()` and `Add()`: any of them is as good."""
+    trees = sys.modules.get("ast")
+    return trees is not None and isinstance(item, trees.AST) and not item._fields and not item._attributes
+
+
+def _of_library(item: Any) -> bool:
+    """Whether it belongs to a library that has its own ways to keep what it holds: pandas, and type hints."""
+    return str(type(item).__module__).partition(".")[0] in ("pandas", "typing")
+
+
+def _is_table(item: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(
+        item, (pandas.Series, pandas.DataFrame, pandas.api.extensions.ExtensionArray)
+    )
 
 
 def _attributes(item: Any) -> dict[str, Any] | None:
@@ -67,7 +108,21 @@ def _attributes(item: Any) -> dict[str, Any] | None:
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    if isinstance(item, dict):
+    if isinstance(item, BOUND):
+        yield item.__self__
+        return
+    if isinstance(item, weakref.ref):
+        yield item()
+        return
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None and isinstance(item, (numpy.Generator, numpy.RandomState)):
+        yield item._bit_generator
+    if _of_library(item):
+        return
+    if _is_element(item):
+        yield item.attrib
+        yield from item
+    elif isinstance(item, dict):
         for key in dict.keys(item):
             yield key
             yield dict.__getitem__(item, key)
@@ -115,7 +170,9 @@ class Restored:
             return self._real[id(value)]
         if id(value) in self._done:
             return self._done[id(value)]
-        if type(value) is tuple:
+        if type(value) in BOUND or type(value) is weakref.ref:
+            result = self._referring(value)
+        elif type(value) is tuple:
             parts = [self.real(part) for part in value]
             changed = any(a is not b for a, b in zip(parts, value, strict=True))
             result = tuple(parts) if changed else value
@@ -126,6 +183,19 @@ class Restored:
                 self._fill(value, value)
         self._done[id(value)] = result
         return result
+
+    def _referring(self, value: Any) -> Any:
+        """A bound method or weak reference, of the real object."""
+        if type(value) is weakref.ref:
+            referent = value()
+            real = self.real(referent)
+            return value if real is referent else weakref.ref(real)
+        real = self.real(value.__self__)
+        if real is value.__self__:
+            return value
+        return (
+            types.MethodType(value.__func__, real) if type(value) is types.MethodType else getattr(real, value.__name__)
+        )
 
     def _fill(self, ours: Any, theirs: Any) -> None:
         if isinstance(ours, dict):
@@ -150,6 +220,17 @@ class Restored:
             if ours is not theirs:
                 ours[...] = theirs
             return
+        elif _is_table(ours):
+            if ours is not theirs:
+                _fill_table(ours, theirs)
+            return
+        elif _is_chance(ours):
+            if ours is not theirs:
+                _fill_chance(ours, theirs)
+        elif _is_element(ours):
+            children = [self.real(child) for child in theirs]
+            ours.tag, ours.text, ours.tail, ours.attrib = theirs.tag, theirs.text, theirs.tail, self.real(theirs.attrib)
+            ours[:] = children
         if not isinstance(ours, (set, bytearray)):
             self._set(ours, _attributes(ours) or {}, _attributes(theirs) or {})
 
@@ -160,3 +241,32 @@ class Restored:
             real = self.real(value)
             if name not in before or before[name] is not real:
                 object.__setattr__(ours, name, real)
+
+
+def _fill_chance(ours: Any, theirs: Any) -> None:
+    """Have a source of random numbers go on where another one is."""
+    plain = sys.modules.get("_random")
+    if plain is not None and isinstance(ours, plain.Random):
+        plain.Random.setstate(ours, plain.Random.getstate(theirs))
+    elif hasattr(ours, "set_state"):
+        ours.set_state(theirs.get_state(legacy=False))
+    else:
+        ours.state = theirs.state
+
+
+def _fill_table(ours: Any, theirs: Any) -> None:
+    """Give a Series, DataFrame or array of pandas the content of another, in its place.
+
+    Raises:
+        ValueError: an array has other places or another type.
+    """
+    if hasattr(ours, "_update_inplace"):
+        ours._update_inplace(theirs)  # what `inplace=True` of its methods does
+        if ours.ndim == 1:
+            ours.name = theirs.name
+        ours.attrs = theirs.attrs
+        ours.flags.allows_duplicate_labels = theirs.flags.allows_duplicate_labels
+        return
+    if len(ours) != len(theirs) or ours.dtype != theirs.dtype:
+        raise ValueError("an array of pandas cannot take what it became")
+    ours[:] = theirs
