@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import random
 import socket
 import sys
 import time
+import weakref
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, Optional
+from xml.etree import ElementTree
 
 import pytest
 
@@ -283,8 +287,101 @@ def test_slots_and_arrays_come_back_too() -> None:
     assert result is sent[1]
 
 
+def test_tables_of_pandas_come_back_into_the_same_objects() -> None:
+    pandas = pytest.importorskip("pandas")
+    sent = (
+        pandas.DataFrame({"a": [1, 2]}), pandas.Series([1, 2], name="b"), pandas.array([1, None]), pandas.Index([1], name="c"),
+        pandas.DataFrame({"kept": [1]}),
+    )  # fmt: skip
+
+    def change(there):
+        there[0]["new"] = ["x", None]
+        there[0].attrs["unit"] = "m"
+        there[0].loc[9] = [3, "z"]
+        there[1].name = "d"
+        there[1][5] = 3
+        there[2][1] = 7
+        return there[0], there[1]
+
+    result = sent_and_come(sent, change)
+    assert result[0] is sent[0]
+    assert result[1] is sent[1]
+    assert list(sent[0].columns) == ["a", "new"]
+    assert sent[0].index.tolist() == [0, 1, 9]
+    assert sent[0].attrs == {"unit": "m"}
+    assert (sent[1].name, sent[1].tolist()) == ("d", [1, 2, 3])
+    assert sent[2].tolist() == [1, 7]
+    assert encode(sent[4]) == encode(pandas.DataFrame({"kept": [1]}))
+
+
+def test_an_array_of_pandas_that_became_another_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    restored = Restored([pandas.array([1, 2])], [pandas.array([1, 2, 3])])
+    with pytest.raises(ValueError, match="cannot take"):
+        restored.write()
+
+
+def test_elements_and_syntax_trees_come_back_too() -> None:
+    tree, text = ElementTree.fromstring("<a><b/>t<c x='1'/></a>"), ast.parse("x + y")
+    first = tree[0]
+
+    def change(there):
+        there[0].remove(there[0][1])
+        there[0].text = "new"
+        there[0].set("y", "2")
+        made = ElementTree.SubElement(there[0], "d")
+        there[1].body[0].value.left.id = "z"
+        return made
+
+    made = sent_and_come((tree, text), change)
+    assert ElementTree.tostring(tree) == b'<a y="2">new<b />t<d /></a>'
+    assert tree[0] is first
+    assert tree[1] is made
+    assert ast.unparse(text) == "z + y"
+    one = ast.Load()
+    assert nodes([one]) == [[one]]
+
+
+def test_random_numbers_go_on_where_the_call_left_them() -> None:
+    def change(there):
+        return [each.random() for each in there]
+
+    sources: list[Any] = [random.Random(1)]
+    fresh: list[Any] = [random.Random(1)]
+    numpy = pytest.importorskip("numpy")
+    for found in (sources, fresh):
+        found += [numpy.random.default_rng(2), numpy.random.RandomState(3)]
+    assert sent_and_come(tuple(sources), change) == [each.random() for each in fresh]
+    assert [each.random() for each in sources] == [each.random() for each in fresh]
+
+
+def test_what_is_bound_is_bound_to_the_real_object() -> None:
+    items: list[int] = []
+    holder = Slotted([1])
+    number = {1}
+    sent = (items.append, holder.both, weakref.ref(number), number, [3].__contains__)
+
+    def change(there):
+        there[0](5)
+        there[1].__self__.value = "new"
+        there[3].add(2)
+        return there[:3]
+
+    result = sent_and_come(sent, change)
+    assert items == [5]
+    assert holder.both()[0] == "new"
+    assert number == {1, 2}
+    result[0](6)
+    assert items == [5, 6]
+    assert result[1].__self__ is holder
+    assert result[2]() is number
+
+
+HINT = Optional[int]  # noqa: UP045 - an object of typing, not of the language
+
+
 def test_what_goes_over_by_name_is_not_looked_into() -> None:
-    sent = ([1], pytest, nodes, len, deque, pytest.fixture)
+    sent = ([1], pytest, nodes, len, deque, pytest.fixture, str.lower, int.real, list[int], int | None, HINT)
     nodes.hung_on = [2]  # type: ignore[attr-defined]
     try:
         assert nodes(sent) == [[1]]

@@ -24,6 +24,7 @@ __all__ = [
     "decode",
     "encode",
     "explain",
+    "neutral",
     "parse",
 ]
 
@@ -89,6 +90,13 @@ def parse(data: bytes, limits: Limits = DEFAULT) -> Any:
     from .tree import parse as read
 
     return read(data, limits)
+
+
+def neutral(data: bytes) -> bytes:
+    """A message with its temporary folders numbered, for comparing. See `temporary.neutral`."""
+    from .temporary import neutral as numbered
+
+    return numbered(data)
 
 
 def explain(ours: bytes, theirs: bytes, limits: Limits = DEFAULT) -> str:

@@ -17,6 +17,37 @@ KINDS = {
     wire.METHOD: "method", wire.MODULE: "module", wire.BARE: "object()", wire.PAIRS: "dict",
 }  # fmt: skip
 
+FIELDS = {
+    "pandas:Series": (".index", ".name", ".values", ".attrs", ".flags"),
+    "pandas:DataFrame": (".index", ".columns", "", ".attrs", ".flags"),
+    "pandas:MultiIndex": (".names", ".levels", ""), "pandas:Categorical": (".dtype", ".codes"),
+    "pandas:CategoricalDtype": (".categories", ".ordered"), "pandas:Timestamp": ("", ".tz", ".fold"),
+    "pandas:Interval": (".left", ".right", ".closed"), "pandas:offset": ("", ""), "pandas:Period": ("", ".freq"),
+    **{f"pandas:{kind}Index": (".name", ".values", ".freq") for kind in (
+        "", "Categorical", "Datetime", "Timedelta", "Period", "Interval",
+    )},
+    "pandas:RangeIndex": (".name", ".start", ".stop", ".step"), "re:Pattern": (".pattern", ".flags"),
+    "re:Match": (".re", ".string", ".pos", ".endpos", ".regs", ".lastindex"),
+    "xml.etree.ElementTree:Element": (".tag", ".attrib", ".text", ".tail", ""), "builtins:structseq": ("", "", ""),
+    "types:GenericAlias": (".__origin__", ".__args__", ""), "_hashlib:HASH": (".name", ".digest()", "", ""),
+    "numpy:ndarray": (".dtype", ".shape", "", ".flags", ""),
+    "builtins:method_descriptor": (".__objclass__", ".__name__"),
+}  # fmt: skip
+"""Steps to the parts of what is listed, as people write them; none where the parts are the value itself."""
+_NUMBERS = {
+    "i1": "b",
+    "u1": "B",
+    "i2": "h",
+    "u2": "H",
+    "i4": "i",
+    "u4": "I",
+    "i8": "q",
+    "u8": "Q",
+    "f4": "f",
+    "f8": "d",
+}
+"""Letters of `struct`, by a dtype without its order of bytes."""
+
 
 def difference(expected: bytes, found: bytes, limits: Limits) -> str:
     """The first difference, as in `[2].name: int 3 instead of float 3.0`; of equal trees, that they only look alike."""
@@ -41,6 +72,10 @@ def _first(one: Any, other: Any, path: str) -> str:
         return _words(one, other, path)
     if one.tag in (wire.SET, wire.FROZENSET):
         return _sets(one, other, path)
+    if one.tag in (wire.LISTED, wire.LISTED_MUTABLE):
+        told = _listed(one, other, path)
+        if told is not None:
+            return told
     sized = one.tag in (wire.LIST, wire.TUPLE, wire.DICT, wire.PAIRS, wire.ITERATOR)
     for step, left, right in zip(_steps(one), one.parts, other.parts, strict=False):
         said = _first(left, right, path + step)
@@ -51,6 +86,40 @@ def _first(one: Any, other: Any, path: str) -> str:
         count = len(other.parts) // half, len(one.parts) // half
         return _at(path, f"{count[0]} items instead of {count[1]}")
     return ""
+
+
+def _listed(one: Node, other: Node, path: str) -> str | None:
+    """Difference of what has parts with names, in words; None for what has others."""
+    steps, left, right = FIELDS.get(one.words[0]), one.parts[0], other.parts[0]
+    both = type(left) is Node and type(right) is Node and left.tag == right.tag == wire.TUPLE
+    if steps is None or not both or not len(left.parts) == len(right.parts) <= len(steps):
+        return None
+    if one.words[0] == "numpy:ndarray":
+        element = _element(left.parts, right.parts, path)
+        if element:
+            return element
+    for step, mine, yours in zip(steps, left.parts, right.parts, strict=False):
+        said = _first(mine, yours, path + step)
+        if said:
+            return said
+    return ""
+
+
+def _element(one: list[Any], other: list[Any], path: str) -> str:
+    """The first number that two arrays of one type and shape have not in common; empty where it cannot be told."""
+    dtype, shape, data = one[:3]
+    letter = _NUMBERS.get(dtype[1:]) if type(dtype) is str and dtype[:1] in ("<", ">", "|") else None
+    if letter is None or dtype != other[0] or type(data) is not bytes or type(other[2]) is not bytes:
+        return ""
+    if _first(shape, other[1], "") or data == other[2]:
+        return ""
+    size = struct.calcsize(letter)
+    place = next((at for at in range(0, len(data), size) if data[at : at + size] != other[2][at : at + size]), 0)
+    form = ("<" if dtype[0] == "|" else dtype[0]) + letter
+    if not place + size <= len(data) == len(other[2]):
+        return ""
+    left, right = (struct.unpack_from(form, held, place)[0] for held in (data, other[2]))
+    return _at(f"{path}[{place // size}]", f"{right!r} instead of {left!r}")
 
 
 def _class(one: Node, other: Node, path: str) -> str:
@@ -152,6 +221,8 @@ def _shown(parsed: Any, depth: int = 2) -> str:
     if depth and parsed.parts:
         parts = parsed.parts[1:] if tag in _WITH_CLASS else parsed.parts
         parts = parts[1:] if tag in (wire.OBJECT, wire.OBJECT_FIXED) and parts[0] is None else parts
+        if tag in _NAMED_BY_WORD and words[0] in FIELDS and type(parts[0]) is Node and parts[0].tag == wire.TUPLE:
+            parts = parts[0].parts
         looks = [_shown(part, depth - 1) for part in parts[:4]]
         inner = ", ".join(looks) + (", ..." if len(parts) > 4 else "")
     text = f"{name}({inner})"

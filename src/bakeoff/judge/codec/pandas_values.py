@@ -39,7 +39,7 @@ def _taken(take: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def taken(value: Any) -> Any:
         try:
             return take(value)
-        except (AttributeError, TypeError, ValueError, LookupError) as failure:
+        except (AttributeError, TypeError, ValueError, LookupError, RecursionError) as failure:
             raise Incomparable(f"{type(value).__name__} that cannot be read: {failure}") from None
 
     return taken
@@ -205,6 +205,8 @@ def _masked(value: Any) -> Any:
 
 def _texts_from(cls: Any, parts: Any) -> Any:
     kind, texts = parts
+    if any(type(text) not in (str, type(None)) for text in texts):
+        raise Malformed("texts that are none")
     return _checked(_pandas("array")(texts, dtype=kind), cls)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.judge.codec import neutral
+
 PARTS = ("before", "whole", "result", "after", "out", "err")
 """What the parts of a call's frame are."""
 
@@ -53,7 +55,7 @@ class Call:
 
     @classmethod
     def read(cls, test: str, index: int, header: Mapping[str, Any], parts: Sequence[bytes]) -> Call:
-        """From a frame, by whoever it was written."""
+        """From a frame, by whoever it was written; names of temporary folders do not count in it."""
         errno, seconds = header.get("errno"), header.get("seconds")
         warned = header.get("warned")
         texts = [tuple(map(str, each)) for each in warned if isinstance(each, list)] if isinstance(warned, list) else []
@@ -61,14 +63,18 @@ class Call:
             test,
             index,
             str(header.get("kind")),
-            **dict(zip(PARTS, parts, strict=False)),
+            **dict(zip(PARTS, map(neutral, parts), strict=False)),
             type=str(header.get("type", "")),
-            message=str(header.get("message", "")),
+            message=_neutral_text(str(header.get("message", ""))),
             errno=errno if isinstance(errno, int) else None,
             seconds=seconds if isinstance(seconds, float) else 0.0,
             warned=tuple(texts),
             digest=str(header.get("digest", "")),
         )
+
+
+def _neutral_text(text: str) -> str:
+    return neutral(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)

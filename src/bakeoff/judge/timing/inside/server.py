@@ -224,11 +224,12 @@ def _codec(folder: str, unseen: frozenset[str]) -> Any:
     tree = importlib.import_module("_bakeoff_codec.tree")
     decoder = importlib.import_module("_bakeoff_codec.decoder")
     instances = importlib.import_module("_bakeoff_codec.instances")
+    importlib.import_module("_bakeoff_codec.temporary")
     child.drained = instances.drained
 
     class Codec:
         Incomparable = package.Incomparable
-        encode = staticmethod(lambda value: package.encode(value, unseen=unseen))
+        encode = staticmethod(lambda value: package.neutral(package.encode(value, unseen=unseen)))
         build = staticmethod(decoder.build)
         parse = staticmethod(lambda data: tree.parse(data, package.DEFAULT))
 

@@ -190,6 +190,7 @@ class Proxy:
         self._tell(index, header, [before, whole, *(part if isinstance(part, bytes) else b"" for part in parts)])
 
     def _tell(self, index: int, header: dict[str, Any], parts: list[bytes]) -> None:
+        parts = [self.codec.neutral(part) for part in parts]
         found = parts if index < CALLS else []
         told = {"say": "call", "test": self.test, "index": index, **header}
         if index >= CALLS and parts:
@@ -285,7 +286,7 @@ class Proxy:
     def _lose(self, index: int, why: str, before: bytes) -> None:
         """Nothing can be found out any more in this run."""
         header = {"say": "lost", "test": self.test, "index": index, "why": why}
-        frames.send(self.report, header, [_short(before)])
+        frames.send(self.report, header, [_short(self.codec.neutral(before))])
         os._exit(0)
 
     def _may_stay(self) -> bool:
