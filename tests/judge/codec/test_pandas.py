@@ -203,3 +203,16 @@ def test_without_pandas_it_is_said() -> None:
         [sys.executable, "-c", program, FOLDER, message], capture_output=True, text=True, check=True
     )  # fmt: skip
     assert "cannot be had here" in done.stdout
+
+
+def test_zones_of_pytz_come_back_with_their_offset() -> None:
+    pytz = pytest.importorskip("pytz")
+    zone = pytz.timezone("Europe/Berlin")
+    for value in (
+        pytz.UTC,
+        zone,
+        zone.localize(datetime.datetime(2020, 7, 1)).tzinfo,
+        pandas.Timestamp("2020", tz=zone),
+    ):
+        assert encode(decode(encode(value))) == encode(value)
+    assert decode(encode(zone)) is zone

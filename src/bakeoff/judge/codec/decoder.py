@@ -14,7 +14,7 @@ from .classes import dictionary_of, is_native, mro_of, name_of, slots_of
 from .instances import SAID, isinstance_of, named_rule
 from .language import GENERAL
 from .library import LISTED, imported
-from .pandas_values import OFFSET
+from .pandas_values import OFFSET, ZONE
 from .tree import Node
 from .wire import Malformed
 
@@ -168,7 +168,7 @@ def _failing(items: list[Any], failure: BaseException) -> Any:
     raise failure
 
 
-_RULES = {rule.name: rule for rule in (SCALAR, DTYPE, FUNCTION, OFFSET, *GENERAL)}
+_RULES = {rule.name: rule for rule in (SCALAR, DTYPE, FUNCTION, OFFSET, ZONE, *GENERAL)}
 """Rules of classes that have many names."""
 
 

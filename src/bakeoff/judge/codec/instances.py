@@ -11,7 +11,7 @@ from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, p
 from .encoder import PUT, Encoder, Put, put_pairs
 from .language import general_rule, is_sign
 from .library import ITERATORS, LISTED, Rule, resolved
-from .pandas_values import pandas_rule
+from .pandas_values import pandas_rule, zone_rule
 from .wire import DEFAULT, Incomparable
 
 _known: list[type] = []  # classes whose id stands in PUT; alive, so that no other gets it
@@ -62,7 +62,9 @@ def putter(cls: type) -> Put:
 
 def _find(cls: type) -> Put:
     module, qualname = name_of(cls)
-    rule = named_rule(cls, module, qualname) or _numpy_rule(cls) or pandas_rule(cls) or general_rule(cls)
+    rule = (
+        named_rule(cls, module, qualname) or _numpy_rule(cls) or pandas_rule(cls) or zone_rule(cls) or general_rule(cls)
+    )
     if rule is not None:
         return rule
     if f"{module}:{qualname}" in ITERATORS and is_native(cls):

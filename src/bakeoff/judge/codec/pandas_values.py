@@ -140,6 +140,34 @@ def _frequency_from(written: Any) -> Any:
     return imported("pandas.tseries.frequencies:to_offset")(written) if type(written) is str else written
 
 
+def _zone(value: Any) -> Any:
+    return (
+        value.zone,
+        getattr(value, "_utcoffset", None),
+        getattr(value, "_dst", None),
+        getattr(value, "_tzname", None),
+    )
+
+
+def _zone_from(cls: Any, parts: Any) -> Any:
+    name, *kind = parts
+    found = imported("pytz:timezone")(name)
+    kinds = getattr(found, "_tzinfos", None)
+    return found if kinds is None else kinds[tuple(kind)]
+
+
+ZONE = Rule("pytz:timezone", _taken(_zone), _zone_from, False)
+"""Time zones of pytz, which pandas before 3 has: a class for each place, an instance for each of its offsets."""
+
+
+def zone_rule(cls: type) -> Rule | None:
+    """The rule of a class of pytz; None for all others."""
+    if "pytz" not in sys.modules:
+        return None
+    base = resolved("pytz.tzinfo:BaseTzInfo")
+    return ZONE if any(each is base for each in mro_of(cls)) else None
+
+
 # Types of columns
 
 
