@@ -180,3 +180,23 @@ def test_what_has_no_bytes_stays_as_it_is() -> None:
     lock = [lambda: held]
     calls.filled(([1],), {})
     assert calls.filled((lock,), {}) == ((lock,), {})
+
+
+def test_tables_of_pandas_are_given_the_next_calls_content() -> None:
+    pandas = pytest.importorskip("pandas")
+    pairs = [
+        (pandas.DataFrame({"a": [1]}), pandas.DataFrame({"b": [2.5, 3]}, index=["x", "y"])),
+        (pandas.Series([1], name="a"), pandas.Series(["b"], name="c")),
+        (pandas.array([1, None]), pandas.array([None, 2])),
+    ]
+    for one, other in pairs:
+        calls = reused()
+        assert calls.filled((one,), {})[0][0] is one
+        wanted = codec.encode(other)
+        (second,), _ = calls.filled((other,), {})
+        assert second is one
+        assert codec.encode(second) == wanted
+    calls = reused()
+    calls.filled((pandas.array([1, None]),), {})
+    longer = pandas.array([1, 2, 3])
+    assert calls.filled((longer,), {})[0][0] is longer

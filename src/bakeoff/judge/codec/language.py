@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
+from collections import deque
 from functools import reduce
 from typing import Any
 
@@ -17,7 +19,8 @@ from .library import Rule, imported, resolved, rule, type_of
 from .wire import Incomparable, Malformed
 
 SEARCHES = 100_000
-"""Matches of one pattern that are passed over, at most, until the one that was meant comes."""
+"""Matches of one pattern that are passed over, at most, until the one that was meant comes. How long one search takes
+is up to pattern and text; it is bounded as calls are, by the time that the process has."""
 SHOWN_OF_XOF = 64
 """Bytes of a hash of any length that stand for it."""
 
@@ -226,10 +229,11 @@ def is_sign(cls: type) -> bool:
 
 def _element_from(cls: Any, parts: Any) -> Any:
     tag, attributes, text, tail, children = parts
-    made = cls(tag)
-    made.attrib = attributes
-    made.text, made.tail = text, tail
     base = type_of("xml.etree.ElementTree:Element")
+    made = base.__new__(cls, tag)  # what a class of the project does to begin with is not done
+    base.__init__(made, tag)
+    for name, part in (("attrib", attributes), ("text", text), ("tail", tail)):
+        getattr(base, name).__set__(made, part)
     base.extend(made, children)
     return made
 
@@ -300,15 +304,15 @@ def _said(value: Any) -> Any:
 
 # Weak references
 
-_referred: list[Any] = []
+_referred: deque[Any] = deque(maxlen=10_000)
 """What decoded weak references refer to: in the process that wrote them something else kept it alive."""
 
 
 def _reference_from(cls: Any, parts: Any) -> Any:
     if not parts:
-        return cls(set())
+        return weakref.ref.__new__(cls, set())
     _referred.append(parts[0])
-    return cls(parts[0])
+    return weakref.ref.__new__(cls, parts[0])
 
 
 @rule("weakref:ReferenceType", mutable=True, make=_reference_from)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from . import writeback
+
 HEAP = 1 << 9
 """Flag of types that a class statement made."""
 
@@ -40,9 +42,21 @@ class Reused:
     def _earlier(self, place: int | str, value: Any) -> Any:
         kind = type(value)
         kept = self.kept.setdefault((place, kind), value)
+        if writeback.is_table(value):
+            return _filled_table(kept, value)
         if kept is not value:
             _fill(kept, value)
         return kept if _content(kept) is not None else value
+
+
+def _filled_table(kept: Any, value: Any) -> Any:
+    """The earlier table of pandas with the content of the new one; the new one where it cannot take that."""
+    try:
+        if kept is not value:
+            writeback.fill_table(kept, value)
+    except (ValueError, TypeError, AttributeError):
+        return value
+    return kept
 
 
 def _content(value: Any) -> Any:

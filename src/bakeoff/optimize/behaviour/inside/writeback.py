@@ -43,7 +43,7 @@ def _changeable(item: Any) -> bool:
     if _is_chance(item) or _is_sign(item):
         return _is_chance(item)
     if _of_library(item):
-        return _is_table(item)
+        return is_table(item)
     return not isinstance(item, (tuple, frozenset)) and _attributes(item) is not None
 
 
@@ -76,11 +76,12 @@ def _of_library(item: Any) -> bool:
     return str(type(item).__module__).partition(".")[0] in ("pandas", "typing")
 
 
-def _is_table(item: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(
-        item, (pandas.Series, pandas.DataFrame, pandas.api.extensions.ExtensionArray)
-    )
+def is_table(item: Any) -> bool:
+    """Whether it is a Series, a DataFrame or an array of pandas: what calls can change in place."""
+    pandas = sys.modules.get("pandas") if _of_library(item) else None
+    if pandas is None:
+        return False
+    return isinstance(item, (pandas.Series, pandas.DataFrame, pandas.api.extensions.ExtensionArray))
 
 
 def _attributes(item: Any) -> dict[str, Any] | None:
@@ -220,9 +221,9 @@ class Restored:
             if ours is not theirs:
                 ours[...] = theirs
             return
-        elif _is_table(ours):
+        elif is_table(ours):
             if ours is not theirs:
-                _fill_table(ours, theirs)
+                fill_table(ours, theirs)
             return
         elif _is_chance(ours):
             if ours is not theirs:
@@ -254,7 +255,7 @@ def _fill_chance(ours: Any, theirs: Any) -> None:
         ours.state = theirs.state
 
 
-def _fill_table(ours: Any, theirs: Any) -> None:
+def fill_table(ours: Any, theirs: Any) -> None:
     """Give a Series, DataFrame or array of pandas the content of another, in its place.
 
     Raises:
