@@ -114,7 +114,7 @@ ENDLESS = "def f(xs):\n    while True: pass\n"
 PARENT = "import os\nP = os.getppid()  # later it may be whoever adopts orphans\ndef f(xs):\n    os.kill(P, 9)\n"
 NO_MODULE = "import nothing_like_it\n"
 NO_FUNCTION = "g = 1\n"
-REFERENCE = "import weakref\ndef f(xs):\n    return weakref.ref(f)\n"
+CLOSURE = "def f(xs):\n    return lambda: xs\n"
 MESSAGES = FIND_CHILD + "found = child()\nfound.message = lambda outcome, call: b'\\x01~'\n" + ORIGINAL
 
 CHEATS = {
@@ -143,7 +143,7 @@ CHEATS = {
     "parent": (PARENT, "crash", "the parent of its fork was lost"),
     "no module": (NO_MODULE, "import-failure", "nothing_like_it"),
     "no function": (NO_FUNCTION, "import-failure", "'f'"),
-    "reference": (REFERENCE, "incomparable", "type weakref.ReferenceType at [1]"),
+    "closure": (CLOSURE, "incomparable", "function with a closure at [1]"),
 }
 
 
