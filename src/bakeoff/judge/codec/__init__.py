@@ -30,7 +30,13 @@ __all__ = [
 
 
 def encode(
-    value: Any, limits: Limits = DEFAULT, *, consume: bool = True, unseen: frozenset[str] = frozenset()
+    value: Any,
+    limits: Limits = DEFAULT,
+    *,
+    consume: bool = True,
+    unseen: frozenset[str] = frozenset(),
+    read: dict[int, tuple[Any, Any]] | None = None,
+    messages: bool = True,
 ) -> bytes:
     """The bytes that stand for a value; equal bytes mean equal values.
 
@@ -43,10 +49,15 @@ def encode(
         consume: read generators and iterators to their end (they are used up by it); else they are incomparable.
         unseen: functions and classes, as `module:qualname`, whose code does not count: those that are being changed.
             The code of all other classes of the project is a part of what their instances are.
+        read: iterators that were read already: by id, each with what it gave (`instances.drained`), which is written
+            for it. Those that are read now are entered, so that later messages hold them, too.
+        messages: write exceptions that end iterators with what they say; else by their type alone.
 
     Passes on Incomparable: it holds something that has no such bytes, or too much.
     """
-    return counted(value, limits, consume=consume, unseen=unseen)[0]
+    from .encoder import Encoder
+
+    return Encoder(limits, consume, unseen, _putter, read, messages).message(value)
 
 
 def counted(

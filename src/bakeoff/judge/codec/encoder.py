@@ -23,6 +23,8 @@ class Encoder:
         consume: read iterators to their end.
         unseen: functions and classes, as `module:qualname`, whose code does not count.
         putter: how instances of a class are written that `PUT` does not have yet; it enters what it finds there.
+        read: iterators that were read before, by id, each with what it gave; those that are read now are entered.
+        messages: of an exception that ends an iterator, write what it says, too, and not its type alone.
     """
 
     __slots__ = (
@@ -33,19 +35,31 @@ class Encoder:
         "kept",
         "limits",
         "memo",
+        "messages",
         "nodes",
         "out",
         "owners",
         "putter",
+        "read",
         "size",
         "unseen",
     )
 
-    def __init__(self, limits: Limits, consume: bool, unseen: frozenset[str], putter: Callable[[type], Put]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        consume: bool,
+        unseen: frozenset[str],
+        putter: Callable[[type], Put],
+        read: dict[int, tuple[Any, Any]] | None = None,
+        messages: bool = True,
+    ) -> None:
         self.limits = limits
         self.consume = consume
         self.unseen = unseen
         self.putter = putter
+        self.read = {} if read is None else read
+        self.messages = messages
         self.out: list[bytes] = [wire.VERSION]
         self.memo: dict[int, int] = {}  # id of what was numbered, and its number
         self.kept: list[Any] = []  # the same, alive: else their ids could be given to others

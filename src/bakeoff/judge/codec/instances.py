@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from typing import Any
 
 from . import wire
@@ -165,6 +166,13 @@ def _enum(encoder: Encoder, value: Any) -> None:
     encoder.put(held.get("_value_"))
 
 
+COPIED = frozenset(map(type, (
+    iter([]), iter(()), iter(""), iter("\xe9"), iter(b""), iter(bytearray()), iter(range(0)), iter(range(1 << 70)),
+    reversed([]), iter(set()), iter({}), iter({}.values()), iter({}.items()),
+)))  # fmt: skip
+"""Iterators of which a copy gives the same once more."""
+
+
 class Drained:
     """Items of an iterator, read before it is written.
 
@@ -202,15 +210,23 @@ def drained(iterator: Any, most: int = DEFAULT.items) -> Drained:
 
 
 def _iterator(encoder: Encoder, value: Any) -> None:
-    """Write what an iterator gives, to its end.
+    """Write what an iterator gives, to its end; of one that was read before, what it gave then.
+
+    Of iterators over containers a copy is read, so that they are not used up.
 
     Raises:
         Incomparable: it may not be used up.
     """
-    if not encoder.consume:
+    known = encoder.read.get(id(value))
+    copied = type(value) in COPIED
+    if known is None and not copied and not encoder.consume:
         raise Incomparable("iterator that may not be used up")
     if encoder.begin(wire.ITERATOR, value):
-        _put_drained(encoder, drained(value, encoder.limits.items))
+        if known is None:
+            found = drained(copy(value) if copied else value, encoder.limits.items)
+            found.cls = type(value)
+            known = encoder.read[id(value)] = value, found
+        _put_drained(encoder, known[1])
 
 
 def _drained(encoder: Encoder, value: Drained) -> None:
@@ -221,7 +237,7 @@ def _drained(encoder: Encoder, value: Drained) -> None:
 def _put_drained(encoder: Encoder, value: Drained) -> None:
     encoder.text(":".join(name_of(value.cls)))
     encoder.items(value.items)
-    encoder.put(value.failure)
+    encoder.put(value.failure if encoder.messages or value.failure is None else type(value.failure))
 
 
 def _exception(encoder: Encoder, value: BaseException) -> None:

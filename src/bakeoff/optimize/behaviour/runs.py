@@ -25,7 +25,7 @@ class Call:
             has no bytes), `counted`.
         before: the arguments; whatever is too long here is a digest.
         whole: arguments and result after the call, with who shares what.
-        result: the result, or the exception, by itself; empty for iterators.
+        result: the result, or the exception, by itself; empty where the result is an iterator that a test read.
         after: the arguments after the call by themselves.
         out: what it printed.
         err: what it printed on standard error.

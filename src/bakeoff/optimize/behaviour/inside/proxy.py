@@ -217,7 +217,7 @@ class Proxy:
             kind = header.get("kind")
             if kind in ("unfit", "incomparable") and self._may_stay():
                 return self._unfit(index, str(header.get("message")), function, args, kwargs)
-            self._tell(index, header, [before, *parts])
+            self._tell(index, header, [before, *parts[:5]])
             return self._given(index, header, parts, before, sent, (function, args, kwargs))
 
     def _given(
@@ -230,9 +230,10 @@ class Proxy:
             RuntimeError: what came cannot be made here.
         """
         try:
-            self._print(parts[3:])
+            self._print(parts[3:5])
             if header["kind"] == "return":
-                _, _, came, value = self.codec.decode(parts[0], self.limits)
+                # With what exceptions say that end iterators, where that is not compared.
+                _, _, came, value = self.codec.decode(parts[5] if len(parts) > 5 else parts[0], self.limits)
                 failure = None
             elif header["kind"] == "raise":
                 _, _, came, _ = self.codec.decode(parts[0], self.limits)
@@ -241,7 +242,7 @@ class Proxy:
                     raise ValueError(f"{header.get('type')} cannot be raised here")
             else:
                 raise ValueError(str(header.get("message")))
-            restored = writeback.Restored(sent, came)
+            restored = writeback.Restored(sent, came, self.codec.instances.COPIED)
             if parts[2] != before:
                 restored.write()
             value = restored.real(value)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 from . import frames, writeback
@@ -89,8 +90,8 @@ class Served:
             result, raised = self._called(args, kwargs)
         header: dict[str, Any] = {"seconds": time.monotonic() - started}
         header["warned"] = [_warning(each) for each in warned[:20]]
-        parts = self._outcome(header, args, kwargs, nodes, result, raised)
-        return header, [*parts, *map(_printed, (1, 2), places)]
+        whole, found, after, *told = self._outcome(header, args, kwargs, nodes, result, raised)
+        return header, [whole, found, after, *map(_printed, (1, 2), places), *told]
 
     def _called(self, args: Any, kwargs: Any) -> tuple[Any, BaseException | None]:
         try:
@@ -117,41 +118,35 @@ class Served:
     def _outcome(
         self, header: dict[str, Any], args: Any, kwargs: Any, nodes: Any, result: Any, raised: BaseException | None
     ) -> list[bytes]:
+        read: dict[int, Any] = {}  # an iterator can be read once
+        encode = partial(self.codec.encode, limits=self.limits, unseen=self.unseen, read=read)
         try:
             if raised is None:
                 header["kind"], header["type"] = "return", type(result).__name__
-                whole = self.encode((args, kwargs, nodes, result))  # first: an iterator can be read once
-                # What is an iterator has been used up; what it gave stands in the whole.
-                return [whole, _after_reading(self, result, whole), self._arguments(args, kwargs)]
+                found = encode(result, messages=False)  # first: what it gives may be read from the arguments
+                whole = encode((args, kwargs, nodes, result), messages=False)
+                parts = [whole, found, encode((args, kwargs), messages=False)]
+                failures = [each.failure for _, each in read.values() if each.failure is not None]
+                if failures:
+                    header["message"] = "; ".join(map(text_of, failures))[:MESSAGE]
+                    parts.append(encode((args, kwargs, nodes, result)))
+                return parts
             header["kind"], header["type"] = "raise", type(raised).__name__
             header["message"] = text_of(raised)
             header["errno"] = raised.errno if isinstance(raised, OSError) else None
-            whole = self.encode((args, kwargs, nodes, type(raised)))
-            return [whole, self._failure(raised), self._arguments(args, kwargs)]
+            whole = encode((args, kwargs, nodes, type(raised)))
+            return [whole, self._failure(raised), encode((args, kwargs))]
         except self.codec.Incomparable as failure:
             header["kind"], header["message"] = "incomparable", str(failure)
         except (RecursionError, MemoryError) as failure:
             header["kind"], header["message"] = "incomparable", f"{type(failure).__name__} while it was read"
         return [b"", b"", b""]
 
-    def _arguments(self, args: Any, kwargs: Any) -> bytes:
-        try:
-            return self.encode((args, kwargs))
-        except self.codec.Incomparable:
-            return b""
-
     def _failure(self, raised: BaseException) -> bytes:
         try:
             return self.encode(raised)
         except self.codec.Incomparable:
             return b""
-
-
-def _after_reading(served: Served, result: Any, whole: bytes) -> bytes:
-    try:
-        return served.codec.encode(result, served.limits, consume=False, unseen=served.unseen)  # type: ignore[no-any-return]
-    except served.codec.Incomparable:
-        return b""
 
 
 def _warning(warned: warnings.WarningMessage) -> list[str]:

@@ -6,7 +6,9 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from copy import copy
+from itertools import count
 from typing import Any
 
 # They go over by name: through a module or a wrapped function the whole interpreter would be reached.
@@ -16,11 +18,17 @@ NAMED = (
     types.UnionType,
 )  # fmt: skip
 BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
+READ = 1 << 20
+"""Numbers that a call may take of a counter."""
+NATIVE = ("builtins", "itertools", "_collections", "re")
 ATOMS = (type(None), bool, int, float, complex, str, bytes, range, *NAMED)
 
 
 def nodes(value: Any) -> list[Any]:
-    """Mutable objects in a value, in an order that depends on the value alone; without the elements of sets."""
+    """Mutable objects and iterators in a value, in an order that depends on the value alone.
+
+    Elements of sets are left out.
+    """
     found: list[Any] = []
     seen: set[int] = set()
     kept: list[Any] = []
@@ -38,13 +46,24 @@ def nodes(value: Any) -> list[Any]:
 
 
 def _changeable(item: Any) -> bool:
-    if isinstance(item, (list, dict, set, bytearray, deque)) or _is_array(item) or _is_element(item):
+    if (
+        isinstance(item, (list, dict, set, bytearray, deque))
+        or _is_array(item)
+        or _is_element(item)
+        or is_iterator(item)
+    ):
         return True
     if _is_chance(item) or _is_sign(item):
         return _is_chance(item)
     if _of_library(item):
         return is_table(item)
     return not isinstance(item, (tuple, frozenset)) and _attributes(item) is not None
+
+
+def is_iterator(item: Any) -> bool:
+    """Whether a value is an iterator of Python itself: a generator, `map`, one over a list."""
+    kind = type(item)
+    return kind.__module__ in NATIVE and hasattr(kind, "__next__") and hasattr(kind, "__iter__")
 
 
 def _is_array(item: Any) -> bool:
@@ -145,22 +164,26 @@ class Restored:
     Args:
         sent: the nodes of the arguments here.
         came: the same nodes, after the call, as decoded.
+        copied: classes of iterators that sending does not use up.
 
     Raises:
         ValueError: they do not belong together.
     """
 
-    def __init__(self, sent: list[Any], came: list[Any]) -> None:
-        if len(sent) != len(came) or any(type(a) is not type(b) for a, b in zip(sent, came, strict=True)):
+    def __init__(self, sent: list[Any], came: list[Any], copied: Container[type] = ()) -> None:
+        if len(sent) != len(came) or not all(map(_belong, sent, came)):
             raise ValueError("the arguments came back as something else")
-        self.sent = sent
-        self.came = came
-        self._real = {id(theirs): ours for ours, theirs in zip(sent, came, strict=True)}
+        pairs = list(zip(sent, came, strict=True))
+        # What sending used up cannot be filled again: in its place stays what came back, with what is left in it.
+        spent = [is_iterator(ours) and type(ours) not in copied and type(ours) is not count for ours in sent]
+        self._pairs = [pair for pair, used_up in zip(pairs, spent, strict=True) if not used_up]
+        self._real = {id(theirs): ours for ours, theirs in self._pairs}
+        self._came = came  # alive: their ids are kept
         self._done: dict[int, Any] = {}
 
     def write(self) -> None:
         """Make the changes."""
-        for ours, theirs in zip(self.sent, self.came, strict=True):
+        for ours, theirs in self._pairs:
             self._fill(ours, theirs)
 
     def real(self, value: Any) -> Any:
@@ -199,7 +222,10 @@ class Restored:
         )
 
     def _fill(self, ours: Any, theirs: Any) -> None:
-        if isinstance(ours, dict):
+        if is_iterator(ours):
+            if ours is not theirs:
+                _advance(ours, theirs)
+        elif isinstance(ours, dict):
             items = [(self.real(key), self.real(value)) for key, value in dict.items(theirs)]
             dict.clear(ours)
             for key, value in items:
@@ -271,3 +297,23 @@ def fill_table(ours: Any, theirs: Any) -> None:
     if len(ours) != len(theirs) or ours.dtype != theirs.dtype:
         raise ValueError("an array of pandas cannot take what it became")
     ours[:] = theirs
+
+
+def _belong(ours: Any, theirs: Any) -> bool:
+    """Whether one value can be what came back of the other: iterators come back as iterators over a list."""
+    return type(ours) is type(theirs) or (is_iterator(ours) and is_iterator(theirs))
+
+
+def _advance(ours: Any, theirs: Any) -> None:
+    """Read an iterator as far as the call has read it in the other process."""
+    if type(ours) is count:
+        for _ in range(READ):
+            if repr(ours) == repr(theirs):
+                return
+            next(ours)
+        return
+    left = len(list(theirs))
+    for _ in range(len(list(copy(ours))) - left):
+        next(ours, None)
+    if not left:
+        next(ours, None)  # it has told its end
