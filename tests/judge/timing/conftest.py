@@ -61,13 +61,14 @@ def raced(root: Path, tmp_path: Path) -> Callable[..., Any]:
         given: list[Input] | None = None,
         is_async: bool = False,
         unseen: tuple[str, ...] = (),
+        messages: bool = False,
         **options: Any,
     ) -> Raced:
         (root / "mod.py").write_text(original)
         record = RaceRecord(**{name: options.pop(name) for name in ("kept", "told") if name in options})
         return await race(
             here(root),
-            Code("mod", qualname, str(root), is_async=is_async, unseen=unseen),
+            Code("mod", qualname, str(root), is_async=is_async, unseen=unseen, messages=messages),
             {"mod.py": original.encode()},
             {name: {"mod.py": text.encode()} for name, text in contenders.items()},
             inputs(*SIZES) if given is None else given,

@@ -135,6 +135,31 @@ async def test_exceptions_are_results(raced: Callable[..., Any]) -> None:
     assert found.speeds["other"].verdict == "differs-while-timed"
 
 
+async def test_what_exceptions_say_counts_only_where_it_is_asked_for(raced: Callable[..., Any]) -> None:
+    """As in the comparison before: what passes there must not fall here."""
+    original = "def f(xs):\n    for x in xs:\n        sum(range(x))\n    raise ValueError(len(xs))\n"
+    contenders = {"fast": "def f(xs):\n    raise ValueError('no')\n"}
+    found = await raced(contenders, original=original)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    found = await raced(contenders, original=original, messages=True)
+    assert found.speeds["fast"].verdict == "differs-while-timed"
+    lazy = "def f(xs):\n    for x in xs:\n        yield sum(range(x))\n    raise ValueError(len(xs))\n"
+    found = await raced(
+        {"fast": lazy.replace("sum(range(x))", "x * (x - 1) // 2").replace("len(xs)", "'no'")}, original=lazy
+    )
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+
+
+async def test_an_iterator_is_read_by_the_result_before_it_is_compared(raced: Callable[..., Any]) -> None:
+    given = [Input(encode(((iter(range(size)),), {})), place % 2 == 1) for place, size in enumerate(SIZES)]
+    lazy = "def f(xs):\n    for x in xs:\n        yield sum(range(x))\n"
+    fast = "def f(xs):\n    for x in xs:\n        yield x * (x - 1) // 2\n"
+    greedy = "def f(xs):\n    for x in list(xs)[:-1]:\n        yield x * (x - 1) // 2\n"
+    found = await raced({"fast": fast, "greedy": greedy}, original=lazy, given=given)
+    assert found.speeds["fast"].verdict == "faster", found.speeds["fast"]
+    assert found.speeds["greedy"].verdict == "differs-while-timed", found.speeds["greedy"]
+
+
 async def test_changed_arguments_are_results(raced: Callable[..., Any]) -> None:
     original = "def f(xs):\n    xs.sort(reverse=True)\n    return len(xs)\n"
     found = await raced({"kept": "def f(xs):\n    return len(xs)\n"}, original=original)

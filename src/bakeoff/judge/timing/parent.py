@@ -108,6 +108,7 @@ class Code:
         is_async: whether calls are awaited.
         preload: modules of other projects to import once, before any fork.
         unseen: functions and classes, as `module:qualname`, whose code may differ: those that are being changed.
+        messages: compare what exceptions say, too, and not their types alone.
     """
 
     module: str
@@ -117,6 +118,7 @@ class Code:
     is_async: bool = False
     preload: Sequence[str] = ()
     unseen: Sequence[str] = ()
+    messages: bool = False
 
 
 class Gone(Exception):
@@ -160,7 +162,7 @@ class Parent:
         setup = {
             "module": code.module, "qualname": code.qualname, "root": code.root, "path": list(code.path),
             "is_async": code.is_async, "preload": list(code.preload),
-            "unseen": list(code.unseen), "codec": CODEC, "cpu": cpu, "contenders": files,
+            "unseen": list(code.unseen), "messages": code.messages, "codec": CODEC, "cpu": cpu, "contenders": files,
         }  # fmt: skip
         self.said = ""
         try:

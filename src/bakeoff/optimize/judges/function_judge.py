@@ -109,6 +109,7 @@ class FunctionJudge:
                 self.is_async,
                 imported_by(candidate.files for candidate in candidates.values()),
                 baseline.unseen,
+                self.checker.options.messages,
             )
             raced = await race(
                 place(command),

@@ -161,9 +161,16 @@ class Child:
         return {"peak": peak}, b""
 
     def message(self, outcome: tuple[bool, Any], call: Any) -> bytes:
-        """Message of what a call gave and made of its arguments; a question mark where nothing can stand for it."""
+        """Message of what a call gave and made of its arguments; a question mark where nothing can stand for it.
+
+        The result comes first: what it gives when it is read may come from the arguments. Of an exception it holds the
+        type, and what it says only where that is compared.
+        """
+        returned, value = outcome
+        if not returned and not self.codec.messages:
+            value = type(value)
         try:
-            found: bytes = self.codec.encode((*outcome, *call))
+            found: bytes = self.codec.encode((returned, value, *call))
             return found
         except self.codec.Incomparable as failure:
             return b"?" + str(failure).encode("utf-8", "replace")
