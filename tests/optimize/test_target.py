@@ -57,7 +57,7 @@ def test_of_several_the_last_in_force_counts() -> None:
     assert found("def f(): return 1\ndef f(): return 2\n", "f") == "def f(): return 2"
     assert found("if A:\n    def f(): return 1\nelse:\n    def f(): return 2\n", "f") == "def f(): return 2"
     assert found("def f(): return 1\nif TYPE_CHECKING:\n    def f(): return 2\n", "f") == "def f(): return 1"
-    assert found("def f(): return 1\nif t.TYPE_CHECKING or 0:\n    def f(): return 2\n", "f") == "def f(): return 2"
+    assert found("def f(): return 1\nif t.FAST or 0:\n    def f(): return 2\n", "f") == "def f(): return 2"
     assert found("def f(): return 1\n@overload\ndef f(): ...\n", "f") == "def f(): return 1"
     source = "class A:\n    @property\n    def f(self): return 1\n    @f.setter\n    def f(self, x): pass\n"
     assert "return 1" in found(source, "A.f")

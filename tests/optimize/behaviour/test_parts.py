@@ -129,7 +129,10 @@ def test_definitions_are_decorated_where_they_are_functions_still(name: str, cou
     text = ast.unparse(tree)
     assert text.count("@__bakeoff_decorate__") == count
     if name == "Outer.Inner.work":
-        assert "@staticmethod\n        @__bakeoff_decorate__\n        @functools.lru_cache" in text
+        assert "@staticmethod\n        @__bakeoff_decorate__(7)\n        @functools.lru_cache" in text
+        inner = ast.parse(MODULE)
+        decorated(inner, name, inner=True)
+        assert "@functools.lru_cache\n        @__bakeoff_decorate__(7)\n        def" in ast.unparse(inner)
     if name == "Outer.size":
         assert "@property\n    @__bakeoff_decorate__" in text
 
@@ -140,8 +143,8 @@ def test_the_projects_modules_are_compiled_anew_and_decorated(tmp_path: Path, mo
     (tmp_path / f"{name}_other.py").write_text("VALUE = 1\n")
     seen = []
 
-    def decorate(function):
-        return lambda *args: ("decorated", function(*args))
+    def decorate(line):
+        return lambda function: lambda *args: ("decorated", function(*args))
 
     target = (str(tmp_path / f"{name}.py"), "here")
     finder = ProjectFinder(str(tmp_path), {str(tmp_path / f"{name}_other.py"): b"VALUE = 2\n"}, target, decorate)
@@ -682,6 +685,7 @@ def test_imports_count_where_others_use_them(qualname: str, old: str, new: str, 
         ("print('hello')\n", ["print('hello')"]),
         ("def __getattr__(name): return 1\n", ["__getattr__"]),
         ("if True:\n    def A(): pass\n", ["if True:"]),
+        ("if os.name == 'x':\n    A = 1\n", ["if os.name == 'x':"]),
         ("del A\n", ["del A"]),
         ("TABLE = [0] * 9\nfor i in range(9):\n    TABLE[i] = i\n", []),
         ("TABLE = []\nTABLE.append(1)\nTABLE.size = 1\n", []),

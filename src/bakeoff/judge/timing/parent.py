@@ -109,6 +109,7 @@ class Code:
         preload: modules of other projects to import once, before any fork.
         unseen: functions and classes, as `module:qualname`, whose code may differ: those that are being changed.
         messages: compare what exceptions say, too, and not their types alone.
+        inner: call the function without its decorators.
     """
 
     module: str
@@ -119,6 +120,7 @@ class Code:
     preload: Sequence[str] = ()
     unseen: Sequence[str] = ()
     messages: bool = False
+    inner: bool = False
 
 
 class Gone(Exception):
@@ -161,7 +163,7 @@ class Parent:
         files, sources = _joined(contenders)
         setup = {
             "module": code.module, "qualname": code.qualname, "root": code.root, "path": list(code.path),
-            "is_async": code.is_async, "preload": list(code.preload),
+            "is_async": code.is_async, "inner": code.inner, "preload": list(code.preload),
             "unseen": list(code.unseen), "messages": code.messages, "codec": CODEC, "cpu": cpu, "contenders": files,
         }  # fmt: skip
         self.said = ""

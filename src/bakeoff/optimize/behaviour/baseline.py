@@ -62,6 +62,8 @@ class Baseline:
         reusable: it does the same when arguments are objects of earlier calls with other contents.
         later: what comes of calls whose results are used as callers may, by their place in `recorded`.
         state: state around it after all recorded calls, by name: a digest, empty for what is as it was before.
+        inner: the tests reach the function itself, and not what its decorators give.
+        line: of its definition; where a file has several of its name, of the one that is in force.
     """
 
     target: Target
@@ -90,6 +92,8 @@ class Baseline:
     reusable: bool = False
     later: dict[int, Call] = field(default_factory=dict)
     state: dict[str, str] = field(default_factory=dict)
+    inner: bool = False
+    line: int = 0
 
     @property
     def unseen(self) -> list[str]:
@@ -98,7 +102,7 @@ class Baseline:
 
     def serve(self, options: BehaviourOptions, root: str) -> dict[str, Any]:
         """Order for a process that loads a candidate in a project whose top it sees at `root`."""
-        return serve_job(self.module, self.target.qualname, self.seen_from(root), root, options)
+        return serve_job(self.module, self.target.qualname, self.seen_from(root), root, options, inner=self.inner)
 
     def seen_from(self, root: str) -> list[str]:
         """`sys_path` as it is where the project's top is seen at `root`: without a sandbox each slot has its own."""
@@ -134,7 +138,9 @@ def unseen_of(module: str, qualname: str) -> list[str]:
     return [f"{module}:{'.'.join(parts[: count + 1])}" for count in range(len(parts))]
 
 
-def serve_job(module: str, qualname: str, sys_path: list[str], root: str, options: BehaviourOptions) -> dict[str, Any]:
+def serve_job(
+    module: str, qualname: str, sys_path: list[str], root: str, options: BehaviourOptions, *, inner: bool
+) -> dict[str, Any]:
     """As `inside.serving.Served` takes it."""
     return {
         "module": module,
@@ -144,6 +150,7 @@ def serve_job(module: str, qualname: str, sys_path: list[str], root: str, option
         "unseen": unseen_of(module, qualname),
         "before": [],
         "mode": ONCE,
+        "inner": inner,
         **limits_of(options),
     }
 
@@ -163,6 +170,7 @@ def job_of_tests(
     module: str = "",
     fit: bool = False,
     doctests: bool = False,
+    inner: bool = False,
 ) -> dict[str, Any]:
     """As `inside.testing.run_tests` takes it.
 
@@ -175,6 +183,7 @@ def job_of_tests(
         module: the target's, where it is known.
         fit: find out whether tests can be judged out of process.
         doctests: run the doctests of the target's file, too.
+        inner: notice calls of the function itself, not of what its decorators give.
     """
     arguments = list(options.tests)
     if wanted is not None:
@@ -194,6 +203,7 @@ def job_of_tests(
         "timeout": options.time_limit(longest) if wanted is not None else max(60.0, options.timeout),
         "timeouts": {test: options.time_limit(seconds) for test, seconds in (wanted or {}).items()},
         "doctests": doctests,
+        "inner": inner,
         "unseen": unseen_of(module, target.qualname) if module else [],
         **limits_of(options),
     }

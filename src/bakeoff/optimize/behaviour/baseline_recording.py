@@ -43,6 +43,7 @@ class BaselineRecording:
         self.options: BehaviourOptions = servers.options
         self.source = b""
         self.doctests = False
+        self.inner = False
         self.evidence: set[tuple[str, str]] = set()
         self.leaves = False
         self.wrote: set[str] = set()
@@ -56,7 +57,7 @@ class BaselineRecording:
             BehaviourError: no test reaches the function.
         """
         self.source = await in_thread(read_source, self.slot, self.target)
-        locate(self.source, self.target.qualname, str(self.target.path))
+        definition = locate(self.source, self.target.qualname, str(self.target.path))
         self.doctests = b">>>" in self.source
         await self.servers.ready(self.slot)
         if len(self.slots) > 1:
@@ -65,7 +66,9 @@ class BaselineRecording:
         if not self.pairs[0].tests.apart:
             del self.pairs[1:]  # the paths that the original sees would not be the same
         discovering = DiscoveryRun(self.servers, self.slot, self.pairs, self.target, self.doctests)
+        discovering.decorated = bool(definition.decorators)
         found, recorded = await discovering.run()
+        self.inner = found.inner
         if not found.reached:
             raise BehaviourError(self._nothing(found))
         await self.servers.warm(found.preload, SEEDS)
@@ -105,7 +108,7 @@ class BaselineRecording:
         )
 
     def _job(self, config: ProcessConfig, mode: str, **more: Any) -> dict[str, Any]:
-        return job_of_tests(self.target, config, self.options, mode, doctests=self.doctests, **more)
+        return job_of_tests(self.target, config, self.options, mode, doctests=self.doctests, inner=self.inner, **more)
 
     # What the tests see
 
@@ -153,6 +156,8 @@ class BaselineRecording:
             facts=self.servers.facts,
             protection=(await self.servers.box(self.slot)).protection.receipt(),
             root=config.root,
+            inner=found.inner,
+            line=found.line,
         )
         try:
             await self._record(baseline)
@@ -195,7 +200,8 @@ class BaselineRecording:
         self, found: Discovery, stable: Mapping[str, float], in_process: dict[str, str], seed: int, pair: ProcessPair
     ) -> TestRun:
         """Run the original in another process than its tests; what goes wrong there is noted in `in_process`."""
-        serve = serve_job(found.module, self.target.qualname, found.sys_path, pair.tests.root, self.options)
+        root, qualname = pair.tests.root, self.target.qualname
+        serve = serve_job(found.module, qualname, found.sys_path, root, self.options, inner=self.inner)
         for _ in range(ROUNDS):
             wanted = {name: seconds for name, seconds in stable.items() if name not in in_process}
             if not wanted:

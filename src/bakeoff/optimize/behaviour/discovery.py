@@ -24,7 +24,7 @@ from bakeoff.workspace.slots.slot import Slot
 
 SEEDS = (0, 1)
 """Of the hashes of the two interpreters that the original is asked in."""
-FORMAT = 3
+FORMAT = 4
 """Of what is kept of a discovery."""
 UNCOLLECTED = 20
 """Files that could not be collected of which it is kept."""
@@ -44,6 +44,8 @@ class Discovery:
         count: of all tests.
         taken: whether pytest had loaded the target's module for itself.
         uncollected: files whose tests are not known, and why.
+        inner: tests call the function itself, and none what its decorators give: these put it into a table.
+        line: of the definition that is in force.
     """
 
     reached: dict[str, float]
@@ -55,6 +57,8 @@ class Discovery:
     count: int
     taken: bool = False
     uncollected: dict[str, str] = field(default_factory=dict)
+    inner: bool = False
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ class DiscoveryRun:
     pairs: Sequence[ProcessPair]
     target: Target
     doctests: bool
+    decorated: bool = False
 
     async def run(self) -> tuple[Discovery, TestRun | None]:
         """Discovery by one run of all tests, and a second run of them that noted their calls, made beside it.
@@ -97,6 +102,10 @@ class DiscoveryRun:
             all_reach = found.reached.keys() == run.tests.keys()
             if not all_reach:
                 needless.cancel()
+        if not found.reached and not found.set_aside and self.decorated:
+            inner = self._found(await self._tested(self.pairs[0], "count", SEEDS[0], inner=True), inner=True)
+            if inner.reached or inner.set_aside:
+                found, all_reach = inner, False
         if found.reached:
             await in_thread(_write, kept, json.dumps(_plain(found)))
         return found, again if all_reach and again is not None and again.end is not None else None
@@ -109,6 +118,7 @@ class DiscoveryRun:
         *,
         watched: bool = False,
         needless: anyio.CancelScope | None = None,
+        inner: bool = False,
     ) -> TestRun:
         """Run all tests; `needless` is cancelled at the first one that does not reach the function."""
 
@@ -117,7 +127,7 @@ class DiscoveryRun:
                 needless.cancel()
 
         config = pair.tests
-        job = job_of_tests(self.target, config, self.servers.options, mode, doctests=self.doctests)
+        job = job_of_tests(self.target, config, self.servers.options, mode, doctests=self.doctests, inner=inner)
         async with self.servers.server(seed) as server:
             return await run_tests(server, config, job, watched=watched, over=over)
 
@@ -129,7 +139,7 @@ class DiscoveryRun:
         digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:24]
         return self.slot.home.parent.parent / "discovery" / f"{digest}.json"
 
-    def _found(self, run: TestRun) -> Discovery:
+    def _found(self, run: TestRun, *, inner: bool = False) -> Discovery:
         if run.forged:
             raise BehaviourError("the tests of the original tell what is no report, or more than is read")
         if run.watched.failed:
@@ -156,6 +166,8 @@ class DiscoveryRun:
             taken=bool(run.end["taken"]),
             count=len(run.tests),
             uncollected={name: last_line(why) for name, why in list(run.uncollected.items())[:UNCOLLECTED]},
+            inner=inner,
+            line=int(run.end["line"]),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +25,7 @@ from bakeoff.optimize.behaviour.server_pool import ServerPool
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.source_code.changes import changed_besides, is_public
-from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.source_code.definitions import Definition, counterpart, locate
 from bakeoff.optimize.source_code.signature import check_decorators, check_signature
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
@@ -76,16 +77,18 @@ class Judging:
 
     def _signature(self) -> None:
         """Callers that no test shows must be able to call it as before."""
-        own = self.candidate.files.get(str(self.baseline.target.path))
-        qualname = self.baseline.target.qualname
+        baseline = self.baseline
+        own = self.candidate.files.get(str(baseline.target.path))
         try:
             if own is None:
                 return
-            original = locate(self.baseline.source, qualname).node
             try:
-                check_signature(original, locate(own, qualname).node)
-            except TargetError:
-                check_decorators(original, None)  # it is made in another way: of the rest only calls can tell
+                one, other = counterpart(baseline.source, own, baseline.target.qualname, baseline.line)
+                check_signature(one.node, other.node)
+                if baseline.inner and ast.dump(_decorators(one)) != ast.dump(_decorators(other)):
+                    self.found.add(reasons.INVALID, "", "its decorators are others, by which the tests come to it")
+            except TargetError:  # it is made in another way: of the rest only calls can tell
+                check_decorators(locate(baseline.source, baseline.target.qualname).node, None)
         except TargetError:
             return
         except InvalidCandidateError as failure:
@@ -129,6 +132,7 @@ class Judging:
             wanted=wanted,
             module=baseline.module,
             doctests=b">>>" in baseline.source,
+            inner=baseline.inner,
         )
 
     # Calls once more
@@ -192,7 +196,9 @@ class Judging:
         """Run the tests that cannot be judged out of process: values without bytes, changes besides the target."""
         baseline, found = self.baseline, self.found
         own = self.candidate.files.get(str(baseline.target.path))
-        besides = changed_besides(baseline.source, own, baseline.target.qualname) if own is not None else []
+        besides: list[str] = []
+        if own is not None:
+            besides = changed_besides(baseline.source, own, baseline.target.qualname, baseline.line)
         besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
         public = [name for name in besides if is_public(name)]
         wanted = {name: baseline.passing.get(name, 0.0) for name in baseline.in_process}
@@ -234,6 +240,10 @@ class Judging:
             with anyio.CancelScope(shield=True):
                 for path, content in before.items():
                     await in_thread(_put, self.slot.outside / path, content)
+
+
+def _decorators(definition: Definition) -> ast.Tuple:
+    return ast.Tuple(definition.node.decorator_list, ast.Load())
 
 
 def _why(in_process: Mapping[str, str]) -> str:

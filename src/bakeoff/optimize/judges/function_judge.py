@@ -110,6 +110,7 @@ class FunctionJudge:
                 imported_by(candidate.files for candidate in candidates.values()),
                 baseline.unseen,
                 self.checker.options.messages,
+                baseline.inner,
             )
             raced = await race(
                 place(command),

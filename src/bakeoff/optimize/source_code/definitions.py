@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bakeoff.optimize.errors import TargetError
+from bakeoff.optimize.source_code.conditions import holds
 from bakeoff.optimize.source_code.python_file import PythonFile
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -68,26 +69,52 @@ class Definition:
         return self.file.text[start:end]
 
 
-def locate(source: bytes | PythonFile, qualname: str, path: str = "the file") -> Definition:
+def locate(source: bytes | PythonFile, qualname: str, path: str = "the file", *, line: int = 0) -> Definition:
     """Find a definition; of several of one name, the last one that can be in force (not `@overload`, not a setter).
+
+    Of those in branches it is one of a branch that is taken, as far as the text tells: see `conditions.holds`.
 
     Args:
         source: the file.
         qualname: as in a `Target`.
         path: how errors call the file.
+        line: of the `def` that was seen to be in force; 0 where nobody knows.
 
     Raises:
         TargetError: the file is no Python, or has no such definition: then the nearest ones are named.
     """
     try:
         file = source if isinstance(source, PythonFile) else PythonFile.read(source)
-        found = [(name, node, classes) for name, node, classes in definitions(file.tree) if name == qualname]
+        found = [each for each in definitions(file.tree) if each[0] == qualname]
+        seen = [each for each in _all_of(file, qualname) if each[1].lineno == line]
     except SyntaxError as failure:
         raise TargetError(f"{path} is no Python that can be read: {failure}") from None
     if not found:
         raise TargetError(f"{path} has no function {qualname!r}{_nearest(file.tree, qualname)}")
     in_force = [each for each in found if not _stub(each[1])]
-    name, node, classes = (in_force or found)[-1]
+    return _definition(file, *(seen or in_force or found)[-1])
+
+
+def counterpart(before: bytes, after: bytes, qualname: str, line: int = 0) -> tuple[Definition, Definition]:
+    """The definition in force in a file, and the same one of several of its name in another version of the file.
+
+    Passes on TargetError: one of the files has none.
+    """
+    one, file = locate(before, qualname, line=line), PythonFile.read(after)
+    here, there = (_all_of(each, qualname) for each in (one.file, file))
+    lines = [each[1].lineno for each in here]
+    if len(here) != len(there):
+        return one, locate(file, qualname)
+    return one, _definition(file, *there[lines.index(one.node.lineno)])
+
+
+def _all_of(file: PythonFile, qualname: str) -> list[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
+    """All definitions of a name, in whatever branch, in the order of the text."""
+    found = [each for each in _definitions(file.tree.body, (), everywhere=True) if each[0] == qualname]
+    return sorted(found, key=lambda each: each[1].lineno)
+
+
+def _definition(file: PythonFile, name: str, node: Function, classes: tuple[ast.ClassDef, ...]) -> Definition:
     start, end = statement_start(file, node), file.span(node)[1]
     line = file.line_of(start)
     return Definition(
@@ -103,26 +130,37 @@ def locate(source: bytes | PythonFile, qualname: str, path: str = "the file") ->
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
-    """All functions and methods with their qualified names and classes, in order, but none inside functions.
+    """All functions and methods with their qualified names and classes, but none inside functions.
 
-    Those in branches of conditions that never hold (`TYPE_CHECKING`, `False`) are left out.
+    Those in branches that are never taken are left out, where the text tells (see `conditions.holds`). They come in
+    order, but of a `try` what handles its failures comes first: the last one of a name is in force.
     """
     yield from _definitions(tree.body, ())
 
 
 def _definitions(
-    body: list[ast.stmt], classes: tuple[ast.ClassDef, ...]
+    body: list[ast.stmt], classes: tuple[ast.ClassDef, ...], *, everywhere: bool = False
 ) -> Iterator[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
     for statement in body:
         if isinstance(statement, Function):
             yield ".".join([*(each.name for each in classes), statement.name]), statement, classes
         elif isinstance(statement, ast.ClassDef):
-            yield from _definitions(statement.body, (*classes, statement))
-        elif isinstance(statement, ast.If) and never(statement.test):
-            yield from _definitions(statement.orelse, classes)
+            yield from _definitions(statement.body, (*classes, statement), everywhere=everywhere)
         else:
-            for part in blocks(statement):
-                yield from _definitions(part, classes)
+            parts = list(blocks(statement))
+            if isinstance(statement, ast.If):
+                taken = None if everywhere else holds(statement.test)
+                branches = (statement.body, True), (statement.orelse, False)
+                parts = [part for part, when in branches if taken in (None, when)]
+            elif isinstance(statement, ast.Try):
+                parts = [
+                    *(each.body for each in statement.handlers),
+                    statement.body,
+                    statement.orelse,
+                    statement.finalbody,
+                ]
+            for part in parts:
+                yield from _definitions(part, classes, everywhere=everywhere)
 
 
 def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -133,16 +171,6 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield from (each.body for each in part)
         elif isinstance(part, list) and part:
             yield part
-
-
-def never(test: ast.expr) -> bool:
-    """Whether a condition never holds while a program runs."""
-    match test:
-        case ast.Constant(value):
-            return not value
-        case ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
-            return True
-    return False
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
-from bakeoff.optimize.source_code.definitions import Definition, Function, blocks, locate, never, statement_start
+from bakeoff.optimize.source_code.conditions import holds
+from bakeoff.optimize.source_code.definitions import Definition, Function, blocks, locate, statement_start
 from bakeoff.optimize.source_code.imports import Binding, bindings, import_place, import_text
 from bakeoff.optimize.source_code.indentation import dedented, lines_in_strings, reindented
 from bakeoff.optimize.source_code.names import bound_by, module_names
@@ -275,7 +276,7 @@ def _indentation(file: PythonFile, statement: ast.stmt) -> str:
 def _live(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a module, also those in branches, but for branches that never run."""
     for statement in body:
-        if isinstance(statement, ast.If) and never(statement.test):
+        if isinstance(statement, ast.If) and holds(statement.test) is False:
             yield from _live(statement.orelse)
             continue
         yield statement

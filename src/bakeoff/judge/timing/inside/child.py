@@ -84,7 +84,7 @@ class Child:
         for name in self.setup["qualname"].split("."):
             kept = vars(found)
             found = kept[name] if name in kept else getattr(found, name)
-        found = underlying(found)
+        found = undecorated(underlying(found)) if self.setup["inner"] else underlying(found)
         if not callable(found):
             raise TypeError(f"{self.setup['qualname']} is no function")
         return found if not self.setup["is_async"] else awaited(found)
@@ -183,6 +183,13 @@ def underlying(found: Any) -> Any:
     if isinstance(found, property):
         return found.fget
     return getattr(found, "func", found) if type(found).__name__ == "cached_property" else found
+
+
+def undecorated(found: Any) -> Any:
+    """The function as it was written, where decorators say what they wrap."""
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    return found
 
 
 def plain(clocks: Clocks, function: Callable[..., Any], calls: list[Any]) -> tuple[Taken, list[tuple[bool, Any]]]:

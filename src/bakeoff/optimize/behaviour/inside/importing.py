@@ -24,7 +24,8 @@ class ProjectFinder:
         root: the project's top.
         overrides: the contents of files that are to be taken in place of those on disk, by absolute path.
         target: the file to change and the qualified name of its function; None to change none.
-        decorate: gets the function, gives what stands in its place.
+        decorate: gets the line of a definition, gives what gets the function and gives what stands in its place.
+        inner: decorate the function itself, not what its decorators make of it: that is what they put into tables.
     """
 
     def __init__(
@@ -32,12 +33,15 @@ class ProjectFinder:
         root: str,
         overrides: Mapping[str, bytes] | None = None,
         target: tuple[str, str] | None = None,
-        decorate: Callable[[Any], Any] | None = None,
+        decorate: Callable[[int], Callable[[Any], Any]] | None = None,
+        *,
+        inner: bool = False,
     ) -> None:
         self.root = os.path.realpath(root) + os.sep
         self.overrides = dict(overrides or {})
         self.target = target
         self.decorate = decorate
+        self.inner = inner
         self.after: Callable[[ModuleType], None] | None = None
         self.loaded: dict[str, str] = {}
         self._busy = False
@@ -100,7 +104,7 @@ class ProjectLoader(SourceFileLoader):
         if wanted is None or os.path.realpath(self.path) != os.path.realpath(wanted[0]):
             return self.source_to_code(data, self.path)
         tree = ast.parse(data, self.path)
-        decorated(tree, wanted[1])
+        decorated(tree, wanted[1], inner=self.finder.inner)
         self.finder.loaded[fullname] = self.path
         return compile(tree, self.path, "exec", dont_inherit=True)
 
@@ -118,17 +122,27 @@ class ProjectLoader(SourceFileLoader):
             self.finder.after(module)
 
 
-def decorated(tree: ast.Module, qualname: str) -> None:
-    """Put the decorator over every definition of that name: outermost, but inside of what makes no function of it."""
+def decorated(tree: ast.Module, qualname: str, *, inner: bool = False) -> None:
+    """Put the decorator over every definition of that name: outermost, but inside of what makes no function of it.
+
+    Args:
+        tree: the module's.
+        qualname: of the function.
+        inner: innermost instead.
+    """
     parts = qualname.split(".")
     for node in _definitions(tree.body, parts):
         names = [_last(decorator) for decorator in node.decorator_list]
         if "overload" in names or any(name in ("setter", "deleter") for name in names):
             continue
         index = 0
-        while index < len(names) and names[index] in DESCRIPTORS:
+        while index < len(names) and (inner or names[index] in DESCRIPTORS):
             index += 1
-        added = ast.Name(NAME, ast.Load(), lineno=node.lineno, col_offset=0, end_lineno=node.lineno, end_col_offset=0)
+        added = ast.Call(ast.Name(NAME, ast.Load()), [ast.Constant(node.lineno)], [])
+        for part in ast.walk(added):
+            if isinstance(part, ast.expr):
+                part.lineno = part.end_lineno = node.lineno
+                part.col_offset = part.end_col_offset = 0
         node.decorator_list.insert(index, added)
 
 
@@ -143,8 +157,8 @@ def _definitions(body: Iterable[ast.stmt], parts: list[str]) -> Iterable[ast.Fun
         else:
             for name in ("body", "orelse", "finalbody"):
                 yield from _definitions(getattr(node, name, ()), parts)
-            for handler in getattr(node, "handlers", ()):
-                yield from _definitions(handler.body, parts)
+            for each in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                yield from _definitions(each.body, parts)
 
 
 def _last(decorator: ast.expr) -> str:
@@ -161,8 +175,15 @@ def underlying(found: Any) -> Any:
     return getattr(found, "func", found) if type(found).__name__ == "cached_property" else found
 
 
-def target_in(module: ModuleType, qualname: str) -> Any:
-    """The function of that name in a module.
+def undecorated(found: Any) -> Any:
+    """The function as it was written, where decorators say what they wrap."""
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    return found
+
+
+def target_in(module: ModuleType, qualname: str, *, inner: bool = False) -> Any:
+    """The function of that name in a module; with `inner`, without its decorators.
 
     Raises:
         AttributeError: it has none.
@@ -172,7 +193,7 @@ def target_in(module: ModuleType, qualname: str) -> Any:
     found: Any = module
     for part in qualname.split("."):
         found = inspect.getattr_static(found, part)
-    found = underlying(found)
+    found = undecorated(underlying(found)) if inner else underlying(found)
     if not callable(found):
         raise AttributeError(f"{qualname} is no function")
     return found

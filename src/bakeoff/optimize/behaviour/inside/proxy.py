@@ -68,6 +68,7 @@ class Proxy:
         self.index = 0
         self.noted = self.left = job["noted_limit"]
         self.deadline: float | None = None
+        self.lines: list[int] = []
         self._globals: list[tuple[types.ModuleType, dict[str, Any]]] = []
         self._lock = threading.Lock()
 
@@ -78,6 +79,15 @@ class Proxy:
     def loaded(self, module: types.ModuleType) -> None:
         """Remember what the module's names stand for: whoever changes that means it for the function, too."""
         self._globals.append((module, dict(vars(module))))
+
+    def decorator(self, line: int) -> Callable[[Any], Any]:
+        """Decorator of the definition in that line: of several of one name, the last one that is used is in force."""
+
+        def decorate(function: Any) -> Any:
+            self.lines.append(line)
+            return self.decorate(function)
+
+        return decorate
 
     def decorate(self, function: Any) -> Any:
         """Stand-in for the function, like it in name, signature and documentation."""

@@ -44,7 +44,8 @@ class Served:
     """The candidate, loaded.
 
     Args:
-        job: `module` (its name), `qualname`, `sys_path`, `root`, `unseen`, `mode`: how calls are made, see `MODES`.
+        job: `module` (its name), `qualname`, `inner` (call it without its decorators), `sys_path`, `root`, `unseen`,
+            `mode`: how calls are made, see `MODES`.
         codec: the module.
     """
 
@@ -58,7 +59,7 @@ class Served:
         for name in job["before"]:
             importlib.import_module(name)
         self.module = importlib.import_module(job["module"])
-        self.target = target_in(self.module, job["qualname"])
+        self.target = target_in(self.module, job["qualname"], inner=job["inner"])
         self.qualname = job["qualname"]
         self.threads = threading.active_count()
         self.reused = Reused(codec, self._as_it_is) if job["mode"] == REUSE else None

@@ -108,7 +108,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         link: the candidate's process, where there is one.
         codec: the module.
         job: `root`, `target` (path, qualname), `mode`, `fit`, `wanted`, `arguments`, `overrides`, `timeout`,
-            `timeouts`, `doctests`, `unseen`, `result_limit`, `items_limit`, `noted_limit`.
+            `timeouts`, `doctests`, `unseen`, `inner`, `result_limit`, `items_limit`, `noted_limit`.
     """
     import pytest
 
@@ -120,7 +120,9 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         _wait_for_candidate(report, link, job["timeout"])
     root = job["root"]
     proxy = Proxy(report, link, codec, job)
-    finder = _Finder(root, job["overrides"], (os.path.join(root, job["target"][0]), job["target"][1]), proxy)
+    target = os.path.join(root, job["target"][0]), job["target"][1]
+    finder = ProjectFinder(root, job["overrides"], target, proxy.decorator, inner=job["inner"])
+    finder.after = proxy.loaded
     sys.meta_path.insert(0, finder)
     sys.path[:0] = [path for path in job["sources"] if path not in sys.path]
     folder = home(root, job["target"][0])
@@ -141,6 +143,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
         "sys_path": [path for path in sys_path if path],
         "preload": _libraries(finder, known),
         "taken": taken,
+        "line": proxy.lines[-1] if proxy.lines else 0,
     }
 
 
@@ -157,12 +160,6 @@ def _wait_for_candidate(report: socket.socket, link: socket.socket, timeout: flo
         frames.send(report, {"say": "unready", "why": header.get("kind"), "message": str(header.get("message", ""))})
         os._exit(0)
     frames.send(report, {"say": "ready"})
-
-
-class _Finder(ProjectFinder):
-    def __init__(self, root: str, overrides: dict[str, bytes], target: tuple[str, str], proxy: Proxy) -> None:
-        super().__init__(root, overrides, target, proxy.decorate)
-        self.after = proxy.loaded
 
 
 def _libraries(finder: ProjectFinder, known: frozenset[str]) -> list[str]:
