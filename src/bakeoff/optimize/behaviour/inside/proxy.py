@@ -25,6 +25,8 @@ from .serving import text_of
 
 KEPT = 64 << 10
 """Bytes of a part that are reported as they are; of more, a digest."""
+GIVEN = 128 << 10
+"""The same of arguments, which calls are made of once more: those of large ones show where time goes."""
 BYTES = 64
 """Of a message that count as one value, where a value is long."""
 CALLS = 200
@@ -205,7 +207,7 @@ class Proxy:
         told = {"say": "call", "test": self.test, "index": index, **header}
         if index >= CALLS and parts:
             told["digest"] = hashlib.blake2b(b"\0".join(parts), digest_size=12).hexdigest()
-        frames.send(self.report, told, [_short(part) for part in found])
+        frames.send(self.report, told, [_short(part, KEPT if place else GIVEN) for place, part in enumerate(found)])
 
     # What happens in the other process
 
@@ -297,7 +299,7 @@ class Proxy:
     def _lose(self, index: int, why: str, before: bytes) -> None:
         """Nothing can be found out any more in this run."""
         header = {"say": "lost", "test": self.test, "index": index, "why": why}
-        frames.send(self.report, header, [_short(self.codec.neutral(before))])
+        frames.send(self.report, header, [_short(self.codec.neutral(before), GIVEN)])
         os._exit(0)
 
     def _may_stay(self) -> bool:
@@ -325,7 +327,7 @@ class Proxy:
             warnings.warn(text, category, stacklevel=5)
 
 
-def _short(part: bytes) -> bytes:
-    if len(part) <= KEPT:
+def _short(part: bytes, most: int) -> bytes:
+    if len(part) <= most:
         return part
     return b"\0digest" + hashlib.blake2b(part, digest_size=16).digest()

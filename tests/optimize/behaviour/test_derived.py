@@ -1,0 +1,126 @@
+"""Derived inputs: what callers could have given, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from bakeoff.judge.codec import decode, encode
+from bakeoff.optimize.behaviour.derived_inputs import derived
+
+MANY = 60
+
+
+def made_of(*calls: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The arguments of the calls that are derived from calls with these."""
+    return [decode(message)[0] for message in derived([encode((call, {})) for call in calls], MANY, keep_first=False)]
+
+
+def test_what_was_seen_once_stays() -> None:
+    """No test shows another number, flag, word or size: what is right there nobody knows."""
+    calls = [(2, 0.5, True, "mean", b"ab", [n, n + 1], {"size": n}) for n in range(0, 40, 4)]
+    found = made_of(*calls)
+    assert len(found) > 30
+    assert {call[:5] for call in found} == {(2, 0.5, True, "mean", b"ab")}
+    assert {len(call[5]) for call in found} == {2}
+    assert {tuple(call[6]) for call in found} == {("size",)}
+    assert all(0 <= number <= 37 for call in found for number in (*call[5], *call[6].values()))
+
+
+@pytest.mark.parametrize("make", [list, tuple, set, frozenset, lambda items: dict.fromkeys(items, 1), "".join])
+def test_none_is_empty_where_none_was(make: Any) -> None:
+    pool = "abcdefghijkl"
+    found = made_of(*[(make(pool[start : start + size]), size) for start in range(5) for size in (2, 3, 7)])
+    assert found
+    assert {len(value) for value, _ in found} <= set(range(2, 8))
+
+
+def test_rows_stay_as_long_as_one_another() -> None:
+    found = made_of(*(([[n] * size for _ in range(size)], n) for size in (2, 3) for n in range(5)))
+    assert len(found) > 20
+    for table, _ in found:
+        assert {len(row) for row in table} == {len(table)}
+        assert len(table) in (2, 3)
+
+
+@dataclass
+class Shelf:
+    names: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def put(self, name: str) -> None:
+        self.places[name] = len(self.names)
+        self.names.append(name)
+
+
+@dataclass(frozen=True)
+class Span:
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    sensor: str
+    value: float
+
+
+def shelf(*names: str) -> Shelf:
+    made = Shelf()
+    for name in names:
+        made.put(name)
+    return made
+
+
+def test_instances_stay_whole() -> None:
+    """What an instance holds belongs together; other arguments are made anew beside it."""
+    calls = [(shelf("a", "b"), ["a", "x"], Span(1, 5)), (shelf(), ["b"], Span(7, 9)), (shelf("b"), ["a"], Span(2, 3))]
+    found = made_of(*calls)
+    assert len(found) > 20
+    assert all(any(call[0] == each[0] for each in calls) for call in found)
+    assert {call[2] for call in found} <= {each[2] for each in calls}
+    assert len({tuple(call[1]) for call in found}) > 3
+
+
+def test_a_float_alone_in_a_value_is_made_anew() -> None:
+    found = made_of(*[([Reading(name, value)],) for name in "ab" for value in (0.5, 1.25, 2.0)])
+    values = {reading.value for (readings,) in found for reading in readings}
+    assert len(values) > 9
+    assert all(0.5 <= value <= 2.0 for value in values)
+    assert {reading.sensor for (readings,) in found for reading in readings} == {"a", "b"}
+
+
+def test_instances_of_different_calls_share_nothing() -> None:
+    first, second = Shelf(), Shelf()
+    first.names.append("first")
+    second.names.append("second")
+    for one, other in made_of((first, [first.names]), (second, [second.names])):
+        assert one.names is other[0]
+
+
+@pytest.mark.parametrize("size", [12, 200])
+@pytest.mark.parametrize("shape", ["floats", "pairs", "iterator", "array"])
+def test_another_order_of_a_sum_shows(size: int, shape: str) -> None:
+    """All that is seen are eighths, whose sums are exact in any order."""
+    seen = [[(n * step % 16) / 8 for n in range(size)] for step in (1, 3, 5)]
+    make: Any = {"floats": list, "pairs": lambda items: [("a", item) for item in items], "iterator": iter}.get(shape)
+    if shape == "array":
+        make = pytest.importorskip("numpy").array
+    found = [
+        [item[1] if shape == "pairs" else float(item) for item in items]
+        for (items,) in made_of(*[(make(each),) for each in seen])
+    ]
+    assert all(0.0 <= item <= 1.875 for items in found for item in items)
+    differing = [items for items in found if sum(items) != sum(sorted(items))]
+    assert len(differing) > len(found) / 4
+    assert len(found) > 30
+
+
+def test_floats_are_of_all_magnitudes_that_were_seen() -> None:
+    found = made_of(*[([1e16, 1.0, 3.5, -2.0e8],), ([1.0, 1e-3],)] * 2)
+    sizes = [abs(item) for (items,) in found for item in items]
+    assert min(sizes) >= 0.0
+    assert max(sizes) <= 1e16
+    assert all(any(low <= size < 1e3 * low for size in sizes) for low in (1e-2, 1e3, 1e7, 1e12))
