@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
 
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.baseline_recording import BaselineRecording
@@ -11,7 +14,9 @@ from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.judging import Judging
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.server_pool import ServerPool
+from bakeoff.optimize.behaviour.together import Together, functions_besides, with_function
 from bakeoff.optimize.candidate import Candidate
+from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.target import Target
 from bakeoff.process.command import Command
 from bakeoff.workspace.slots.slot import Slot
@@ -29,6 +34,8 @@ class Behaviour:
     def __init__(self, options: BehaviourOptions) -> None:
         self.options = options
         self._servers = ServerPool(options)
+        self._beside: dict[tuple[str, Target], Baseline | BehaviourError] = {}
+        self._preparing = anyio.Lock()
 
     async def prepare(self, slots: Sequence[Slot], target: Target) -> Baseline:
         """Find the tests that reach `target`, and what the original does in them.
@@ -49,6 +56,8 @@ class Behaviour:
     async def judge(self, slot: Slot, baseline: Baseline, candidate: Candidate) -> Judgement:
         """Whether `candidate` behaves as the original.
 
+        Where it changes further public functions of the target's file, each is judged as a target of its own.
+
         Args:
             slot: as the snapshot has it, and in use for nothing else.
             baseline: of `prepare`, with the same options.
@@ -58,7 +67,29 @@ class Behaviour:
 
         Passes on BehaviourError: no server can be started.
         """
-        return await Judging(self._servers, slot, baseline, candidate).run()
+        path = baseline.target.path
+        names = functions_besides(baseline, candidate)
+        found = {name: await self._baseline_beside(slot, baseline, Target(path, name)) for name in names}
+        others = {name: one for name, one in found.items() if isinstance(one, Baseline)}
+        refused = {name: str(why) for name, why in found.items() if isinstance(why, BehaviourError)}
+        together = Together(frozenset([*others, baseline.target.qualname] if others else []), refused)
+        judgement = await Judging(self._servers, slot, baseline, candidate, together).run()
+        for name, other in others.items():
+            if judgement.same:
+                beside = await Judging(self._servers, slot, other, candidate, replace(together, first=False)).run()
+                judgement = with_function(judgement, name, beside)
+        return judgement
+
+    async def _baseline_beside(self, slot: Slot, baseline: Baseline, target: Target) -> Baseline | BehaviourError:
+        """Baseline of another function of the target's file, made once; why there is none."""
+        key = baseline.tree, target
+        async with self._preparing:
+            if key not in self._beside:
+                try:
+                    self._beside[key] = await BaselineRecording(self._servers, [slot], target).run()
+                except BehaviourError as failure:
+                    self._beside[key] = failure
+            return self._beside[key]
 
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """The project's interpreter in the slot's sandbox, as a command that arguments are still to be added to.

@@ -22,6 +22,7 @@ from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Replay, TestRun
 from bakeoff.optimize.behaviour.server_pool import ServerPool
+from bakeoff.optimize.behaviour.together import Together
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.source_code.changes import changed_besides, is_public
@@ -37,11 +38,19 @@ RERUNS = 3
 class Judging:
     """One judgement in the making."""
 
-    def __init__(self, servers: ServerPool, slot: Slot, baseline: Baseline, candidate: Candidate) -> None:
+    def __init__(
+        self,
+        servers: ServerPool,
+        slot: Slot,
+        baseline: Baseline,
+        candidate: Candidate,
+        together: Together = Together(),  # noqa: B008 - it cannot be changed
+    ) -> None:
         self.servers = servers
         self.slot = slot
         self.baseline = baseline
         self.candidate = candidate
+        self.together = together
         self.options: BehaviourOptions = servers.options
         self.found = Comparison(baseline, self.options)
         self.files: Files = {}
@@ -200,18 +209,19 @@ class Judging:
         if own is not None:
             besides = changed_besides(baseline.source, own, baseline.target.qualname, baseline.line)
         besides += [path for path in self.candidate.files if path != str(baseline.target.path)]
-        public = [name for name in besides if is_public(name)]
+        public = [name for name in besides if is_public(name) and name not in self.together.names]
         wanted = {name: baseline.passing.get(name, 0.0) for name in baseline.in_process}
-        if besides:
+        if besides and self.together.first:
             wanted = {**baseline.passing, **wanted}
         if not wanted:
             return
         if (public or baseline.in_process) and not self.options.trust:
             what = f"it also changes {', '.join(public[:3])}" if public else _why(baseline.in_process)
+            what += "".join(f" ({why})" for name, why in self.together.refused.items() if name in public[:1])
             detail = f"{what}: that can be judged only in the candidate's own process, which needs --trust"
             found.add(reasons.INCOMPARABLE, "", detail)
             return
-        found.here = sorted(baseline.in_process) if not besides else sorted(wanted)
+        found.here = sorted(wanted)
         async with self.servers.server(SEEDS[0]) as server:
             job = self._job(config, "record", wanted)
             run = await run_tests(server, config, job, own=self.files, watched=True)
