@@ -123,7 +123,7 @@ ORIGINALS = {
     "picky": (
         "import os, time\n\ndef work(xs):\n    if len(xs) == 1: raise ValueError(xs)\n    if len(xs) == 2: time.sleep(30)\n"
         "    if len(xs) == 3: os._exit(4)\n    return xs[::-1]\n",
-        "from picky.mod import work\n\ndef test_it():\n    assert work([1, 2, 3, 4]) == [4, 3, 2, 1]\n",
+        "from picky.mod import work\n\ndef test_it():\n    assert work([1, 2, 3, 4]) == [4, 3, 2, 1]\n    assert work([]) == []\n",
     ),
     "counts": (
         "CALLS = []\n\ndef work(x):\n    CALLS.append(x)\n    return len(CALLS)\n",
@@ -131,7 +131,7 @@ ORIGINALS = {
     ),
     "loops": (
         "import time\n\ndef work(n):\n    return sum(range(n))\n",
-        "from loops.mod import work\n\ndef test_it():\n    assert work(100) == 4950\n",
+        "from loops.mod import work\n\ndef test_it():\n    assert work(100) == 4950\n    assert work(0) == 0\n",
     ),
 }
 
@@ -163,7 +163,7 @@ async def test_what_the_original_does_is_no_fault(tmp_path: Path) -> None:
                 escapes = await judge(
                     module.replace(
                         "    return",
-                        "    if n != 100:\n        try: open('/x', 'w')\n        except OSError: pass\n    return",
+                        "    if n not in (100, 0):\n        try: open('/x', 'w')\n        except OSError: pass\n    return",
                     )
                 )
                 assert escapes.reason == "fs-escape"
@@ -210,7 +210,7 @@ LIBRARY = {
     "lib/acme/geo/base.py": "def square(x):\n    return x * x\n",
     "lib/acme/geo/mod.py": "from . import base\n\ndef work(xs):\n    return [base.square(x) for x in xs]\n",
     "check/check_mod.py": "from acme.geo.mod import work\n\ndef check_it():\n    assert open('numbers.txt').read() == '4'\n"
-    "    assert work([2]) == [4]\n",
+    "    assert work([2, 0]) == [4, 0]\n",
     "numbers.txt": "4",
     "pytest.ini": "[pytest]\npythonpath = lib\npython_files = check_*.py\npython_functions = check_*\n",
 }

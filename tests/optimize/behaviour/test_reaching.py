@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.source_code.changes import changed_besides
 from bakeoff.optimize.source_code.conditions import holds
 from bakeoff.optimize.source_code.definitions import counterpart, locate
@@ -147,6 +148,9 @@ def test_of_several_definitions_that_one_is_meant_that_was_seen() -> None:
     moved = b"import x\n\n" + BRANCHES
     assert [each.line for each in counterpart(BRANCHES, moved, "work", 6)] == [6, 8]
     assert counterpart(BRANCHES, b"def work(x): return 3\n", "work", 6)[1].line == 1
+    for other in (b"def work(x:\n", b"def else_where(): pass\n"):
+        with pytest.raises(TargetError):
+            counterpart(BRANCHES, other, "work", 6)
 
 
 @pytest.mark.parametrize(

@@ -98,14 +98,14 @@ def locate(source: bytes | PythonFile, qualname: str, path: str = "the file", *,
 def counterpart(before: bytes, after: bytes, qualname: str, line: int = 0) -> tuple[Definition, Definition]:
     """The definition in force in a file, and the same one of several of its name in another version of the file.
 
-    Passes on TargetError: one of the files has none.
+    Passes on TargetError: one of the files is no Python, or has none.
     """
-    one, file = locate(before, qualname, line=line), PythonFile.read(after)
-    here, there = (_all_of(each, qualname) for each in (one.file, file))
+    one, other = locate(before, qualname, line=line), locate(after, qualname)
+    here, there = (_all_of(each.file, qualname) for each in (one, other))
     lines = [each[1].lineno for each in here]
     if len(here) != len(there):
-        return one, locate(file, qualname)
-    return one, _definition(file, *there[lines.index(one.node.lineno)])
+        return one, other
+    return one, _definition(other.file, *there[lines.index(one.node.lineno)])
 
 
 def _all_of(file: PythonFile, qualname: str) -> list[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
