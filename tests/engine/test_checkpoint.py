@@ -226,6 +226,28 @@ async def test_a_failure_of_the_machinery_leaves_it(caller: Caller) -> None:
     assert caller.counted == pytest.approx(ONCE)
 
 
+async def test_a_failure_of_the_machinery_leaves_it_to_the_same_session() -> None:
+    """A gate that is answered, or a loop, may come by again before the run ends."""
+    run, paid = Run(), []
+
+    async def work(attempt: int) -> Outcome:
+        paid.append(attempt)
+        await run.checkpoint("a", "k", USAGE, {"made": 1})
+        return Outcome(Status.FAILED, {"aborted": True, "replied": True}, "no room")
+
+    async def resume_from(facts: Mapping[str, Any]) -> Work | None:
+        async def go_on(attempt: int) -> Outcome:
+            return Outcome(output=facts)
+
+        return go_on
+
+    for status in (Status.FAILED, Status.COMPLETED):
+        record = await run.leaf("a", "t", work, key="k", resume_from=resume_from)
+        assert (record.status, record.attempts) == (status, 1)
+    assert (record.output, paid) == ({"made": 1}, [1])
+    assert run.history.checkpoints == {}
+
+
 async def test_secrets_are_not_kept(caller: Caller) -> None:
     caller.masker = Masker({"NAME": "secret-1"})
     await caller.session()

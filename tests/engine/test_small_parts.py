@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from contextlib import AbstractContextManager
 from random import Random
@@ -141,6 +142,34 @@ async def test_items_are_pulled_as_places_fall_free(bound: int) -> None:
 
 
 @anyio_test
+async def test_a_halt_is_hoped_for_while_one_that_was_taken_back_goes_on() -> None:
+    """One gate is answered in the moment in which the last item at work ends; what stands behind it opens the other."""
+    gates = [anyio.Event() for _ in range(2)]
+    opened: list[int] = []
+
+    async def answer(gate: int) -> None:
+        gates[gate].set()
+
+    async with anyio.create_task_group() as group:
+
+        async def body(index: int, item: int) -> tuple[int, bool]:
+            opened.append(index)
+            await anyio.wait_all_tasks_blocked()
+            if index < 2 and opened.count(index) == 1:
+                return index, True
+            await anyio.wait_all_tasks_blocked()
+            if index > 0:
+                group.start_soon(answer, index - 1)
+            return index, False
+
+        results = await fan_out(
+            range(3), body, bound=3, halts=lambda result: result[1], revival=lambda result: gates[result[0]]
+        )
+    assert results == [(index, False) for index in range(3)]
+    assert opened == [0, 1, 2, 1, 0]
+
+
+@anyio_test
 async def test_an_exception_of_an_item_cancels_the_others_and_is_raised() -> None:
     ended: list[int] = []
 
@@ -173,6 +202,61 @@ async def test_an_exception_of_an_entrant_ends_the_race() -> None:
     with pytest.raises(KeyError):
         await race(3, run, bool, bound=3)
     assert sorted(ended) == [0, 1, 2]
+
+
+@anyio_test
+async def test_a_race_of_what_is_no_function_or_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"calls functions, and 3 is none"):
+        await race(1, 3, bool, bound=1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"calls functions, and 'x' is none"):
+        await race(1, bool, "x", bound=1)  # type: ignore[arg-type]
+    for entrants, bound in ((1.0, 1), (1, 1.5), (True, 1), (1, "2")):
+        with pytest.raises(TypeError, match="whole number"):
+            await race(entrants, bool, bool, bound=bound)  # type: ignore[arg-type]
+
+
+@anyio_test
+@pytest.mark.parametrize("fixed", [False, True])
+async def test_a_free_place_takes_the_next_entrant_unless_places_are_fixed(fixed: bool) -> None:
+    begun: list[int] = []
+
+    async def run(entrant: int) -> int:
+        begun.append(entrant)
+        while entrant == 0 and len(begun) < (3 if fixed else 4):
+            await anyio.lowlevel.checkpoint()
+        return entrant
+
+    places = {"fixed_places": True} if fixed else {}
+    with anyio.fail_after(60):
+        ended = await race(5, run, lambda result: result == 4, bound=2, **places)
+    assert ended.winner == 4
+    assert begun.index(2) > begun.index(3) if fixed else begun[:4] == [0, 1, 2, 3]
+
+
+@anyio_test
+async def test_plain_entrants_run_in_threads_and_one_that_lost_goes_on_and_is_told() -> None:
+    met, over = threading.Barrier(2), threading.Event()
+    events, told = Events(), []
+    events.subscribe(told.append)
+
+    def run(entrant: int) -> int:
+        met.wait(60)
+        if entrant == 0:
+            over.wait(60)
+        return entrant
+
+    try:
+        ended = await race(2, run, lambda result: result == 1, bound=2, mode="fastest", events=events)
+    finally:
+        over.set()
+    assert (ended.winner, ended.results, ended.not_stopped) == (1, {1: 1}, {0})
+    assert [type(event) for event in told] == [Warned]
+
+    async def later(entrant: int) -> int:
+        return -entrant
+
+    ended = await race(3, lambda entrant: later(entrant), lambda result: result < 0, bound=1)
+    assert (ended.winner, ended.results, ended.not_stopped) == (1, {0: 0, 1: -1}, set())
 
 
 def _taken(budget: Budget, amounts: dict[str, float]) -> AbstractContextManager[Reservation]:
@@ -212,6 +296,24 @@ async def test_a_call_that_never_began_costs_nothing_one_that_died_costs_all() -
     with pytest.raises(KeyError), holding:
         raise KeyError
     assert budget.spent["usd"] == 1.0
+
+
+@anyio_test
+async def test_what_a_reservation_holds_can_count_as_spent_for_a_while_on_all_budgets_above() -> None:
+    """Whoever waits for money inside of what was paid for waits for nobody: it is short, not tight."""
+    run = Budget({"usd": 1.0})
+    inner = Budget({"calls": 2}, parent=run)
+    with _taken(inner, {"usd": 0.75, "calls": 2}) as reservation:
+        assert (run.left("usd"), inner.left("calls"), inner.shortage({"usd": 0.5, "calls": 1})) == (0.25, 0, None)
+        inner.count(reservation.amounts, 1)
+        assert (run.left("usd"), inner.left("calls")) == (0.25, 0)
+        assert (run.spent["usd"], inner.spent["calls"]) == (0.75, 2)
+        assert inner.shortage({"calls": 1}) == "1 calls asked for, 0 of 2 left"
+        assert inner.shortage({"usd": 0.5}) == "0.5 usd asked for, 0.25 of 1 left"
+        inner.count(reservation.amounts, -1)
+        assert (run.spent["usd"], inner.spent["calls"]) == (0, 0)
+        reservation.settle({"usd": 0.5, "calls": 1})
+    assert (run.left("usd"), inner.left("calls"), run.spent["usd"], inner.spent["calls"]) == (0.5, 1, 0.5, 1)
 
 
 @anyio_test

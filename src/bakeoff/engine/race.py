@@ -101,7 +101,7 @@ async def race(
         elif ended.winner is None or entrant < ended.winner:
             ended.winner = entrant
         for other, scope in scopes.items():
-            if other != entrant and (mode == "fastest" or other > entrant):
+            if mode == "fastest" or other > entrant:
                 scope.cancel()
 
     async def work(upcoming: Iterator[int]) -> None:
