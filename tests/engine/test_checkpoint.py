@@ -217,6 +217,7 @@ async def test_a_failure_of_the_machinery_leaves_it(caller: Caller) -> None:
     caller.outcome = {"status": Status.FAILED, "output": {"aborted": True, "replied": True}, "usage": {"calls": 1}}
     await caller.session()
     assert caller.counted == pytest.approx(ONCE)
+    assert [span.ended_at is None for span in caller.folder.history().spans] == [False]
     await caller.session()
     assert caller.counted == pytest.approx(ONCE)
     caller.outcome = {}
@@ -246,6 +247,16 @@ async def test_a_failure_of_the_machinery_leaves_it_to_the_same_session() -> Non
         assert (record.status, record.attempts) == (status, 1)
     assert (record.output, paid) == ({"made": 1}, [1])
     assert run.history.checkpoints == {}
+
+
+async def test_a_failure_is_tried_again_by_a_resumed_run_unless_it_was_to_go_on() -> None:
+    async def work(attempt: int) -> Outcome:
+        return Outcome(Status.FAILED, error="no")
+
+    run = Run()
+    for path, more in (("a", {}), ("b", {"continue_on_error": True})):
+        record = await run.leaf(path, "t", work, **more)
+        assert (record.continued, run.find(path) is not None) == (bool(more), bool(more))
 
 
 async def test_secrets_are_not_kept(caller: Caller) -> None:

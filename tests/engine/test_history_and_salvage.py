@@ -148,7 +148,7 @@ def test_what_stands_in_for_running_a_node() -> None:
             ("end", "b", end("failed", e="x")),
             ("end", "c", end("failed", a=True)),
             ("end", "s", end("skipped")),
-            ("end", "f:it:0", end("failed")),
+            ("end", "f:it:0", end("failed", k="kf")),
         )
     )
     assert {path for path in history.records if history.find(path, "")} == {"a", "c", "s"}
@@ -160,6 +160,7 @@ def test_what_stands_in_for_running_a_node() -> None:
     assert found is not None
     assert (found[0].path, found[1]) == ("zz", True)
     assert history.find("yy", "ka") is None, "each record is taken over once"
+    assert history.find("zz", "kf") is None, "a failure is tried again"
 
 
 def test_an_edit_in_the_journal_and_what_was_taken_over_after_it() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from bakeoff.engine import ballast
 from bakeoff.engine import journal as module
-from bakeoff.engine.journal import Batch, Entry, MemoryJournal, SqliteJournal, read_entries
+from bakeoff.engine.journal import Batch, CommitQueue, Entry, MemoryJournal, SqliteJournal, read_entries
 from bakeoff.errors import JournalError
 
 pytestmark = pytest.mark.anyio
@@ -123,6 +123,28 @@ async def test_a_waiter_that_is_cancelled_does_not_stop_the_entry(tmp_path: Path
         await journal.append("end", "a", "x").committed()
     journal.close()
     assert len(told(path)) == 1
+
+
+async def test_a_full_queue_of_commits_waits_for_the_oldest_and_a_drained_one_waited_for_all() -> None:
+    queue, batches, passed = CommitQueue(2), [Batch() for _ in range(4)], []
+
+    async def siblings() -> None:
+        for number, batch in enumerate(batches):
+            await queue.add(batch)
+            passed.append(number)
+        with pytest.raises(JournalError, match="full"):
+            await queue.drained()
+        passed.append(4)
+
+    batches[3].error = JournalError("full")
+    async with anyio.create_task_group() as group:
+        group.start_soon(siblings)
+        for written, so_far in ((1, 2), (0, 4), (2, 4), (3, 5)):
+            await anyio.wait_all_tasks_blocked()
+            batches[written].done.set()
+            await anyio.wait_all_tasks_blocked()
+            assert passed == list(range(so_far))
+    await queue.drained()
 
 
 async def test_a_place_that_cannot_hold_a_journal(tmp_path: Path) -> None:

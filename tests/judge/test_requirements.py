@@ -21,7 +21,7 @@ from bakeoff.judge.calling import GRACE, ask, most_tokens
 from bakeoff.judge.panel import Panel, examine
 from bakeoff.judge.requirement import Cost, JudgedRequirement, as_requirement
 from bakeoff.judge.subject import CURRENT, CurrentAttempt
-from bakeoff.judge.verdict import SKIP, from_json, read_answer, to_json, verdict_of
+from bakeoff.judge.verdict import SKIP, as_bool, from_json, read_answer, to_json, verdict_of
 from bakeoff.model.protocol import Message, Reply, Request, Usage
 from bakeoff.reader import reading
 from sampling.worlds import Backend, virtual
@@ -119,6 +119,12 @@ def test_a_verdict_is_strict() -> None:
         ValidationResult(False),
     ):
         assert from_json(to_json(verdict)) == verdict
+
+
+def test_of_numpys_values_its_truth_values_alone_are_bools() -> None:
+    numpy = pytest.importorskip("numpy")
+    values = (numpy.bool_(True), numpy.bool_(False), numpy.int64(1), numpy.float64(0.0), numpy.array(True))
+    assert [as_bool(value) for value in values] == [True, False, None, None, None]
 
 
 async def test_a_function_may_take_the_subject() -> None:
@@ -366,6 +372,7 @@ async def test_types() -> None:
         ("no: rude", False, "rude"),
         ('{"verdict": "yes", "reason": "fine", "score": 0.8}', True, "fine"),
         ('{"answer": false}', False, ""),
+        ('{"verdict": true, "reason": ["fine", 1]}', True, '["fine", 1]'),
         ('{"verdict": "maybe"}', None, ""),
         ('{"verdict": 1}', None, ""),
         ('{"verdict": ["yes"]}', None, ""),
@@ -380,6 +387,17 @@ async def test_types() -> None:
 )
 def test_a_judge_is_read_strictly(answer: str, verdict: bool | None, reason: str) -> None:
     assert read_answer(answer)[:2] == (verdict, reason)
+
+
+@pytest.mark.parametrize(
+    ("written", "score"),
+    [
+        ("0.5", 0.5), ("-3", -3.0), ("NaN", None), ("Infinity", None), ("-1e999", None), ("1" + "0" * 400, None),
+        ("true", None), ('"5"', None), ("null", None),
+    ],
+)  # fmt: skip
+def test_a_score_is_a_number_that_can_be_compared(written: str, score: float | None) -> None:
+    assert read_answer(f'{{"verdict": "no", "score": {written}}}') == (False, "", score)
 
 
 async def test_a_model_judges() -> None:
