@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import pydantic
@@ -304,7 +304,9 @@ async def test_json_schemas() -> None:
     assert found.verdict == "failed"
     assert "$.a: 'x' is not of type 'integer'" in found.reason
     assert "'b' is a required property" in found.reason
-    assert "not JSON" in (await requirement.check(Subject("{"))).reason
+    for none in ("{", {"a": 1j}):
+        found = await requirement.check(Subject(none))
+        assert (found.verdict, found.reason[:9]) == ("failed", "not JSON:")
     wild = Requirement.json_schema({"type": "string", "pattern": "^(a+)+$"}, timeout=0.5)
     assert (await wild.check(Subject('"' + "a" * 50 + 'b"'))).error == "timeout"
     wrong = await examine(Requirement.json_schema({"type": "nothing"}), Subject("{}"))
@@ -358,6 +360,9 @@ async def test_types() -> None:
     assert "the whole: " in (await requirement.check(Subject("{"))).reason
     assert not await Requirement.parses_as(Point, strict=True).check(Subject('{"x": "1"}'))
     assert await Requirement.parses_as(list[int]).check(Subject("[1, 2]"))
+    assert Requirement.parses_as(list[int]).description == "JSON that parses as list[int]"
+    for wrong in (Requirement.parses_as(list[int]), Requirement.json_schema({"items": {"type": "integer"}})):
+        assert len((await wrong.check(Subject(["x"] * 30))).reason.split("; ")) == 20
 
 
 @pytest.mark.parametrize(
@@ -414,6 +419,28 @@ async def test_a_model_judges() -> None:
     assert (request.model, request.max_tokens, request.temperature) == ("small", 50, None)
     assert requirement.cost == Cost.MODEL
     assert requirement.reserve(Subject("x"))["calls"] == 1
+
+
+def test_a_changed_requirement_is_another_one() -> None:
+    """A durable run would show the old verdict as the new one's."""
+    judge = Backend(lambda _: (0, "yes"))
+    few = Annotated[int, pydantic.AfterValidator(lambda value: value)]
+    made = [
+        *(Requirement("r", function, version=version) for function in (len, str) for version in ("", "2")),
+        *(Requirement.regex("x", "r", **more) for more in ({}, {"how": "match"}, {"flags": 2}, {"absent": True})),
+        *(Requirement.json_schema(schema, "r") for schema in ({}, {"type": "object"})),
+        *(Requirement.parses_as(model, "r") for model in (Point, int, list[int], list[str], int | None, few)),
+        *(Requirement.parses_as(int, "r", strict=strict) for strict in (False, True)),
+        *(Requirement.judged("r", judge, **more) for more in ({}, {"question": "{text}?"}, {"max_tokens": 9})),
+        Requirement.judged("r", judge, request=Request(model="large")),
+    ]
+    for make in (Requirement.regex, Requirement.json_schema, Requirement.parses_as):
+        given = {"json_schema": {}, "regex": "y", "parses_as": str}[make.__name__]
+        made += [make(given, "r", version=version) for version in ("", "2")]
+    made.append(Requirement.judged("r", judge, version="2"))
+    assert len({requirement.identity for requirement in made}) == len(made) - 1  # a JSON Schema stands there twice
+    again = Annotated[int, pydantic.AfterValidator(lambda value: value)]
+    assert Requirement.parses_as(few, "r").identity == Requirement.parses_as(again, "r").identity
 
 
 def test_what_may_be_a_requirement() -> None:

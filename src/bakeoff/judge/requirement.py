@@ -25,6 +25,8 @@ MATCH_SECONDS = 2.0
 SCHEMA_SECONDS = 10.0
 """The same for a JSON Schema."""
 
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
 _QUESTION = """Judge whether the text below meets one requirement.
 
 Requirement: {description}
@@ -276,10 +278,16 @@ class ParsesRequirement(Requirement):
         timeout: float | None = None,
         version: str = "",
     ) -> None:
-        name = getattr(model, "__qualname__", repr(model))
-        super().__init__(description or f"JSON that parses as {name}", timeout=timeout, version=version)
+        # `list[int]` has the name of `list`; where an object of an annotation lies in memory says nothing of it.
+        self.name = model.__qualname__ if isinstance(model, type) else _ADDRESS.sub("", repr(model))
+        super().__init__(description or f"JSON that parses as {self.name}", timeout=timeout, version=version)
         self.model = model
         self.strict = strict
+
+    @property
+    def identity(self) -> str:
+        """See `Requirement.identity`."""
+        return f"{super().identity}\0{self.name}\0{self.strict}"
 
     async def check(self, subject: Subject) -> ValidationResult:
         """Parse in a thread (the first time imports pydantic); the reason lists what is wrong, and where."""
@@ -333,6 +341,11 @@ class JudgedRequirement(Requirement):
         self.model = model
         self.question = question
         self.template = replace(request or Request(temperature=0.0), max_tokens=max_tokens)
+
+    @property
+    def identity(self) -> str:
+        """See `Requirement.identity`."""
+        return f"{super().identity}\0{self.question}\0{self.template}"
 
     def request(self, subject: Subject) -> Request:
         """Request to the judge."""
