@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bakeoff.judge.timing.evidence import Evidence, Weights
+from bakeoff.judge.timing.race import Raced
 from bakeoff.judge.timing.sample import Job, Sample, compare, ended, inspect
 from bakeoff.judge.timing.speed import Calibration, Interval, Speed
 
@@ -59,6 +60,24 @@ def evidence(pairs: int = 30, weights: Weights = WEIGHTS, job: Job = JOB, **othe
     return found
 
 
+class Steady(random.Random):
+    """A machine without noise."""
+
+    def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float:
+        return mu
+
+
+def steady(pairs: int = 15, *, hidden: float = 0.0, **other: Any) -> Evidence:
+    """The same without noise; `hidden` nanoseconds of each fork of the contender pass and are not reported."""
+    found = Evidence(WEIGHTS)
+    for _ in range(pairs):
+        one, two = sample(Steady()), sample(Steady(), **other)
+        two.outside += int(hidden)
+        two.facts["cpu_seconds"] += hidden / 1e9
+        found.add(one, two, JOB)
+    return found
+
+
 def verdict(**other: Any) -> str:
     decided = evidence(**other).decide(FLOOR)
     assert decided is not None
@@ -95,6 +114,43 @@ def test_why_nothing_is_decided_names_first_calls() -> None:
 
 def test_an_honest_constant_time_is_no_tampering() -> None:
     assert verdict(warm=100.0, cold=150.0) == "faster"
+
+
+def test_of_honest_versions_all_time_is_accounted_for() -> None:
+    """What is said to be gained, of first calls and of those in batches, is what passes less outside."""
+    each = [5_000.0, 4_000.0, 9_000.0, 20_000.0, 8_000.0, 100.0]
+    found = steady(warm=each, cold=7_000.0)
+    assert found.gain.median == 4 * sum(10_000.0 - taken for taken in each) + COUNT * 3_000.0
+    for clock in (found.hidden, found.spent, found.unseen):
+        assert clock.median == pytest.approx(0.0, abs=1e-3)
+    later = steady(warm=each, cold=7_000.0, hidden=12_345.0)
+    assert [clock.median for clock in (later.hidden, later.spent)] == pytest.approx([12_345.0] * 2)
+
+
+def test_half_of_what_is_gained_must_show_on_a_clock_outside() -> None:
+    gain = 4 * COUNT * 1_000.0  # too little for what is hidden of it to be called tampering
+    believed = steady(warm=9_000.0, hidden=0.4 * gain)
+    assert believed.decide(FLOOR) == ("faster", "")
+    doubted = steady(warm=9_000.0, hidden=0.6 * gain)
+    assert doubted.decide(FLOOR) is None
+    assert "clock outside" in doubted.missing(FLOOR)
+
+
+@pytest.mark.parametrize("warm", [[5_000.0, 6_000.0], [6_000.0, 5_000.0]])
+def test_what_is_gained_must_be_more_than_the_floor_on_all_inputs_and_on_fresh_ones(warm: list[float]) -> None:
+    found = steady(warm=warm * 3, cold=5_000.0)
+    assert found.fresh.median != found.ratio.median
+    floor = min(found.fresh.median, found.ratio.median)
+    verdicts = [found.decide(near) for near in (math.nextafter(floor, 0.0), floor, math.nextafter(floor, 1.0))]
+    assert [each and each[0] for each in verdicts] == ["faster", None, "not-faster"]
+
+
+def test_a_first_call_that_takes_no_measurable_time_has_a_ratio() -> None:
+    """Of what keeps something first calls count, by processor time where they are long and something else ran."""
+    found = Evidence(WEIGHTS)
+    one, two = sample(Steady(), cold=20e6), sample(Steady(), cold=20e6)
+    two.keeps, two.cold = ["m.cache"], [(passed, 0) for passed, _ in two.cold]
+    assert found.add(one, two, JOB) == pytest.approx(math.log(22e6))
 
 
 def test_what_is_not_faster_is_called_so_soon() -> None:
@@ -206,6 +262,18 @@ def test_only_equal_results_count() -> None:
     made = Sample(1, messages=[encode(1)], digests=[["00"]])
     compare(made, [encode(2)])
     assert made.detail == "input 0: int 1 instead of int 2"
+
+
+def test_the_winner_is_the_fastest_of_those_that_were_measured_again() -> None:
+    speeds = {
+        "selected": Speed("faster", "", Interval(9.0, 8.0, None)),
+        "good": Speed("faster", "", Interval(2.0, 1.5, None), remeasured=True),
+        "best": Speed("faster", "", Interval(3.0, 1.2, None), remeasured=True),
+        "mixed": Speed("mixed", "", Interval(5.0, 4.0, None), remeasured=True),
+        "untimed": Speed("faster", "", None, remeasured=True),
+    }
+    assert Raced.of(speeds, None).winner == "best"
+    assert Raced.of({name: speeds[name] for name in ("selected", "mixed", "untimed")}, None).winner is None
 
 
 def test_speeds_go_through_json() -> None:

@@ -147,6 +147,26 @@ def test_the_faster_all_are_the_less_it_matters_who_is_fastest() -> None:
     assert needed[50.0] < needed[1.5] / 2
 
 
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_the_more_contenders_there_are_the_surer_one_must_be_dropped(count: int) -> None:
+    """The chance that any of them is dropped wrongly is shared by them, and by the pairs of them."""
+
+    def rounds(slow: float, fast: float) -> int:
+        field = Elimination(map(str, range(count)), 0.0)
+        while not field.out:
+            field.add({name: slow if name == "0" else fast for name in field.alive})
+        assert list(field.out) == ["0"]
+        return len(field.ratios["0"])
+
+    def least(share: int) -> int:
+        return next(number for number in range(1, 99) if rank(number, 0.05 / share) is not None)
+
+    pairs = max(1, count * (count - 1) // 2)
+    assert rounds(-1.0, 1.0) == least(min(count, pairs))
+    if count > 1:
+        assert rounds(1.0, 2.0) == least(pairs)
+
+
 def test_a_race_of_nobody_is_over() -> None:
     field = Elimination([], 0.0)
     assert field.settled

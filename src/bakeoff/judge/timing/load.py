@@ -180,10 +180,16 @@ class LoadGuard:
 
 
 def _kind(text: str) -> str:
-    for word in ("hypervisor", "frequency", "further", "processor"):
-        if word in text:
-            return {"further": "other processors", "processor": "this processor"}.get(word, word)
-    return "load"
+    return next(kind for word, kind in _KINDS.items() if word in text)
+
+
+_KINDS = {
+    "hypervisor": "hypervisor",
+    "frequency": "frequency",
+    "further": "other processors",
+    "processor": "this processor",
+}
+"""Names of disturbances, by a word in what is said of them."""
 
 
 def _text(file: Path) -> str:
