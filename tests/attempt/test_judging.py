@@ -50,6 +50,9 @@ def test_what_runners_print(command, output, runner, ran, failing):
     found = read_output(command, output)
     assert found is not None
     assert (found.runner, found.ran, found.failing) == (runner, ran, failing)
+    told = runner_output.printed(output.encode(), command)
+    assert told is not None
+    assert Run.of(told) == found
 
 
 GO_MANY = """--- FAIL: TestAdd (0.00s)
@@ -362,6 +365,9 @@ def test_of_project_files_only_what_configures_tests_counts():
     assert touched("pyproject.toml", project, "no [toml")
     assert touched("pyproject.toml", project + "[tool.pytest.ini_options]\naddopts = '-q'\n", project)
     assert not touched("pyproject.toml", project, "no [toml", may_edit=("pyproject.toml",))
+    options = "[tool.pytest.ini_options]\naddopts = '-q'\ntestpaths = ['t']\n"
+    swapped = "[tool.pytest.ini_options]\ntestpaths = ['t']\naddopts = '-q'\n"
+    assert not touched("pyproject.toml", options, swapped), "the order of keys says nothing"
     assert not touched("package.json", "{}", '{"dependencies": {"a": "1"}}')
     assert touched("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}')
     assert touched("web/package.json", "", '{"scripts": {"test": "true"}}')

@@ -26,7 +26,7 @@ from bakeoff.judge.codec import FOLDER, Incomparable, Limits, Malformed, decode,
 from bakeoff.judge.codec.wire import VERSION
 
 from . import values
-from .values import TRICKY, Colour, Items, Pair, Plain, Point, Remembers, Slotted, Text
+from .values import TRICKY, Colour, Failure, Gone, Items, Pair, Plain, Point, Remembers, Slotted, Text, Unlike
 
 
 def test_tricky_values_are_pairwise_distinct() -> None:
@@ -44,6 +44,28 @@ def test_tricky_values_come_back(value: Any) -> None:
     back = decode(data)
     assert type(back) is type(value)
     assert encode(back) == data
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Gone(2, "no", "a"), Gone("x"), FileNotFoundError(2, "no", "a"), OSError(2, "no", "a", None, "b"), OSError(),
+        UnicodeDecodeError("ascii", b"\xff", 0, 1, "no"), UnicodeEncodeError("ascii", "é", 0, 1, "no"), ImportError("no"),
+        SyntaxError("no", ("a.py", 1, 2, "x", 1, 3)), KeyError("a"), StopIteration(1), SystemExit(2),
+        ExceptionGroup("a", [ValueError(1)]), AttributeError("no"), Failure(1, 2),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_an_exception_comes_back_with_what_it_says(value: BaseException) -> None:
+    back: Any = decode(encode(value))
+    assert (type(back), str(back), repr(back.args)) == (type(value), str(value), repr(value.args))
+    for name in ("errno", "strerror", "filename", "filename2", "value", "code", "object", "reason", "msg", "lineno"):
+        assert getattr(back, name, None) == getattr(value, name, None)
+
+
+def test_an_exception_that_hides_what_it_was_made_with_comes_back_with_what_it_shows() -> None:
+    back: Any = decode(encode(Unlike("x")))
+    assert (type(back), str(back), back.args) == (Unlike, "x", ("x",))
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.pairwise(TRICKY)))

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.judge.codec import encode, parse
+from bakeoff.judge.codec import decode, encode, parse
 from bakeoff.judge.codec.tree import Writer
 
 from . import values
@@ -136,6 +136,15 @@ def digest(data: bytes) -> str:
 def test_the_bytes_of_messages_stay_as_they_are() -> None:
     found = lines([value for value in TRICKY if not isinstance(value, OF_THIS_PYTHON)] + more())
     assert found == HERE.with_name("messages.txt").read_text().splitlines()
+
+
+def test_further_values_come_back() -> None:
+    for value in more():
+        data = encode(value, unseen=UNSEEN)
+        back = decode(data)
+        if not isinstance(value, Iterator):  # those come back as what iterates over what they gave
+            assert type(back) is type(value)
+            assert encode(back, unseen=UNSEEN) == data
 
 
 def test_the_bytes_of_arrays_stay_as_they_are() -> None:

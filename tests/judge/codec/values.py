@@ -70,6 +70,24 @@ class Failure(Exception):
         self.one = one
 
 
+class Gone(OSError):
+    """One that `OSError.__new__` leaves without arguments, as there is an `__init__`."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+
+
+class Unlike(UnicodeDecodeError):
+    """One whose arguments are not those that its C part was made with."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__("ascii", b"\xff", 0, 1, said)
+        self.args = (said,)
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
 class Plain:
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)

@@ -137,9 +137,14 @@ class _Builder:
         if BaseException in mro_of(base):
             args, *more = self.values(content.parts)
             made = self.note(node, base.__new__(cls, *args))
+            try:
+                base.__init__(made, *args)  # only this sets what the C part holds besides, as `errno`
+            except (TypeError, ValueError, LookupError, AttributeError):  # its own class gave it other arguments
+                pass
             BaseException.args.__set__(made, args)  # type: ignore[attr-defined]
             for member, part in zip(_said(made), more, strict=True):
-                member.__set__(made, part)
+                if member.__get__(made) is not part:  # a second file that is set to None is shown as one
+                    member.__set__(made, part)
             return made
         rule = named_rule(base, *name_of(base))
         if rule is not None and rule.make is not None:
