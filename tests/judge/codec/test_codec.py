@@ -16,6 +16,7 @@ import threading
 import types
 import weakref
 import zoneinfo
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -431,6 +432,42 @@ def test_the_code_of_a_class_counts() -> None:
     assert encode(first(), unseen=unseen) == encode(other(), unseen=unseen)
     assert encode(first) != encode(other)
     assert "other code" in explain(encode([first]), encode([other]))
+
+
+@pytest.mark.parametrize(
+    ("wrap", "levels"),
+    [
+        (lambda value: [value], 1), (lambda value: (value,), 1), (lambda value: {"a": value}, 1),
+        (lambda value: frozenset({value}), 1), (lambda value: slice(0, value), 1),
+        (lambda value: Plain(a=value), 1), (lambda value: Slotted(value), 1), (lambda value: Items([value]), 2),
+        (lambda value: collections.deque([value]), 3), (lambda value: ValueError(value), 3),
+    ],
+)  # fmt: skip
+def test_whatever_holds_a_value_is_a_level_and_ends_with_it(wrap: Callable[[Any], Any], levels: int) -> None:
+    one: Any = 1
+    for _ in range(7):
+        one = wrap(one)
+    needed = 7 * levels
+    for value, depth in ((one, needed), ((one, one, one), needed + 1)):
+        data = encode(value, Limits(depth=depth))
+        assert encode(decode(data, Limits(depth=depth))) == data
+        with pytest.raises(Incomparable, match=f"deeper than {depth - 1} levels"):
+            encode(value, Limits(depth=depth - 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "nodes", "size"),
+    [
+        (1, 1, 3), ([1, 2, 3], 4, 9), (list(range(20)), 21, 161), ("a" * 40, 1, 42), ([b"a" * 40] * 3, 4, 126),
+        ({"a": 1, "b": [2]}, 6, 12), (["ab"] * 9, 10, 55),
+    ],
+)  # fmt: skip
+def test_a_message_may_hold_what_its_limits_say_and_no_more(value: Any, nodes: int, size: int) -> None:
+    data = encode(value, Limits(nodes=nodes, size=size))
+    assert encode(decode(data, Limits(nodes=nodes, size=size))) == data
+    for limits, said in ((Limits(nodes=nodes - 1), f"{nodes - 1} nodes"), (Limits(size=size - 1), f"{size - 1} bytes")):
+        with pytest.raises(Incomparable, match=f"more than {said}"):
+            encode(value, limits)
 
 
 def test_limits_end_it_without_harm() -> None:
