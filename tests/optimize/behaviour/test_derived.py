@@ -18,15 +18,27 @@ def made_of(*calls: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return [decode(message)[0] for message in derived([encode((call, {})) for call in calls], MANY, keep_first=False)]
 
 
-def test_what_was_seen_once_stays() -> None:
-    """No test shows another number, flag, word or size: what is right there nobody knows."""
+def test_what_was_seen_once_stays_but_for_numbers() -> None:
+    """No test shows another flag, word or size: what is right there nobody knows. One number has some below it."""
     calls = [(2, 0.5, True, "mean", b"ab", [n, n + 1], {"size": n}) for n in range(0, 40, 4)]
     found = made_of(*calls)
     assert len(found) > 30
-    assert {call[:5] for call in found} == {(2, 0.5, True, "mean", b"ab")}
+    assert {call[2:5] for call in found} == {(True, "mean", b"ab")}
+    assert {call[0] for call in found} == {1, 2}
+    assert all(0.25 <= call[1] <= 0.5 for call in found)
     assert {len(call[5]) for call in found} == {2}
     assert {tuple(call[6]) for call in found} == {("size",)}
     assert all(0 <= number <= 37 for call in found for number in (*call[5], *call[6].values()))
+
+
+@pytest.mark.parametrize(
+    ("seen", "least", "most"),
+    [(0, 0, 0), (1, 1, 1), (-1, -1, -1), (2, 1, 2), (-7, -7, -4), (10**40, 10**40 // 2, 10**40)],
+)
+def test_a_number_that_is_the_same_in_all_calls_is_halved_at_most(seen: int, least: int, most: int) -> None:
+    found = [call[0] for call in made_of(*[(seen, n) for n in range(0, 90, 3)])]
+    assert found
+    assert all(least <= number <= most for number in found)
 
 
 @pytest.mark.parametrize("make", [list, tuple, set, frozenset, lambda items: dict.fromkeys(items, 1), "".join])
@@ -114,7 +126,7 @@ def test_another_order_of_a_sum_shows(size: int, shape: str) -> None:
     ]
     assert all(0.0 <= item <= 1.875 for items in found for item in items)
     differing = [items for items in found if sum(items) != sum(sorted(items))]
-    assert len(differing) > len(found) / 4
+    assert len(differing) >= 5
     assert len(found) > 30
 
 

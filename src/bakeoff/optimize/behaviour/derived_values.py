@@ -59,7 +59,8 @@ def _of_kind(samples: list[Any]) -> Any:
     first = samples[0]
     made = _ATOMS.get(type(first)) if type(first) is not Node else _NODES.get(first.tag)
     seen = st.sampled_from(samples)
-    if made is None or (type(first) is not Node and all(map(first.__eq__, samples))):
+    alone = type(first) not in (Node, int, float) and all(map(first.__eq__, samples))
+    if made is None or alone:
         return seen
     return made(samples) if type(first) is float else st.one_of(made(samples), seen)
 
@@ -76,7 +77,24 @@ def _by_chance(make: Callable[[random.Random], Any]) -> Any:
 def _ints(samples: list[int]) -> Any:
     from hypothesis import strategies as st
 
-    return st.integers(min(samples), max(samples))
+    low, high = _range(samples)
+    return st.integers(int(low), int(high))
+
+
+def _range(samples: Sequence[float]) -> tuple[float, float]:
+    """Between which numbers; where one alone was seen, from half of it, so that not all answers can be written down.
+
+    Zero and other signs are what no test shows then.
+    """
+    low, high = min(samples), max(samples)
+    if low == high:
+        low, high = (low / 2, high) if type(low) is not int else (_half(low), high)
+    return min(low, high), max(low, high)
+
+
+def _half(number: int) -> int:
+    """Half of a whole number, away from zero: exact for any size."""
+    return number - number // 2 if number > 0 else -(-number - -number // 2)
 
 
 def _floats(samples: list[float]) -> Any:
@@ -93,7 +111,7 @@ def any_float(chance: random.Random, seen: Sequence[float]) -> float:
 
     Sums of halves and eighths are exact in any order; those of tenths and thirds are not.
     """
-    low, high = min(seen), max(seen)
+    low, high = _range(seen)
     sizes = [abs(each) for each in seen if each]
     how = chance.random()
     if how < 0.5 or not sizes:
