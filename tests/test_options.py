@@ -181,7 +181,7 @@ def test_the_order_in_journals_stays() -> None:
     assert ",".join(OptimizeOptions("a.py:f").to_json()) == (
         "target,candidates,refs,rules,models,samples,agents,agent_samples,endpoint,repairs,refinements,parallel,"
         "min_speedup,seconds,seed,inputs,tests,trust,cold,level,memory,base,bench,bench_output,checks,check_timeout,"
-        "protect,every,top,max_cost,max_tokens,max_calls"
+        "protect,every,top,max_cost,max_tokens,max_calls,messages"
     )
     assert ",".join(MergeOptions(("r",), ("c",)).to_json()) == (
         "refs,checks,base,strategy,width,union,lockfiles,structured,tested,check_timeout,sandbox,preflight"

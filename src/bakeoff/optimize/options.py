@@ -80,7 +80,6 @@ class OptimizeOptions(Options):
         "Compare on inputs derived from those of the tests, too, or on these alone.",
     )
     tests: tuple[str, ...] = option((), Texts(), "Tests to judge by, instead of all that pytest finds.", metavar="PATH")
-    messages: bool = option(False, Flag(), "Compare the texts of exceptions and warnings, too.")
     trust: bool = option(False, Flag(), "Accept what can be judged only in the candidate's own process.")
     cold: bool = option(False, Flag(), "A fresh interpreter for each evaluation: slower, the same verdicts.")
     level: str | None = shared(None, replace(SANDBOX, flag="--sandbox"))
@@ -110,6 +109,7 @@ class OptimizeOptions(Options):
     max_cost: float | None = shared(None, MAX_COST)
     max_tokens: float | None = shared(None, MAX_TOKENS)
     max_calls: float | None = shared(None, MAX_CALLS)
+    messages: bool = option(False, Flag(), "Compare the texts of exceptions and warnings, too.")
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -278,11 +278,11 @@ def test_where_results_can_be_kept_is_looked_at(how: str) -> None:
     text, name = CACHES[how]
     module = types.ModuleType("keeps")
     exec(text, vars(module))
-    counts = [kept.sizes([module])]
+    states = [kept.state([module])]
     for size in (5, 5, 7):
         module.f(list(range(size)))
-        counts.append(kept.sizes([module]))
-    first, again, other = (kept.grown(*pair) for pair in itertools.pairwise(counts))
+        states.append(kept.state([module]))
+    first, again, other = (after.changed(before) for before, after in itertools.pairwise(states))
     assert (first, again, other) == ([name], [], [name])
 
 

@@ -128,10 +128,10 @@ def test_of_honest_versions_all_time_is_accounted_for() -> None:
 
 
 def test_half_of_what_is_gained_must_show_on_a_clock_outside() -> None:
-    gain = 4 * COUNT * 1_000.0  # too little for what is hidden of it to be called tampering
-    believed = steady(warm=9_000.0, hidden=0.4 * gain)
+    gain = 5 * COUNT * 1_000.0  # too little for what is hidden of it to be called tampering
+    believed = steady(warm=9_000.0, cold=9_000.0, hidden=0.4 * gain)
     assert believed.decide(FLOOR) == ("faster", "")
-    doubted = steady(warm=9_000.0, hidden=0.6 * gain)
+    doubted = steady(warm=9_000.0, cold=9_000.0, hidden=0.6 * gain)
     assert doubted.decide(FLOOR) is None
     assert "clock outside" in doubted.missing(FLOOR)
 

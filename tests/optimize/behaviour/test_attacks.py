@@ -80,7 +80,7 @@ async def test_bytecode_of_another_candidate_is_never_run(tmp_path: Path) -> Non
         assert receipt["tests_passed"] == receipt["tests"] == 5
         assert receipt["judged"] == "out of process"
         assert receipt["protection"]["missing"] == []
-        assert receipt["processes"] == 4
+        assert receipt["processes"] == 5
 
 
 async def test_what_comes_after_a_call_that_hangs_is_judged_too(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ class Judging:
             try:
                 one, other = counterpart(baseline.source, own, baseline.target.qualname, baseline.line)
                 check_signature(one.node, other.node)
+                check_decorators(one.node, other.node)
                 if baseline.inner and ast.dump(_decorators(one)) != ast.dump(_decorators(other)):
                     self.found.add(reasons.INVALID, "", "its decorators are others, by which the tests come to it")
             except TargetError:  # it is made in another way: of the rest only calls can tell

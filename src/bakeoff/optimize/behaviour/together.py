@@ -41,7 +41,7 @@ def functions_besides(baseline: Baseline, candidate: Candidate) -> list[str]:
     if own is None or len(candidate.files) > 1:
         return []
     names = [name for name in changed_besides(baseline.source, own, target, baseline.line) if is_public(name)]
-    if len(names) > MOST:
+    if len(names) > MOST or target in names:  # another definition of its name, in a branch that does not run
         return []
     for name in names:
         try:

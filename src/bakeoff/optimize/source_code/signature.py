@@ -12,9 +12,8 @@ def check_signature(old: Function, new: Function) -> None:
     """See that every call that `old` takes is taken by `new`, with the same meaning.
 
     Allowed are other annotations, further parameters with defaults behind the old ones, and other names of
-    positional-only parameters. Not allowed are other names, kinds, order or defaults of what there is, a change
-    between `def` and `async def`, and decorators that are gone or in another order; where there are decorators, which
-    may read them, other annotations neither.
+    positional-only parameters. Not allowed are other names, kinds, order or defaults of what there is, and a change
+    between `def` and `async def`.
 
     Raises:
         InvalidCandidateError: says what differs.
@@ -25,13 +24,13 @@ def check_signature(old: Function, new: Function) -> None:
     differs = _differs(old.args, new.args)
     if differs:
         raise InvalidCandidateError(f"the signature of {old.name} differs: {differs}")
-    check_decorators(old, new)
 
 
 def check_decorators(old: Function, new: Function | None) -> None:
     """See that decorators stay, in their order: what they do around the function (registers, checks) is part of it.
 
-    Further ones may stand between them. None stands for what is no `def`, and has no decorators.
+    Further ones may stand between them. Where there are some, annotations stay, too, as they may be read. None stands
+    for what is no `def`, and has no decorators.
 
     Raises:
         InvalidCandidateError: says what differs.
