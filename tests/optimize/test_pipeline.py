@@ -337,8 +337,9 @@ def test_a_race_holds_no_more_than_the_judge_can_race_at_once() -> None:
     assert found.champion.file == "fake/c"
 
 
-def test_a_winner_whose_tests_fail_as_applied_leaves_its_place_to_whom_it_beat() -> None:
-    judge = Telling({"a": 3.0, "b": 2.0, "c": 1.5}, fall_when_applied=("a", "b"))
+@pytest.mark.parametrize("told", ["undecided", "faster"])
+def test_a_winner_whose_tests_fail_as_applied_leaves_its_place_to_whom_it_beat(told: str) -> None:
+    judge = Telling({"a": 3.0, "b": 2.0, "c": 1.5}, fall_when_applied=("a", "b"), told=told)
     found = find(judge, Fake([(0, candidate(name)) for name in "abc"]))
     assert found.champion is not None
     assert (found.champion.file, found.candidates[1].reason) == ("fake/c", "test-failed")
@@ -347,10 +348,15 @@ def test_a_winner_whose_tests_fail_as_applied_leaves_its_place_to_whom_it_beat()
     ]  # fmt: skip
 
 
+@dataclass
 class Telling(Scripted):
-    """A judge whose races say of all but the fastest that another won."""
+    """A judge whose races say of all but the fastest that another won: undecided, or faster by the selection alone."""
+
+    told: str = "undecided"
 
     async def race(self, candidates: Mapping[int, Candidate], earlier: int = 0) -> Mapping[int, Speed]:
         found = await super().race(candidates, earlier)
         best = max(found, key=lambda number: found[number].speedup.estimate)  # type: ignore[union-attr]
-        return {n: speed if n == best else replace(speed, verdict="undecided") for n, speed in found.items()}
+        return {
+            n: speed if n == best else replace(speed, verdict=self.told, remeasured=False) for n, speed in found.items()
+        }

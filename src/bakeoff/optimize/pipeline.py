@@ -23,7 +23,7 @@ from bakeoff.engine.run import Run
 from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.judge.checks.command import LANE as TESTS
 from bakeoff.judge.timing.bench_lock import LANE as BENCH
-from bakeoff.judge.timing.speed import UNDECIDED, Speed
+from bakeoff.judge.timing.speed import FASTER, UNDECIDED, Speed
 from bakeoff.optimize.candidate import Candidate
 from bakeoff.optimize.candidate_state import ORIGINAL, CandidateState, judgement_of, kept_judgement, profile_of
 from bakeoff.optimize.context.observed import Observed
@@ -322,7 +322,7 @@ class Pipeline:
         if best is not None and new and not await self._holds(best):
             self.champion = None
             # Whom it beat has not had its chance.
-            self._survivors += [state for state in racing.values() if state is not best and _undecided(state)]
+            self._survivors += [state for state in racing.values() if state is not best and _may_win(state)]
             self._since = anyio.current_time()
             return
         self.champion = best
@@ -392,8 +392,9 @@ def _adapts(source: Source, lineage: Sequence[Candidate], context: Context) -> A
     return source.adapt(context, lineage)
 
 
-def _undecided(state: CandidateState) -> bool:
-    return state.speed is not None and state.speed.verdict == UNDECIDED
+def _may_win(state: CandidateState) -> bool:
+    """Whether a candidate that another one beat may win without that one: it was only selected, or left undecided."""
+    return state.speed is not None and state.speed.verdict in (FASTER, UNDECIDED)
 
 
 def _rank(state: CandidateState) -> tuple[bool, float]:
