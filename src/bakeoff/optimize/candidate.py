@@ -42,6 +42,11 @@ class Candidate:
                 raise ValueError(f"a candidate changes files of the project, named relative to its root, not {path!r}")
 
     @property
+    def by_rules(self) -> bool:
+        """Whether rules alone wrote it, and nobody has thought it over."""
+        return self.origin.startswith("rules/")
+
+    @property
     def id(self) -> str:
         """A digest of the files alone: the same change has the same id, whoever proposed it."""
         digest = hashlib.sha256()

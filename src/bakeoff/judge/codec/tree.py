@@ -121,7 +121,9 @@ class _Reader:
         if form == wire.INTS:
             return list(struct.unpack(f"<{count}q", self.take(8 * count)))
         if form == wire.FLOATS:
-            return list(struct.unpack(f"<{count}d", self.take(8 * count)))
+            floats = list(struct.unpack(f"<{count}d", self.take(8 * count)))
+            total = sum(floats)  # tells in C that there is no NaN
+            return floats if total == total else [each if each == each else _same_nan(each) for each in floats]
         if form == wire.BOOLS:
             return [byte == 1 for byte in self.take(count)]
         if form == wire.TEXTS:
@@ -143,7 +145,18 @@ def _int(reader: _Reader, tag: bytes) -> int:
 
 def _float(reader: _Reader, tag: bytes) -> float:
     found: float = wire.DOUBLE.unpack(reader.take(8))[0]
-    return found
+    return found if found == found else _same_nan(found)
+
+
+_NANS: dict[bytes, float] = {}
+
+
+def _same_nan(value: float) -> float:
+    """The same object for each NaN of the same bits: it is found in a container that holds it, as `in` asks identity.
+
+    Programs mostly have one, such as `math.nan`, and of what comes in a message nobody knows any more which it was.
+    """
+    return _NANS.setdefault(wire.DOUBLE.pack(value), value)
 
 
 def _complex(reader: _Reader, tag: bytes) -> complex:

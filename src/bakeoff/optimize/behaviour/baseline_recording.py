@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from bakeoff.engine.failures import work_group
 from bakeoff.optimize.behaviour.baseline import RECORDED_BYTES, Baseline, Recorded, job_of_tests, serve_job
 from bakeoff.optimize.behaviour.derived_inputs import derive
 from bakeoff.optimize.behaviour.differences import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.discovery import SEEDS, Discovery, DiscoveryRun, last_line, passed
-from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, replay, run_tests
+from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, run_tests
 from bakeoff.optimize.behaviour.inside.later import LAZY
-from bakeoff.optimize.behaviour.inside.serving import LATER, ONCE, REUSE
+from bakeoff.optimize.behaviour.inside.serving import LATER, REUSE
 from bakeoff.optimize.behaviour.observable import common_state
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
-from bakeoff.optimize.behaviour.runs import Call, Replay, TestRun
+from bakeoff.optimize.behaviour.original import ROUNDS, Asked, Original
+from bakeoff.optimize.behaviour.runs import Call, TestRun
 from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool
 from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.source_code.definitions import locate
@@ -26,9 +26,6 @@ from bakeoff.workspace.slots.slot import Slot
 
 LATER_CALLS, LATER_SECONDS = 80, 2.0
 """Calls whose results are used as callers may, and seconds that the original takes for them, at most."""
-ROUNDS = 4
-"""How often the original is asked again after calls were dropped, or tests lost."""
-Found = TypeVar("Found")
 
 
 class BaselineRecording:
@@ -39,16 +36,12 @@ class BaselineRecording:
         self.slot = slots[0]
         self.slots = slots
         self.pairs: list[ProcessPair] = []
+        self.original = Original(servers, self.pairs, servers.options)
         self.target = target
         self.options: BehaviourOptions = servers.options
         self.source = b""
         self.doctests = False
         self.inner = False
-        self.evidence: set[tuple[str, str]] = set()
-        self.leaves = False
-        self.wrote: set[str] = set()
-        self.peak = 0
-        self.states: dict[int, dict[str, str]] = {}
 
     async def run(self) -> Baseline:
         """See `Behaviour.prepare`.
@@ -62,7 +55,7 @@ class BaselineRecording:
         await self.servers.ready(self.slot)
         if len(self.slots) > 1:
             await self.servers.warm((), SEEDS)
-        self.pairs = [await self.servers.process_pair(slot) for slot in self.slots]
+        self.pairs += [await self.servers.process_pair(slot) for slot in self.slots]
         if not self.pairs[0].tests.apart:
             del self.pairs[1:]  # the paths that the original sees would not be the same
         discovering = DiscoveryRun(self.servers, self.slot, self.pairs, self.target, self.doctests)
@@ -73,20 +66,6 @@ class BaselineRecording:
             raise BehaviourError(self._nothing(found))
         await self.servers.warm(found.preload, SEEDS)
         return await self._compared(found, recorded)
-
-    async def _twice(self, ask: Callable[[int, ProcessPair], Awaitable[Found]]) -> tuple[Found, Found]:
-        """Ask with both seeds: at the same time in two slots, one after the other in one."""
-        if len(self.pairs) == 1:
-            return await ask(SEEDS[0], self.pairs[0]), await ask(SEEDS[1], self.pairs[0])
-        found: dict[int, Found] = {}
-
-        async def one(seed: int, pair: ProcessPair) -> None:
-            found[seed] = await ask(seed, pair)
-
-        async with work_group() as group:
-            for seed, pair in zip(SEEDS, self.pairs, strict=True):
-                group.start(one, seed, pair)
-        return found[SEEDS[0]], found[SEEDS[1]]
 
     def _nothing(self, found: Discovery) -> str:
         if found.taken:
@@ -117,7 +96,7 @@ class BaselineRecording:
         here = recorded or await self._recorded(found, found.reached)
         stable = {name: seconds for name, seconds in found.reached.items() if passed(here, name)}
         in_process: dict[str, str] = {}
-        runs = await self._twice(partial(self._proxied, found, stable, in_process))
+        runs = await self.original.twice(partial(self._proxied, found, stable, in_process))
         if recorded is not None and in_process:  # then calls made here are compared, too
             here = await self._recorded(found, stable)
             stable = {name: seconds for name, seconds in stable.items() if passed(here, name)}
@@ -147,7 +126,7 @@ class BaselineRecording:
             printed={name: here.tests[name].printed for name in in_process},
             unrepeatable=unrepeatable,
             recorded=[],
-            evidence=self.evidence,
+            evidence=self.original.evidence,
             evidence_here=set(here.watched.evidence),
             wrote=set(here.watched.wrote),
             leaves=False,
@@ -164,8 +143,8 @@ class BaselineRecording:
         except BehaviourError:
             if tests:
                 raise  # else the module cannot be imported without its tests: they alone judge
-        baseline.leaves, baseline.peak = self.leaves, self.peak
-        baseline.wrote |= self.wrote
+        baseline.leaves, baseline.peak = self.original.leaves, self.original.peak
+        baseline.wrote |= self.original.wrote
         if not stable:
             raise BehaviourError(f"all tests that reach {self.target} are flaky: {', '.join(sorted(set_aside)[:5])}")
         comparable = sum(len(calls) for name, calls in expected.items() if name not in unrepeatable)
@@ -213,7 +192,7 @@ class BaselineRecording:
                     self._job(pair.tests, "proxy", wanted=wanted, module=found.module, fit=True),
                     candidate=CandidateProcess(serve, pair.function),
                 )
-            self._notice(run)
+            self.original.notice(run)
             if run.unready is not None and run.candidate is not None and run.candidate.status is None:
                 continue  # it was not even begun
             if run.unready is not None:
@@ -233,53 +212,36 @@ class BaselineRecording:
                 in_process.setdefault(name, why)
         return run
 
-    def _notice(self, run: TestRun | Replay) -> None:
-        watched = run.candidate if isinstance(run, TestRun) else run.watched
-        if watched is not None:
-            self.evidence |= set(watched.evidence)
-            self.leaves = self.leaves or bool(watched.left)
-            self.peak = max(self.peak, watched.peak)
-            self.wrote |= set(watched.wrote)
-
     # Which calls are made once more
 
     async def _record(self, baseline: Baseline) -> None:
         """Choose calls, derive others, and find out what the original gives when they are made by themselves."""
         chosen = _chosen(baseline, self.options.recorded)
         limit = self.options.time_limit
-        asked = [(before, limit(seconds), False) for before, seconds in chosen]
+        asked = [Asked(before, limit(seconds)) for before, seconds in chosen]
         if self.options.inputs == DERIVED and self.options.derived and chosen:
             made = await derive(
                 [before for before, _ in chosen],
                 self.options.derived,
                 keep_first="." in self.target.qualname,
             )
-            asked += [(before, max(2.0, self.options.floor / 2), True) for before in made]
+            asked += [Asked(before, max(2.0, self.options.floor / 2), derived=True) for before in made]
         raised = {call.type for calls in baseline.expected.values() for call in calls if call.kind == "raise"}
         raised |= {call.type for calls in baseline.here.values() for call in calls if call.kind == "raise"}
-        counts = {"recorded": 0, "derived": 0}
-        for _ in range(ROUNDS):
-            runs = await self._twice(partial(self._answers, baseline, asked))
-            states, kept, recorded = [self.states.get(seed) for seed in SEEDS], [], []
-            for index, (before, seconds, derived) in enumerate(asked):
-                one, other = (run.get(index) for run in runs)
-                if one is None or other is None or not same(one, other, self.options):
-                    fits = False
-                else:
-                    fits = not derived or one.kind != "raise" or one.type in raised
-                if fits and one is not None:
-                    kept.append((before, seconds, derived))
-                    recorded.append(Recorded(before, one, derived))
-                else:
-                    counts["derived" if derived else "recorded"] += 1
-            baseline.recorded = recorded
-            if len(kept) == len(asked):
-                baseline.state = common_state(self.source, self.target.qualname, baseline.module, states)
-                break
-            asked = kept
-        baseline.dropped = counts
+
+        def fits(call: Asked, answer: Call) -> bool:
+            return not call.derived or answer.kind != "raise" or answer.type in raised
+
+        kept, baseline.recorded, settled = await self.original.repeatable(baseline, asked, fits)
+        baseline.dropped = {
+            kind: sum(call.derived is derived for call in asked) - sum(call.derived is derived for call in kept)
+            for kind, derived in (("recorded", False), ("derived", True))
+        }
+        if settled:
+            states = [self.original.states.get(seed) for seed in SEEDS]
+            baseline.state = common_state(self.source, self.target.qualname, baseline.module, states)
         if baseline.recorded:
-            again = await self._answers(baseline, asked, SEEDS[0], self.pairs[0], mode=REUSE)
+            again = await self.original.answers(baseline, kept, SEEDS[0], self.pairs[0], mode=REUSE)
             baseline.reusable = all(
                 index in again and same(one.expected, again[index], self.options)
                 for index, one in enumerate(baseline.recorded)
@@ -293,10 +255,10 @@ class BaselineRecording:
         """
         places = _quickest(baseline.recorded)
         asked = [
-            (baseline.recorded[place].before, 3 * baseline.recorded[place].expected.seconds + 2.0, False)
+            Asked(baseline.recorded[place].before, 3 * baseline.recorded[place].expected.seconds + 2.0)
             for place in places
         ]
-        one, other = await self._twice(partial(self._answers, baseline, asked, mode=LATER))
+        one, other = await self.original.twice(partial(self.original.answers, baseline, asked, mode=LATER))
         found: dict[int, Call] = {}
         for index, place in enumerate(places):
             first, second = one.get(index), other.get(index)
@@ -306,43 +268,6 @@ class BaselineRecording:
                 not first.message and first.result == baseline.recorded[place].expected.result
             ):
                 found[place] = first
-        return found
-
-    async def _answers(
-        self,
-        baseline: Baseline,
-        asked: Sequence[tuple[bytes, float, bool]],
-        seed: int,
-        pair: ProcessPair,
-        *,
-        mode: str = ONCE,
-    ) -> dict[int, Call]:
-        """Answers of the original, by the place of the call; calls at which it is lost are left out.
-
-        Raises:
-            BehaviourError: it could not be loaded.
-        """
-        found: dict[int, Call] = {}
-        start = unready = 0
-        serve = {**baseline.serve(self.options, pair.function.root), "mode": mode}
-        self.states.pop(seed, None)
-        for _ in range(ROUNDS * 3 + ROUNDS):
-            if start >= len(asked):
-                break
-            calls = [(before, seconds) for before, seconds, _ in asked[start:]]
-            async with self.servers.server(seed) as server:
-                answers = await replay(server, pair.function, serve, calls)
-            self._notice(answers)
-            found |= {start + index: call for index, call in enumerate(answers.calls)}
-            if start == 0 and answers.state is not None:
-                self.states[seed] = answers.state
-            if answers.unready is None:
-                start += len(answers.calls) + 1
-                continue
-            unready += 1
-            if unready == ROUNDS:
-                why = answers.watched.failed or answers.unready[1] or answers.watched.how
-                raise BehaviourError(f"{self.target.path} cannot be imported in a sandbox: {why}")
         return found
 
 

@@ -10,9 +10,11 @@ import anyio
 
 from bakeoff.optimize.behaviour.baseline import Baseline
 from bakeoff.optimize.behaviour.baseline_recording import BaselineRecording
+from bakeoff.optimize.behaviour.hostile_recording import Hostile, record_hostile
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.judging import Judging
-from bakeoff.optimize.behaviour.options import BehaviourOptions
+from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
+from bakeoff.optimize.behaviour.original import Original
 from bakeoff.optimize.behaviour.server_pool import ServerPool
 from bakeoff.optimize.behaviour.together import Together, functions_besides, with_function
 from bakeoff.optimize.candidate import Candidate
@@ -35,6 +37,7 @@ class Behaviour:
         self.options = options
         self._servers = ServerPool(options)
         self._beside: dict[tuple[str, Target], Baseline | BehaviourError] = {}
+        self._hostile: dict[tuple[str, Target], Hostile] = {}
         self._preparing = anyio.Lock()
 
     async def prepare(self, slots: Sequence[Slot], target: Target) -> Baseline:
@@ -73,7 +76,8 @@ class Behaviour:
         others = {name: one for name, one in found.items() if isinstance(one, Baseline)}
         refused = {name: str(why) for name, why in found.items() if isinstance(why, BehaviourError)}
         together = Together(frozenset([*others, baseline.target.qualname] if others else []), refused)
-        judgement = await Judging(self._servers, slot, baseline, candidate, together).run()
+        hostile = await self._hostile_calls(slot, baseline) if candidate.by_rules else Hostile()
+        judgement = await Judging(self._servers, slot, baseline, candidate, together, hostile).run()
         for name, other in others.items():
             if judgement.same:
                 beside = await Judging(self._servers, slot, other, candidate, replace(together, first=False)).run()
@@ -90,6 +94,17 @@ class Behaviour:
                 except BehaviourError as failure:
                     self._beside[key] = failure
             return self._beside[key]
+
+    async def _hostile_calls(self, slot: Slot, baseline: Baseline) -> Hostile:
+        """Hostile calls of the target, recorded once, where derived inputs are asked for."""
+        if self.options.inputs != DERIVED or not self.options.derived:
+            return Hostile()
+        key = baseline.tree, baseline.target
+        async with self._preparing:
+            if key not in self._hostile:
+                original = Original(self._servers, [await self._servers.process_pair(slot)], self.options)
+                self._hostile[key] = await record_hostile(original, baseline)
+            return self._hostile[key]
 
     async def interpreter(self, slot: Slot, memory: int, reads: Sequence[str], env: Mapping[str, str]) -> Command:
         """The project's interpreter in the slot's sandbox, as a command that arguments are still to be added to.

@@ -34,6 +34,7 @@ TOLD = 20
 """Differences of one candidate that are told."""
 ON_DERIVED, ON_RECORDED = "derived input", "recorded call"
 ON_REUSED = "called with an object of an earlier call that was changed since"
+ON_HOSTILE = "hostile input"
 ON_LATER = "used by its caller after the call"
 AFTER_ALL = "after all calls"
 
@@ -55,6 +56,7 @@ class Comparison:
         compared: calls of tests.
         repeated: recorded calls that were made once more.
         derived: derived calls.
+        hostile_compared: hostile calls.
         here: tests that were run in its own process.
         made: arguments of the calls that were made in tests: one that fails ends its test, so that others are not made.
     """
@@ -70,6 +72,7 @@ class Comparison:
     compared: int = 0
     repeated: int = 0
     derived: int = 0
+    hostile_compared: int = 0
     here: list[str] = field(default_factory=list)
     made: set[bytes] = field(default_factory=set)
     _in_tests: set[bytes] = field(init=False)
@@ -218,6 +221,16 @@ class Comparison:
         if len(run.calls) < len(recorded):
             self.differences += self._stopped(run, recorded)
 
+    def hostile(self, run: Replay, recorded: Sequence[Recorded]) -> None:
+        """Compare hostile calls, with what came of them when the original was given the same."""
+        for call, answer in zip(recorded, run.calls, strict=False):
+            self.hostile_compared += 1
+            one = of_call(call.expected, answer, ON_HOSTILE, self.options)
+            if one is not None:
+                self.differences.append(replace(one, reason=reasons.DERIVED, detail=f"{one.reason}: {one.detail}"))
+        if len(run.calls) < len(recorded):
+            self.differences += self._stopped(run, recorded)
+
     def used_later(self, run: Replay, places: Sequence[int]) -> None:
         """Compare calls whose results were used as callers may; `places` are theirs in the recorded calls."""
         recorded = [self.baseline.recorded[place] for place in places]
@@ -317,6 +330,7 @@ class Comparison:
             "calls_compared": self.compared,
             "recorded_repeated": self.repeated,
             "derived_compared": self.derived,
+            "hostile_compared": self.hostile_compared,
             "processes": self.processes,
             "peak_memory": self.peak,
             "wrote": sorted(self.wrote)[:20],

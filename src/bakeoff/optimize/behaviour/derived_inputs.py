@@ -66,7 +66,7 @@ def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]
     trees: list[Any] = []
     for call in calls:
         try:
-            trees.append(_numbered_apart(parse(call, WIDE), len(trees)))
+            trees.append(numbered_apart(parse(call, WIDE), len(trees)))
         except Malformed:
             continue
     known, found = set(calls), list[bytes]()
@@ -102,7 +102,7 @@ class _Enough(BaseException):
     """Ends hypothesis: it takes an `Exception` for a failure, and looks for more of them."""
 
 
-def _numbered_apart(tree: Any, place: int) -> Any:
+def numbered_apart(tree: Any, place: int) -> Any:
     """A call whose numbers no other one has: else a part of one could refer to a part of another."""
     waiting, seen = [tree], set[int]()
     while waiting:

@@ -14,9 +14,10 @@ import anyio
 from bakeoff.judge.checks.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
-from bakeoff.optimize.behaviour.comparison import ON_LATER, ON_REUSED, Comparison
+from bakeoff.optimize.behaviour.comparison import ON_HOSTILE, ON_LATER, ON_REUSED, Comparison
 from bakeoff.optimize.behaviour.discovery import SEEDS
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, Files, ProcessConfig, replay, run_tests
+from bakeoff.optimize.behaviour.hostile_recording import Hostile
 from bakeoff.optimize.behaviour.inside.serving import LATER, ONCE, REUSE
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.behaviour.options import BehaviourOptions
@@ -45,12 +46,14 @@ class Judging:
         baseline: Baseline,
         candidate: Candidate,
         together: Together = Together(),  # noqa: B008 - it cannot be changed
+        hostile: Hostile = Hostile(),  # noqa: B008 - it cannot be changed
     ) -> None:
         self.servers = servers
         self.slot = slot
         self.baseline = baseline
         self.candidate = candidate
         self.together = together
+        self.hostile = hostile
         self.options: BehaviourOptions = servers.options
         self.found = Comparison(baseline, self.options)
         self.files: Files = {}
@@ -171,6 +174,8 @@ class Judging:
             await self._replay_with_earlier_objects(config, recorded)
         if self.baseline.later and not self.found.differences:
             await self._replay_with_results_used(config)
+        if self.hostile.recorded and not self.found.differences:
+            await self._replay_hostile(config)
 
     async def _replay_with_earlier_objects(self, config: ProcessConfig, recorded: Sequence[Recorded]) -> None:
         """Replay calls with arguments that are objects of earlier calls: is cross-call state used?"""
@@ -184,6 +189,12 @@ class Judging:
         run = await self._replay(config, [self.baseline.recorded[place] for place in places], SEEDS[0], mode=LATER)
         self.found.watch(run.watched, ON_LATER)
         await in_thread(self.found.used_later, run, places)
+
+    async def _replay_hostile(self, config: ProcessConfig) -> None:
+        """Replay hostile calls: does it hold for values of other kinds than the tests show?"""
+        run = await self._replay(config, self.hostile.recorded, SEEDS[0])
+        self.found.watch(run.watched, ON_HOSTILE, self.hostile.evidence)
+        await in_thread(self.found.hostile, run, self.hostile.recorded)
 
     async def _replay(
         self, config: ProcessConfig, recorded: Sequence[Recorded], seed: int, *, mode: str = ONCE
