@@ -9,6 +9,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 import anyio
 
@@ -30,7 +31,8 @@ WHOLE = 60.0
 LEAST, FACTOR = 60.0, 5.0
 """Seconds that a run may take at least, and times as long as all tests took."""
 SLOWER, SLACK, PAIRS = 1.1, 0.15, 7
-"""Times as long as with the original, and seconds besides, that tests may take; pairs of runs that all say so.
+"""Times as long as with the original, and seconds besides, that tests may take; pairs of runs that all say so,
+as the quickest with the candidate beside the median with the original has to.
 
 On a busy machine any one of two runs may take longer, but hardly the same one each time.
 """
@@ -72,12 +74,12 @@ class AppliedTests:
     _asking: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def judge(
-        self, slots: Callable[[Candidate | None], Awaitable[Run]], candidate: Candidate, judgement: Judgement
+        self, run: Callable[[Candidate | None], Awaitable[Run]], candidate: Candidate, judgement: Judgement
     ) -> Judgement:
         """The judgement, with what these tests add to it.
 
         Args:
-            slots: runs the tests in a fresh slot with a candidate's files, or the original's.
+            run: runs the tests in a fresh slot with a candidate's files, or the original's.
             candidate: that would be applied.
             judgement: of its behaviour so far.
 
@@ -85,15 +87,15 @@ class AppliedTests:
         """
         async with self._asking:
             if self._original is None:
-                self._original = await slots(None)
-        original, found = self._original, await slots(candidate)
+                self._original = await run(None)
+        original, found = self._original, await run(candidate)
         times = [(original.seconds, found.seconds)]
         failing = _failing(original, found)
         while not failing and original.tests is not None and _slower(*times[-1]) and len(times) < PAIRS:
-            times.append(((await slots(None)).seconds, (await slots(candidate)).seconds))
+            times.append(await _pair(run, candidate, last_first=len(times) % 2 == 1))
         differences = [Difference(reasons.TEST_FAILED, name, "", why) for name, why in failing]
-        if not differences and original.tests is not None and _slower(*times[-1]):
-            before, after = min(one for one, _ in times), min(other for _, other in times)
+        before, after = median(one for one, _ in times), min(other for _, other in times)
+        if not differences and original.tests is not None and _slower(*times[-1]) and _slower(before, after):
             detail = f"the tests take {after:.1f} s with it, and {before:.1f} s with the original"
             differences = [Difference(reasons.NOT_FASTER, AS_APPLIED, "", detail)]
         receipt = {**judgement.receipt, "as_applied": _receipt(original, found)}
@@ -143,6 +145,15 @@ def _failing(original: Run, found: Run) -> list[tuple[str, str]]:
     told = [(name, f"{AS_APPLIED} it fails, and passes with the original") for name in sorted(failed)]
     missing = passing - found.tests.names
     return [*told, *((name, f"{AS_APPLIED} it does not run, and passes with the original") for name in sorted(missing))]
+
+
+async def _pair(
+    run: Callable[[Candidate | None], Awaitable[Run]], candidate: Candidate, *, last_first: bool
+) -> tuple[float, float]:
+    """Seconds with the original and with the candidate; in turns each is first, as load comes and goes."""
+    order = (candidate, None) if last_first else (None, candidate)
+    one, other = [(await run(tried)).seconds for tried in order]
+    return (other, one) if last_first else (one, other)
 
 
 def _slower(before: float, after: float) -> bool:
