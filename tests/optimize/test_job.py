@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 import venv
@@ -166,7 +167,9 @@ def test_what_is_undecided_can_be_measured_for_longer(shop: Shop) -> None:
     fast = shop.beside("fast.py", FAST)
     found = shop.optimize("--candidate", fast, "--run-id", "r", "--seconds", "0.01", status=3)
     assert [one["reason"] for one in found["candidates"]] == ["undecided"]
-    assert "measure longer with: bakeoff resume r -i seconds=0.03" in shop.said
+    longer = re.search(r"measure longer with: bakeoff resume r -i seconds=([0-9.]+)", shop.said)
+    assert longer is not None
+    assert float(longer[1]) >= 0.03
     assert "nothing is decided: 1 candidate behaved the same; whether any is faster did not show" in shop.said
     for less in ((), ("-i", "seconds=0.01"), ("-i", "seconds=nan"), ("-i", "max_calls=3")):
         shop("resume", "r", *less, status=1)

@@ -104,7 +104,7 @@ class Optimisation:
         self, run: Run, workspace: Workspace, processes: Processes
     ) -> tuple[CandidateState | None, str | None]:
         """The winner, and what was said if the budget was spent."""
-        options, target, lock = self.options, self.target, BenchLock()
+        options, target, lock = self.options, self.target, BenchLock(told=self.warn)
         original = Original(workspace)
         source = await self._source(workspace, original)
         definition = locate(source, target.qualname) if target.qualname else None

@@ -11,6 +11,7 @@ from bakeoff.jobs.job import OpenRun
 from bakeoff.jobs.landing import Work, diff_lines, shown_diff
 from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
+from bakeoff.judge.timing.undecided import NEEDED
 from bakeoff.optimize.all_functions.ranked import Ranked
 from bakeoff.optimize.candidate_state import CandidateState
 from bakeoff.optimize.summary import (
@@ -116,7 +117,10 @@ def _no_winner_lines(run: str, found: RunView) -> Iterator[str]:
         return
     count = counted(len(found.undecided), "candidate")
     yield f"run {run}: nothing is decided: {count} behaved the same; whether any is faster did not show"
-    yield f"  measure longer with: bakeoff resume {run} -i seconds={3 * found.options.seconds:g}"
+    least = 3 * found.options.seconds
+    needed = [state.speed.receipt.get(NEEDED, least) for state in found.undecided if state.speed is not None]
+    if seconds := max((max(least, float(each)) for each in needed if each is not None), default=None):
+        yield f"  measure longer with: bakeoff resume {run} -i seconds={seconds:.2g}"
 
 
 def _winners_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:

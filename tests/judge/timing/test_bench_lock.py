@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from bakeoff.judge.timing.bench_lock import BenchLock
+from bakeoff.judge.timing.bench_lock import AGAIN, PATIENCE, BenchLock
 
 pytestmark = pytest.mark.anyio
 
@@ -139,3 +139,54 @@ async def test_cancelled_one_leaves_the_queue(tmp_path: Path) -> None:
 
 async def test_it_stands_in_the_users_cache() -> None:
     assert BenchLock().folder.name == "bench"
+
+
+@pytest.mark.parametrize(("what", "does"), [("measuring", "measures"), ("working", "runs tests")])
+async def test_who_is_waited_for_long_is_named_and_now_and_then_again(tmp_path: Path, what: str, does: str) -> None:
+    process = other(tmp_path, what)
+    assert process.stdout is not None
+    assert await anyio.to_thread.run_sync(process.stdout.readline) == "has it\n"
+    said: list[str] = []
+    heard = anyio.Event()
+
+    def told(text: str) -> None:
+        said.append(text)
+        if len(said) == 2:
+            heard.set()
+
+    moment = iter(range(10_000_000))
+    lock = BenchLock(tmp_path, look=0.0, told=told, clock=lambda: float(next(moment)))
+
+    async def measure() -> None:
+        async with lock.measuring():
+            pass
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(measure)
+        with anyio.fail_after(60):
+            await heard.wait()
+        process.kill()
+    process.wait()
+    process.stdout.close()
+    start = f"measuring waits for another bakeoff on this machine: process {process.pid} in {os.getcwd()} {does} since "
+    assert all(text.startswith(start) for text in said)
+    assert next(moment) > PATIENCE + AGAIN
+
+
+async def test_own_work_is_no_news_and_what_the_dead_left_is_swept(tmp_path: Path) -> None:
+    process = other(tmp_path, "working")
+    assert process.stdout is not None
+    assert await anyio.to_thread.run_sync(process.stdout.readline) == "has it\n"
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    said: list[str] = []
+    moment = iter(range(0, 100_000_000, 1000))
+    lock = BenchLock(tmp_path, look=0.0, told=said.append, clock=lambda: float(next(moment)))
+    async with lock.working():
+        assert len(list(tmp_path.glob("*.worker"))) == 1
+        with anyio.move_on_after(0.05):
+            async with lock.measuring():
+                raise AssertionError("it must wait for the work")
+    assert said == []
+    assert not list(tmp_path.glob("*.worker"))

@@ -23,6 +23,7 @@ from bakeoff.judge.timing.evidence import DECIDE
 from bakeoff.judge.timing.parent import OriginalChangedError, TimingError
 from bakeoff.judge.timing.speed import FASTER, NOT_FASTER, UNDECIDED, Calibration, Speed, Verdict
 from bakeoff.judge.timing.statistics import MedianSequence
+from bakeoff.judge.timing.undecided import NEEDED, in_words, seconds_needed
 
 SELECTION = 0.6
 """Share of the time that the selection may take; the rest is for measuring the finalist again."""
@@ -352,7 +353,8 @@ class _Race(Generic[PairsT, RoundT]):
     def selected(self, pairs: PairsT, why: str) -> Speed:
         """Verdict by the selection on one that was dropped, or that nothing was decided on."""
         verdict = pairs.decide(self.floor) or (NOT_FASTER if why == TOO_SLOW else UNDECIDED, why)
-        return self.sampler.speed(verdict, pairs, remeasured=False)
+        speed = self.sampler.speed(verdict, pairs, remeasured=False)
+        return self.with_need(speed, pairs, self.options.alpha / len(self.names)) if why == TIME_OVER else speed
 
     async def final(self, name: str, phase: Phase, alpha: float) -> bool:
         """Measure one contender apart from the selection; whether it is faster. `alpha` is of the decision."""
@@ -371,11 +373,19 @@ class _Race(Generic[PairsT, RoundT]):
             decided = await self.blocks.block(some)
         pairs = found[0]
         verdict = pairs.decide(self.floor) or (UNDECIDED, pairs.missing(self.floor))
-        speed = self.sampler.speed(verdict, pairs, remeasured=True)
+        speed = self.with_need(self.sampler.speed(verdict, pairs, remeasured=True), pairs, alpha)
         if speed.verdict == FASTER:
             speed = await self.sampler.confirm(name, speed)
         await self.settle(name, speed)
         return speed.verdict == FASTER
+
+    def with_need(self, speed: Speed, pairs: PairsT, alpha: float) -> Speed:
+        """The verdict, with what would decide it where the time did not suffice."""
+        if speed.verdict != UNDECIDED:
+            return speed
+        needed = seconds_needed(pairs.ratio, alpha, self.floor, self.options.seconds)
+        said = in_words(needed, pairs.ratio, self.floor, self.sampler.calibration)
+        return replace(speed, detail=f"{speed.detail}: {said}", receipt={**speed.receipt, NEEDED: needed})
 
     def decide(self, name: str, pairs: PairsT) -> bool:
         """Take rounds of one contender for a block's time; whether that decides it."""
