@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from bakeoff.optimize.behaviour.options import DERIVED
 from bakeoff.optimize.candidate_state import ORIGINAL, CandidateState
 from bakeoff.optimize.options import TESTS
 from bakeoff.optimize.sources.source import ProfileLine
@@ -77,6 +78,10 @@ def cautions(found: RunView, winner: CandidateState) -> list[str]:
     said = [] if missing is None else [missing]
     said += [f"it relies on `{what}`, which these tests alone show" for what in winner.candidate.assumes]
     receipt = {} if winner.judgement is None else winner.judgement.receipt
+    if found.options.inputs == DERIVED and found.baseline is not None and not found.baseline.get("derived", 0):
+        said.append(
+            "no input is fresh: none could be derived from the calls of the tests, so answers may be written down"
+        )
     inside = receipt.get("judged_in_process") or []
     if inside:
         said.append(f"{counted(len(inside), 'test')} could be judged only in the candidate's own process")

@@ -136,3 +136,21 @@ def test_floats_are_of_all_magnitudes_that_were_seen() -> None:
     assert min(sizes) >= 0.0
     assert max(sizes) <= 1e16
     assert all(any(low <= size < 1e3 * low for size in sizes) for low in (1e-2, 1e3, 1e7, 1e12))
+
+
+def test_where_all_is_always_the_same_the_letters_of_texts_are_turned_about() -> None:
+    """Else answers that are written down would pass: there is no fresh input."""
+    found = made_of(("the quick brown fox", {"key": "value"}, ("x", "abcdef"), b"bytes"))
+    assert len(found) > 20
+    assert all(sorted(text) == sorted("the quick brown fox") for text, *_ in found)
+    assert all(list(names) == ["key"] for _, names, *_ in found)
+    assert len({text for text, *_ in found}) > 20
+    assert len({items[1] for *_, items, _ in found}) > 20
+
+
+def test_nothing_is_turned_about_where_something_is_fresh() -> None:
+    assert {call[0] for call in made_of(*[("mean", [n, n + 1]) for n in range(9)])} == {"mean"}
+
+
+def test_a_flag_alone_gives_nothing_fresh() -> None:
+    assert made_of((True, None)) == []
