@@ -51,7 +51,10 @@ def not_compared(found: RunView) -> str | None:
     if found.bench is not None and found.bench["judged_by"] != TESTS:
         return None
     texts = "" if found.options.messages else "the texts of exceptions and warnings (--messages does), "
-    return f"{texts}log records that nothing shows, what other modules and C libraries hold, when tasks yield"
+    return (
+        f"{texts}log records that nothing shows, what other modules and C libraries hold, when tasks yield, when "
+        "settings are read from files and the environment"
+    )
 
 
 def set_aside(found: RunView) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import sys
+import types
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,8 @@ import pytest
 
 from bakeoff.judge import codec
 from bakeoff.optimize.behaviour.inside.later import LAZY, MOVED, LateReader, disturb, lazy
-from bakeoff.optimize.behaviour.observable import common_state, private_to
+from bakeoff.optimize.behaviour.inside.module_state import ModuleState
+from bakeoff.optimize.behaviour.observable import CHANGED, common_state, is_as_left, private_to
 
 from .conftest import judges
 
@@ -199,7 +203,7 @@ def test_state_is_common_where_all_processes_have_it_alike() -> None:
         {"mod.SEEN": "1", "mod._own": "2", "random": "3", "cwd": ""},
         {"mod.SEEN": "1", "mod._own": "2", "random": "4", "cwd": ""},
     ]
-    assert common_state(MODULE.encode(), "keys", "mod", states) == {"mod.SEEN": "1", "cwd": ""}
+    assert common_state(MODULE.encode(), "keys", "mod", states) == {"mod.SEEN": "1", "random": CHANGED, "cwd": ""}
     assert common_state(MODULE.encode(), "keys", "mod", [states[0], None]) == {}
 
 
@@ -207,3 +211,84 @@ def test_private_names_are_the_target_s_own_where_nothing_else_reads_them() -> N
     assert "_own" in private_to(MODULE.encode(), "keys")
     assert "_own" not in private_to(MODULE.encode() + b"\n\ndef told():\n    return dict(_own)\n", "keys")
     assert "SEEN" not in private_to(MODULE.encode(), "keys")
+
+
+def test_what_chance_has_a_part_in_has_to_change_and_all_else_to_be_the_same() -> None:
+    assert is_as_left(CHANGED, "any digest")
+    assert not is_as_left(CHANGED, "")
+    assert is_as_left("1", "1")
+    assert not any(is_as_left(*pair) for pair in [("1", "2"), ("1", ""), ("", "1")])
+
+
+STATE = """
+COUNT = 0
+NAMES = []
+_last = None
+LIMITS = (1, 2)
+
+
+class Seen:
+    count = 0
+    names = set()
+
+
+class Stats:
+    def __init__(self):
+        self.calls = 0
+        self.names = []
+
+
+STATS = Stats()
+
+
+def work():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("global COUNT; COUNT += 1", "COUNT"),
+        ("NAMES.append(1)", "NAMES"),
+        ("global _last; _last = 'x'", "_last"),
+        ("global LIMITS; LIMITS = (1, 3)", "LIMITS"),
+        ("Seen.count += 1", "Seen.count"),
+        ("Seen.names.add(1)", "Seen.names"),
+        ("STATS.calls += 1", "STATS.__dict__"),
+        ("STATS.names.append(1)", "STATS.__dict__"),
+        ("work.calls = 1", "work.__dict__"),
+    ],
+)
+def test_each_global_that_changes_is_named(change: str, name: str) -> None:
+    module = types.ModuleType("mod_of_state")
+    module.__file__ = "mod.py"
+    exec(STATE + f"\n\ndef change():\n    {change}\n", vars(module))
+    sys.modules[module.__name__] = module
+    try:
+        state = ModuleState(module, lambda path: path == "mod.py", codec.encode, (codec.Incomparable,))
+        assert not any(state.after().values())
+        module.change()
+        assert [each for each, digest in state.after().items() if digest] == [f"mod_of_state.{name}"]
+    finally:
+        del sys.modules[module.__name__]
+
+
+def test_environment_and_random_numbers_are_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = ModuleState(types.ModuleType("nothing"), lambda path: False, codec.encode, (codec.Incomparable,))
+    monkeypatch.setenv("TOTAL", "1")
+    random.random()
+    assert {name for name, digest in state.after().items() if digest} == {"os.environ", "random.getstate()"}
+
+
+def test_private_attributes_of_functions_are_their_own() -> None:
+    module = types.ModuleType("mod_of_state")
+    module.__file__ = "mod.py"
+    exec(STATE, vars(module))
+    sys.modules[module.__name__] = module
+    try:
+        state = ModuleState(module, lambda path: path == "mod.py", codec.encode, (codec.Incomparable,))
+        module.work._memo = {1: 2}
+        assert not any(state.after().values())
+    finally:
+        del sys.modules[module.__name__]

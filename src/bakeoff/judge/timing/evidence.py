@@ -13,9 +13,10 @@ from bakeoff.judge.timing.statistics import MedianSequence
 DECIDE, REPORT = 0.02, 0.05
 """How often a decision, and an interval that is shown, may be wrong; the looks in between included."""
 
-LONG = 1e6
+LONG = 1e5
 """Nanoseconds of one call from which it counts although something else ran meanwhile, by its processor time. The fork
-says what that was, so the gain must show on the clock outside all the more."""
+says what that was, so the gain must show on the clock outside all the more. Of sixteen calls of half a millisecond
+hardly ever all go undisturbed on a busy machine: with a larger limit no pair counted there."""
 
 HEAVY = 0.1
 """Share of the total from which an input is heavy."""

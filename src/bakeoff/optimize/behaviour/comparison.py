@@ -21,6 +21,7 @@ from bakeoff.optimize.behaviour.differences import (
 )
 from bakeoff.optimize.behaviour.inside.later import LAZY, MOVED
 from bakeoff.optimize.behaviour.judgement import Difference, Judgement
+from bakeoff.optimize.behaviour.observable import is_as_left
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Replay, TestRun, Watched
 
@@ -253,7 +254,8 @@ class Comparison:
             return
         for run in runs:
             told = run.state or {}
-            changed = [name for name, digest in self.baseline.state.items() if told.get(name, "") != digest]
+            state = self.baseline.state.items()
+            changed = [name for name, digest in state if not is_as_left(digest, told.get(name, ""))]
             if run.state is not None and changed:
                 detail = f"{', '.join(changed[:5])}: not as the same calls of the original leave it"
                 self.differences.append(Difference(reasons.MUTATION, AFTER_ALL, "", detail))

@@ -9,11 +9,16 @@ from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.python_file import PythonFile
 
+CHANGED = "changed"
+"""In place of a digest, where that is another one in each process: a state that chance has a part in."""
+
 
 def common_state(
     source: bytes, qualname: str, module: str, states: Sequence[Mapping[str, str] | None]
 ) -> dict[str, str]:
-    """State that is the same in all processes of the original, without the target's own private names.
+    """State that all processes of the original leave alike, without the target's own private names.
+
+    What each changes in its own way, as draws from a random generator do, is `CHANGED`.
 
     Args:
         source: the target's file.
@@ -25,11 +30,19 @@ def common_state(
     if first is None or any(state is None for state in states):
         return {}
     own = {f"{module}.{name}" for name in private_to(source, qualname)}
-    return {
-        name: digest
-        for name, digest in first.items()
-        if name not in own and all(state is not None and state.get(name) == digest for state in states)
-    }
+    found = {}
+    for name, digest in first.items():
+        others = [state.get(name) for state in states if state is not None]
+        if name not in own and all(other == digest for other in others):
+            found[name] = digest
+        elif name not in own and all(others):
+            found[name] = CHANGED
+    return found
+
+
+def is_as_left(expected: str, found: str) -> bool:
+    """Whether a candidate leaves a state as the original does; both as `common_state` has them."""
+    return bool(found) if expected == CHANGED else found == expected
 
 
 def private_to(source: bytes, qualname: str) -> set[str]:

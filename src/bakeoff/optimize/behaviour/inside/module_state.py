@@ -1,4 +1,4 @@
-"""Side effects on state that is not given: containers of the project's modules, environment, working folder, and alike.
+"""Side effects on state that is not given: globals of the project's modules, environment, working folder, and alike.
 
 A digest of each is taken when the candidate is loaded, and once more when the last call was made.
 """
@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 CONTAINERS = (list, dict, set, deque, bytearray)
-MOST = 400
-"""Containers that are looked at."""
+PLAIN = (int, float, complex, bool, str, bytes, type(None), tuple, frozenset)
+MOST, BYTES = 1000, 32 << 20
+"""Values that are looked at, and bytes of them all."""
 
 
 class ModuleState:
@@ -55,31 +56,51 @@ class ModuleState:
 
     def _digests(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        for name, value in (*_of_process(), *self._containers()):
-            if len(found) >= MOST:
+        room = BYTES
+        for name, value in (*_of_process(), *self._globals(CONTAINERS), *self._globals(PLAIN), *self._instances()):
+            if len(found) >= MOST or room < 0:
                 break
             try:
-                found[name] = hashlib.blake2b(self.encode(value), digest_size=8).hexdigest()
+                data = self.encode(value)
             except self.failures:
                 continue
+            room -= len(data)
+            found[name] = hashlib.blake2b(data, digest_size=8).hexdigest()
         return found
 
-    def _containers(self) -> Iterator[tuple[str, Any]]:
-        """Containers that names of modules stand for, and those of their classes."""
+    def _globals(self, kinds: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
+        """Values of these types that names of modules, and attributes of their classes, stand for."""
+        for module, name, value in self._names():
+            if type(value) in kinds:
+                yield f"{module}.{name}", value
+            elif isinstance(value, type) and value.__module__ == module:
+                for inner, held in sorted(vars(value).items()):
+                    if type(held) in kinds and not inner.startswith("__"):
+                        yield f"{module}.{name}.{inner}", held
+
+    def _instances(self) -> Iterator[tuple[str, Any]]:
+        """Attributes of instances of the project's classes, and public ones of its functions."""
+        ours = {module.__name__ for module in self.modules}
+        for module, name, value in self._names():
+            if type(value) is types.FunctionType and value.__module__ == module:
+                held = {key: each for key, each in vars(value).items() if not key.startswith("_")}
+            elif type(value).__module__ in ours and hasattr(value, "__dict__"):
+                held = vars(value)
+            else:
+                continue
+            # Not the instance itself: the code of its class, which may change, is a part of that.
+            yield f"{module}.{name}.__dict__", {k: v for k, v in held.items() if type(v) in (*PLAIN, *CONTAINERS)}
+
+    def _names(self) -> Iterator[tuple[str, str, Any]]:
         for module in self.modules:
             for name, value in sorted(vars(module).items()):
-                if name.startswith("__"):
-                    continue
-                if type(value) in CONTAINERS:
-                    yield f"{module.__name__}.{name}", value
-                elif isinstance(value, type) and value.__module__ == module.__name__:
-                    for inner, held in sorted(vars(value).items()):
-                        if type(held) in CONTAINERS and not inner.startswith("__"):
-                            yield f"{module.__name__}.{name}.{inner}", held
+                if not name.startswith("__"):
+                    yield module.__name__, name, value
 
 
 def _of_process() -> Iterator[tuple[str, Any]]:
-    yield "os.environ", dict(os.environ)
+    # The seed is another one in each process of ours.
+    yield "os.environ", {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
     yield "os.getcwd()", _folder()
     yield "sys.path", list(map(str, sys.path))
     yield "sys.getrecursionlimit()", sys.getrecursionlimit()
