@@ -22,7 +22,7 @@ class Candidate:
         files: the new contents of each changed file by its path relative to the project's root; None: removed.
         note: one sentence on what was done, for people.
         parent: the `id` of the candidate that it builds on.
-        assumes: what must hold that the source could not see: `pure`, `hashable`, ...
+        assumes: what must hold that the source could not see: `pure`, ...
         invalid: why there is nothing to judge, where that is so; there are no files then.
     """
 

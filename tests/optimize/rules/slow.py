@@ -69,18 +69,6 @@ def invoice_lines_args(n):
     )
 
 
-def invoice_lines_next(orders, products):
-    lines = []
-    for order in orders:
-        product = next((p for p in products if p["sku"] == order["sku"]), None)
-        if product:
-            lines.append((order["id"], product["name"], product["price"] * order["quantity"]))
-    return lines
-
-
-invoice_lines_next_args = invoice_lines_args
-
-
 class Shop:
     def __init__(self, products, orders):
         self.products = products
@@ -196,26 +184,6 @@ def moving_max(readings, width):
 moving_max_args = moving_average_args
 
 
-def balance_point(xs):
-    for i in range(len(xs)):
-        if sum(xs[:i]) == sum(xs[i + 1 :]):
-            return i
-    return -1
-
-
-def balance_point_args(n):
-    return ([1] * n + [2],)
-
-
-def running_mean(values):
-    out = []
-    seen = []
-    for value in values:
-        seen.append(value)
-        out.append(sum(seen) / len(seen))
-    return out
-
-
 def running_mean_args(n):
     return (_ints(n),)
 
@@ -267,69 +235,6 @@ def rank_by_counting(scores):
 rank_by_counting_args = running_mean_args
 
 
-def running_median(values):
-    medians = []
-    window = []
-    for value in values:
-        window.append(value)
-        ordered = sorted(window)
-        medians.append(ordered[len(ordered) // 2])
-    return medians
-
-
-running_median_args = running_mean_args
-
-
-def run_jobs(jobs):
-    """jobs: (start, priority, name)"""
-    waiting = list(jobs)
-    order = []
-    while waiting:
-        waiting.sort(key=lambda job: (job[1], job[2]))
-        job = waiting.pop(0)
-        order.append(job[2])
-    return order
-
-
-def run_jobs_args(n):
-    return ([(0, x, f"j{x}") for x in _ints(n)],)
-
-
-def huffman(weights):
-    nodes = [(w, s) for s, w in weights.items()]
-    cost = 0
-    while len(nodes) > 1:
-        nodes.sort(key=lambda node: node[0])
-        left = nodes.pop(0)
-        right = nodes.pop(0)
-        cost += left[0] + right[0]
-        nodes.append((left[0] + right[0], left[1] + right[1]))
-    return cost, nodes[0][1] if False else None
-
-
-def huffman_args(n):
-    return ({f"s{i}": w for i, w in enumerate(_ints(n))},)
-
-
-def triage(patients):
-    waiting = []
-    seen = []
-    for patient in patients:
-        waiting.append(patient)
-        if len(waiting) > 100:
-            urgent = max(waiting, key=lambda p: p["quantity"])
-            waiting.remove(urgent)
-            seen.append(urgent["id"])
-    while waiting:
-        waiting.sort(key=lambda p: p["quantity"], reverse=True)
-        seen.append(waiting.pop(0)["id"])
-    return seen
-
-
-def triage_args(n):
-    return invoice_lines_args(n)[:1]
-
-
 def shortest_by_hand(graph, start):
     distance = {}
     for node in graph:
@@ -373,19 +278,6 @@ def round_robin_args(n):
     return ([(i, x % 7) for i, x in enumerate(_ints(n))], 2)
 
 
-def shortest(graph, start):
-    distance = {node: float("inf") for node in graph}
-    distance[start] = 0
-    unvisited = list(graph)
-    while unvisited:
-        current = min(unvisited, key=lambda node: distance[node])
-        unvisited.remove(current)
-        for other, weight in graph[current].items():
-            if distance[current] + weight < distance[other]:
-                distance[other] = distance[current] + weight
-    return distance
-
-
 def shortest_args(n):
     r = random.Random(8)
     return ({i: {r.randrange(n): r.randrange(1, 9) for _ in range(4)} for i in range(n)}, 0)
@@ -394,23 +286,6 @@ def shortest_args(n):
 def reachable_args(n):
     r = random.Random(9)
     return ([(r.randrange(n // 2), r.randrange(n // 2)) for _ in range(n)], 0)
-
-
-def closure(roles, grants):
-    """Permissions with all that they imply: a loop while something changes."""
-    result = set(roles)
-    changed = True
-    while changed:
-        changed = False
-        for a, b in grants:
-            if a in result and b not in result:
-                result.add(b)
-                changed = True
-    return result
-
-
-def closure_args(n):
-    return ([n], [(i + 1, i) for i in range(n)])
 
 
 def degree(edges, nodes):
@@ -512,33 +387,6 @@ def lru_list(keys, size):
 lru_list_args = lru_args
 
 
-def simulate(states: dict[str, int], steps):
-    history = []
-    current = states
-    for _ in range(steps):
-        current = copy.deepcopy(current)
-        for name in current:
-            current[name] = (current[name] * 3 + 1) % 101
-        history.append(current)
-    return history
-
-
-def simulate_args(n):
-    return ({f"s{i}": i for i in range(20)}, n // 10)
-
-
-def has_big_args(n):
-    return (_ints(n), 3)
-
-
-def first_match(rows, limit):
-    matches = [r for r in rows if r > limit]
-    return matches[0] if matches else None
-
-
-first_match_args = has_big_args
-
-
 class Order:
     def __init__(self, id, customer, total, day):
         self.id = id
@@ -576,23 +424,6 @@ def customer_summary(orders):
 
 def customer_summary_args(n):
     return (_orders(n),)
-
-
-def is_anagram(a, b):
-    letters = list(b)
-    for ch in a:
-        if ch in letters:
-            letters.remove(ch)
-        else:
-            return False
-    return not letters
-
-
-def is_anagram_args(n):
-    s = [chr(0x400 + i % 200) for i in range(n)]
-    t = s[:]
-    random.Random(2).shuffle(t)
-    return ("".join(s), "".join(t))
 
 
 def count_in_windows(stamps, width):
@@ -678,21 +509,6 @@ def stddevs(samples):
 
 def stddevs_args(n):
     return (random.Random(3).choices(range(10 * n), k=n),)
-
-
-def column_widths(rows):
-    lines = []
-    for row in rows:
-        cells = []
-        for i in range(len(row)):
-            width = max(len(r[i]) for r in rows)
-            cells.append(row[i].ljust(width))
-        lines.append(" ".join(cells))
-    return lines
-
-
-def column_widths_args(n):
-    return ([["x" * (i % 7), "y" * (i % 5)] for i in range(n)],)
 
 
 def insert_sorted(values):

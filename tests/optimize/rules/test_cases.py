@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.optimize.rules.cases import FOLDER, Case, every
 from tests.optimize.rules.examples import ARGUMENTS, SIZE, example, function
+from tests.optimize.rules.hostile import outcome, variants
 
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
@@ -21,7 +22,7 @@ BY_NAME = {rule.name: rule for rule in RULES}
 
 def test_every_rule_has_cases_and_says_why() -> None:
     assert {path.stem for path in FOLDER.glob("*.cases")} == set(BY_NAME) == set(ARGUMENTS)
-    assert len(RULES) >= 18
+    assert len(RULES) >= 12
     for name, rule in BY_NAME.items():
         mine = [case for case in CASES if case.rule == name]
         assert any(case.after and case.calls for case in mine), name
@@ -37,30 +38,23 @@ def test_case(case: Case) -> None:
         return
     assert version is not None
     assert version.source.decode() == case.after
+    before, after = function(case, case.before), function(case, case.after)
     for call in case.calls:
-        assert outcome(case, case.before, call) == outcome(case, case.after, call)
+        given = eval(f"[{call}]")
+        assert outcome(before, given) == outcome(after, given)
 
 
-def outcome(case: Case, text: str, call: str) -> Any:
-    """What a call gives, with types, and what it leaves of its arguments."""
-    arguments = eval(f"[{call}]")
-    try:
-        result = typed(function(case, text)(*arguments))
-    except Exception as failure:
-        result = type(failure).__name__
-    return result, typed(arguments)
+HOSTILE = [case for case in CASES if case.after and case.calls]
 
 
-def typed(value: Any) -> Any:
-    """A value such that equal things of different types are different."""
-    name = type(value).__name__
-    if isinstance(value, list | tuple):
-        return name, [typed(each) for each in value]
-    if isinstance(value, set | frozenset):
-        return name, sorted(map(repr, map(typed, value)))
-    if isinstance(value, dict):
-        return name, [(typed(key), typed(each)) for key, each in value.items()]
-    return name, repr(value)
+@pytest.mark.parametrize("case", HOSTILE, ids=str)
+def test_hostile_inputs_give_the_same(case: Case) -> None:
+    """Nobody said what is given: the seen types least of all."""
+    assert case.after is not None
+    before, after = function(case, case.before), function(case, case.after)
+    for call in case.calls:
+        for given in variants(eval(f"[{call}]")):
+            assert outcome(after, given) == outcome(before, given), given
 
 
 class Counted(int):
@@ -116,16 +110,11 @@ def steps(case: Case, text: str, arguments: Any) -> int:
 GONE = {
     "constant-set": r"not in STOP",
     "deque": r"\.pop\(0\)",
-    "hoist": r"grid\[i\]\[j\]",
-    "insert-front": r"\.insert\(0",
     "list-concat": r"out \+ \[",
-    "membership-view": r"\.keys\(\)",
-    "modular-power": r"\*\*",
+    "membership-view": r"in list\(d\)$",
+    "remember": r"slow\(x\) \+",
+    "modular-power": r"return (\(.*\*\*|a \*\*)",
     "join-list": r"\(str\(x\) for",
-    "join": r"s \+= ",
-    "bind": r"append\(math\.sqrt",
-    "grouping": r"k not in d",
-    "any-of": r" or ",
 }
 """What is slow here is one instruction whose work is in C: the evidence is that it is not there any more."""
 

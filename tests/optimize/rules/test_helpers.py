@@ -81,19 +81,19 @@ def test_helpers_of_helpers_and_methods_are_reached() -> None:
     def open(self, xs):
         t = 0
         for x in xs:
-            t += x
+            t += int(x)
         return t
 
 
 def _h(xs):
     t = 0
     for x in xs:
-        t += x
+        t += int(x)
     return t
 """
     first, *_ = versions(source, "A.f")
     text = first.source.decode()
-    assert text.count("sum(xs)") == 2
+    assert text.count("sum([int(x) for x in xs])") == 2
     assert "def _open(self, xs):" in text
     assert "return _h(xs) + self._open(xs)" in text
     assert first.assumes == ("not overridden",)
@@ -104,7 +104,7 @@ def _h(xs):
 CHAIN = """def low(xs):
     t = 0
     for x in xs:
-        t += x
+        t += int(x)
     return t
 
 
@@ -122,7 +122,7 @@ def other(xs):
 
 
 def test_what_is_between_is_copied_too() -> None:
-    first = next(each for each in versions(CHAIN) if each.applied == ("sum",))
+    first = next(each for each in versions(CHAIN) if each.applied == ("comprehension",))
     text = first.source.decode()
     assert "def _low(xs):" in text
     assert 'return f"{_low(xs)} of low(xs)" + str(_low(xs))' in text
@@ -136,7 +136,7 @@ def test_what_is_between_is_copied_too() -> None:
 def test_a_method_that_may_be_replaced_is_left_alone(more: str) -> None:
     source = (
         "class A:\n    def f(self, xs):\n        return self.g(xs)\n\n    def g(self, xs):\n        t = 0\n"
-        "        for x in xs:\n            t += x\n        return t\n\n\n"
+        "        for x in xs:\n            t += int(x)\n        return t\n\n\n"
     )
     assert versions(source, "A.f") != []
     assert versions(source + more, "A.f") == []
@@ -149,10 +149,10 @@ def test_a_name_that_is_another_one_inside_is_left_alone() -> None:
 @pytest.mark.parametrize(
     "helper",
     [
-        "import functools\n@functools.cache\ndef g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
+        "import functools\n@functools.cache\ndef g(xs):\n    t = 0\n    for x in xs:\n        t += 1\n    return t\n",
         "class g:\n    def __init__(self, xs): self.xs = xs\n",
         "g = len\n",
-        "async def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
+        "async def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x)\n    return t\n",
         "def g(xs):\n    return len(xs[len(xs) - 1])\n",
     ],
 )
@@ -166,7 +166,7 @@ def test_a_helper_that_calls_itself_calls_its_copy() -> None:
         return n
     total = 0
     for k in (1, 2):
-        total += fib(n - k)
+        total += int(fib(n - k))
     return total
 
 
@@ -174,12 +174,12 @@ def f(n):
     return fib(n) + 1
 """
     found = [each.source.decode() for each in versions(source)]
-    assert any("fib_once(" in text and "return _fib(n) + 1" in text for text in found)
+    assert any("return _fib(n) + 1" in text for text in found)
     for text in found:
         assert run(text, "f(12)") == 145
 
 
 def test_a_call_inside_a_formatted_text_is_found() -> None:
-    helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n"
+    helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x)\n    return t\n"
     first, *_ = versions(helper + "def f(xs):\n    return f'g(xs): {g(xs)}'\n")
     assert "return f'g(xs): {_g(xs)}'" in first.source.decode()

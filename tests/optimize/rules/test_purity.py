@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.optimize.sources.rules.purity import purity_of, touched
+from bakeoff.optimize.sources.rules.facts.purity import purity_of, touched
 
 PURE = [
     "def g(xs):\n    xs = list(xs)\n    xs.append(1)\n    return xs",

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.names import bound_by
-from bakeoff.optimize.sources.rules.looking import USUAL_METHODS, names_in, stored
-from bakeoff.optimize.sources.rules.purity import touched
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.facts.purity import touched
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import USUAL_METHODS, names_in, stored
+from bakeoff.optimize.sources.rules.guards import HELPERS
 
 MOST = 12
 """Functions that are copied into one."""
@@ -68,7 +69,7 @@ class Below:
         """Whether it is a function of the module, or no other class has a method of its name."""
         owner, _, last = name.rpartition(".")
         if not owner:
-            return True
+            return name not in HELPERS
         others = [each for each in self.target.purity.methods.get(last, []) if each != name]
         return owner in self.target.purity.classes and not others and not last.startswith("__")
 
@@ -202,7 +203,7 @@ class Below:
         found = {each: self.fixed[name, each] for each in given(subject) or () if (name, each) in self.fixed}
         return None if any(old != new and new in subject.local for old, new in found.items()) else found
 
-    def copied(self, name: str, changing: Changing | None = None) -> tuple[list[str], list[ast.stmt], str] | None:
+    def copied(self, name: str) -> tuple[list[str], list[ast.stmt], str] | None:
         """The parameters that are left, the body and the head of a copy; None where there can be none."""
         subject, renamed = self.reached[name], self.renamed(name)
         parameters = given(subject)
@@ -210,9 +211,6 @@ class Below:
             return None
         node = copy.deepcopy(subject.node)
         originals = {id(new): old for old, new in zip(ast.walk(subject.node), ast.walk(node), strict=True)}
-        if changing is not None:
-            changing.originals = originals
-            node = changing.visit(node)
         replacing = Replacing(self, renamed, originals, subject)
         body = [replacing.visit(each) for each in node.body]
         if ast.get_docstring(subject.node, clean=False) is not None:
@@ -246,19 +244,13 @@ class Below:
     def assumes(self, needed: Iterable[str]) -> list[str]:
         """Assumptions about what cannot be seen."""
         methods = any("." in name and not name.rpartition(".")[2].startswith("_") for name in needed)
-        return ["pure", "hashable", *(["not overridden"] if methods else [])]
+        return ["pure", *(["not overridden"] if methods else [])]
 
     def new_call(self, call: ast.Call, called: str) -> None:
         """Change a call to one of the copy."""
         handed, parameters = arguments(call, called), given(self.reached[called]) or []
         left = [each for each, name in zip(handed, parameters, strict=False) if (called, name) not in self.fixed]
         call.func, call.args = ast.Name(self.names[called], ast.Load()), left
-
-
-class Changing(ast.NodeTransformer):
-    """Transformer for other changes in a copy; it is told which node of the original each of its nodes stands for."""
-
-    originals: Mapping[int, ast.AST] = {}
 
 
 class Replacing(ast.NodeTransformer):

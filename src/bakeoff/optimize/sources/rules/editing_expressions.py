@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from bakeoff.optimize.sources.rules.looking import changed_in, stored
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import changed_in, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def statement_of(subject: Subject, node: ast.AST) -> ast.stmt | None:
@@ -93,6 +93,8 @@ def repeating(
             break
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return None
+        if _is_late(subject, each):
+            return found
         if isinstance(each, ast.Lambda):
             if names & {argument.arg for argument in ast.walk(each) if isinstance(argument, ast.arg)}:
                 return found
@@ -113,6 +115,20 @@ def repeating(
             found, again = each, False
         child = each
     return found
+
+
+CONSUMERS = {"sum", "any", "all", "sorted", "list", "tuple", "set", "frozenset", "min", "max", "dict", "join", "extend"}
+
+
+def _is_late(subject: Subject, node: ast.AST) -> bool:
+    """Whether what is in it may be computed when the function is over: an inner function, a generator handed on."""
+    parent = subject.parents.get(id(node))
+    match node, parent:
+        case ast.Lambda(), ast.keyword(arg="key"):
+            return False
+        case ast.GeneratorExp(), ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name not in CONSUMERS
+    return isinstance(node, ast.Lambda | ast.GeneratorExp)
 
 
 def uses(subject: Subject, name: str) -> Iterator[tuple[ast.Name, ast.AST, ast.AST | None, ast.AST | None]]:

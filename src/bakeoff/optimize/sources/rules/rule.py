@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bakeoff.optimize.sources.rules.subject import Subject
+    from bakeoff.optimize.sources.rules.facts.subject import Subject
 
 Replacement = tuple[Sequence[ast.stmt], str]
 """Statements that follow each other in one block, and the text in their place; empty: they go."""

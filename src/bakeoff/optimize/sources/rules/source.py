@@ -11,10 +11,10 @@ from bakeoff.optimize.errors import InvalidCandidateError
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources.rules.catalogue import RULES
+from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.helpers import functions_among, reached, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
-from bakeoff.optimize.sources.rules.subject import Subject
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 
 LARGEST = 40_000

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.each.steady_call import shareable
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around
-from bakeoff.optimize.sources.rules.looking import SCOPES, calm, stored
-from bakeoff.optimize.sources.rules.purity import touched
+from bakeoff.optimize.sources.rules.facts.purity import touched
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, calm, stored
+from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:

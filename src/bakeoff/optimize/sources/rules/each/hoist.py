@@ -5,29 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around, repeating
-from bakeoff.optimize.sources.rules.looking import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
-from bakeoff.optimize.sources.rules.making import FILLING
-from bakeoff.optimize.sources.rules.purity import touched
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, in_text, loops_around, repeating
+from bakeoff.optimize.sources.rules.facts.making import FILLING
+from bakeoff.optimize.sources.rules.facts.purity import touched
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
+from bakeoff.optimize.sources.rules.hoisting import Moved, moved
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Lookup = ast.Attribute | ast.Subscript
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    done: set[str] = set()
+    found: list[Moved] = []
     for node in ast.walk(subject.node):
-        if not isinstance(node, Lookup) or not isinstance(node.ctx, ast.Load) or ast.dump(node) in done:
-            continue
-        done.add(ast.dump(node))
-        place = _place(subject, node) if _is_steady(subject, node) else None
-        if place is None:
-            continue
-        same = [each for each in ast.walk(place) if ast.dump(each) == ast.dump(node) and not in_text(subject, each)]
-        local = subject.fresh(_name(node))
-        yield rewrite(before(subject, place, f"{local} = {subject.code(node)}", {id(each): local for each in same}))
+        if isinstance(node, Lookup) and isinstance(node.ctx, ast.Load) and _is_steady(subject, node):
+            place = _place(subject, node)
+            if place is not None:
+                found.append(Moved(node, place, _name(node)))
+    yield from moved(subject, found)
 
 
 def _is_steady(subject: Subject, node: Lookup) -> bool:
@@ -41,8 +38,6 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
         above = subject.parents.get(id(parent))
         if not (isinstance(above, ast.Call) and above.func is parent):
             return False  # the longer chain is looked at
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
-        return False  # there may be no such item where the loop has no round
     root: ast.expr = node
     while isinstance(root, Lookup):
         if isinstance(root, ast.Subscript) and not isinstance(root.slice, ast.Name | ast.Constant):
@@ -61,7 +56,7 @@ def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
         return None
     attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     for loop in loops_around(subject, node):
-        if subject.trying(node, loop) or any(_rebinds(name, loop) for name in names):
+        if any(_rebinds(name, loop) for name in names):
             break
         if _stores(loop, node, attributes) or (_calls_unknown(loop) and not _leaves(subject, loop, node)):
             break

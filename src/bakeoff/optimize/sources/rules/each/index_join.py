@@ -1,174 +1,148 @@
-"""A loop in a loop that looks for equal keys becomes a look-up in a dict of the inner items."""
+"""A loop in a loop, or a comprehension, that looks for equal keys goes through what has the key alone.
+
+The condition stays: the dict only leaves out what cannot meet it.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from bakeoff.optimize.sources.rules.editing_expressions import loops_around
-from bakeoff.optimize.sources.rules.joining import Join, alters, conjunction, join_of, several, source_name
-from bakeoff.optimize.sources.rules.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.looking import calm, changed_by_method, changed_in, is_number, names_in, stored
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import (
+    bound_inside,
+    calm,
+    changed_in,
+    names_in,
+    same,
+    stored,
+)
+from bakeoff.optimize.sources.rules.guards import BY_KEY, FOUND
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """Iterable of the inner loop: the items that it goes through.
-
-    Attributes:
-        source: text of all that any of its runs goes through.
-        name: what the dict is called after.
-        roots: names that must stay the same.
-        start: text of the place from which on this run goes; None: from the first.
-        whole: the list whose places are counted from `start`; None: the items are the places.
-    """
-
-    source: str
-    name: str
-    roots: frozenset[str]
-    start: str | None = None
-    whole: str | None = None
+Scan = ast.For | ast.comprehension
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for node in ast.walk(subject.node):
-        if not isinstance(node, ast.For):
-            continue
-        outers = loops_around(subject, node)
-        items = _items(subject, node) if outers else None
-        if items is None or subject.read_outside(stored(node.target), [node]):
-            continue
-        for outer in reversed(outers):
-            found = _rewrite(subject, node, outer, items)
-            if found is not None:
-                yield found
-                break
+        test = _asked(subject, node)
+        if test is not None and isinstance(node, Scan) and not in_text(subject, node):
+            yield from _rewrite(subject, node, test)
 
 
-def _items(subject: Subject, loop: ast.For) -> Items | None:
-    def steady(name: str) -> bool:
-        return name in subject.local and name not in subject.shared
-
-    def listed(node: ast.expr) -> bool:
-        return base(subject.kind(node)) not in LAZY | {"dict", "str"}
-
-    plain = source_name(subject, loop.iter)
-    if plain is not None:
-        return Items(subject.code(loop.iter), plain, frozenset({plain}))
-    match loop.iter:
-        case ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=xs) as whole], keywords=[]):
-            if steady(xs) and listed(whole) and subject.builtin("enumerate"):
-                return Items(subject.code(loop.iter), xs, frozenset({xs}))
-        case ast.Subscript(value=ast.Name(id=xs) as whole, slice=ast.Slice(lower=ast.expr() as lower, upper=None)):
-            usual = isinstance(loop.target, ast.Name) and loop.iter.slice.step is None  # type: ignore[attr-defined]
-            if usual and steady(xs) and listed(whole) and _next(lower) and subject.builtin("enumerate"):
-                return Items(xs, xs, frozenset({xs}), subject.code(lower), xs)
-        case ast.Call(func=ast.Name(id="range"), args=[*first, stop], keywords=[]) if len(first) < 2:
-            roots = frozenset(names_in(stop) - {"len"})
-            simple = calm(stop) and all(map(steady, roots)) and isinstance(loop.target, ast.Name)
-            name = min(roots, default="places")
-            if not simple or not subject.builtin("range", "len"):
+def _asked(subject: Subject, node: ast.AST) -> ast.expr | None:
+    """What an item must meet, or else nothing is done with it."""
+    match node:
+        case ast.For(body=[ast.If(test=test, body=body, orelse=orelse), *rest]):
+            if subject.read_outside(stored(node.target), [node]):
                 return None
-            if not first or is_number(first[0], 0):
-                return Items(f"range({subject.code(stop)})", name, roots)
-            if _next(first[0]):
-                return Items(f"range({subject.code(stop)})", name, roots, subject.code(first[0]))
+            match test, body, orelse:
+                case ast.Compare(left, [ast.NotEq()], [right]), [ast.Continue()], []:
+                    return ast.Compare(left, [ast.Eq()], [right])
+                case ast.Compare(left, [ast.NotIn()], [right]), [ast.Continue()], []:
+                    return ast.Compare(left, [ast.In()], [right])
+                case _, _, [ast.If(test=other, orelse=[])] if not rest:
+                    return ast.BoolOp(ast.Or(), [test, other])
+            return None if rest or orelse else test
+        case ast.comprehension(ifs=[test, *_], is_async=0):
+            return test
     return None
 
 
-def _next(node: ast.expr) -> bool:
-    """Whether this is `i + 1`, so that it is no place counted from the end."""
-    match node:
-        case ast.BinOp(left=ast.Name(), op=ast.Add(), right=one):
-            return is_number(one, 1)
+def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
+    mine = stored(scan.target)
+    root = _root(scan.iter)
+    choices = [_keys(each, mine) for each in _alternatives(test)]
+    if root is None or not all(choices) or root not in subject.local or root in subject.shared:
+        return
+    ours = [pair[1] for pair in choices[0]]
+    if any(_key([pair[1] for pair in pairs]) != _key(ours) for pairs in choices):
+        return
+    theirs = [pair[0] for pairs in choices for pair in pairs]
+    steady = names_in(*theirs) - mine | {root}
+
+    def alters(place: ast.stmt) -> bool:
+        return any(changed_in(each, place) for each in steady) or _stores(place, theirs)
+
+    place = repeating(subject, scan.iter, steady, alters)
+    if place is None or not names_in(*ours) & stored(place) or names_in(*ours) & mine:
+        return
+    if isinstance(scan, ast.For) and (names_in(*ours) | {root}) & stored(*scan.body):
+        return
+    index = subject.fresh(f"{root}_by_key")
+    items, item = subject.code(scan.iter), ast.unparse(scan.target)
+    keys = ", ".join(dict.fromkeys(_key([pair[0] for pair in pairs]) for pairs in choices))
+    key = f"lambda {item}: {{{keys}}}"
+    if not isinstance(scan.target, ast.Name):
+        key = f"lambda item: next({{{keys}}} for {item} in [item])"
+    found = f"(_found({index}, {_key(ours)}, {items}) if {index} else {items})"
+    made = before(subject, place, f"{index} = _by_key(lambda: {items}, {key})", {id(scan.iter): found})
+    yield Rewrite([made], helpers=[BY_KEY, FOUND])
+
+
+def _root(source: ast.expr) -> str | None:
+    """The local whose items, or whose values or pairs, are gone through."""
+    match source:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values" | "items"), args=[], keywords=[]):
+            return name
+    return None
+
+
+def _alternatives(test: ast.expr) -> list[ast.expr]:
+    """Conditions one of which must hold."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return [one for each in values for one in _alternatives(each)]
+        case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple(elts=elts) | ast.List(elts=elts)]):
+            return [ast.Compare(left, [ast.Eq()], [each]) for each in elts]
+    return [test]
+
+
+def _keys(test: ast.expr, mine: set[str]) -> list[tuple[ast.expr, ast.expr]]:
+    """Keys of the item and what they must equal, as far as nothing else is asked before.
+
+    More than one only where what is sought is at hand: else it might not have been computed.
+    """
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for each in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]:
+        pair = _sides(each, mine)
+        if pair is None or not calm(*pair) or bound_inside(each):
+            break
+        if found and not isinstance(pair[1], ast.Name | ast.Constant):
+            break
+        found.append(pair)
+    return found
+
+
+def _sides(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            for theirs, ours in ((left, right), (right, left)):
+                if names_in(theirs) & mine and not names_in(ours) & mine:
+                    return theirs, ours
+    return None
+
+
+def _key(nodes: list[ast.expr]) -> str:
+    return ast.unparse(nodes[0] if len(nodes) == 1 else ast.Tuple(nodes, ast.Load()))
+
+
+def _stores(place: ast.AST, keys: list[ast.expr]) -> bool:
+    """Whether something is stored to an attribute or item by which a key is read."""
+    read = [each for key in keys for each in ast.walk(key)]
+    attributes = {each.attr for each in read if isinstance(each, ast.Attribute)}
+    slices = [each.slice for each in read if isinstance(each, ast.Subscript)]
+    for node in ast.walk(place):
+        match node:
+            case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if attr in attributes:
+                return True
+            case ast.Subscript(slice=at, ctx=ast.Store() | ast.Del()) if any(same(at, each) for each in slices):
+                return True
     return False
 
 
-def _rewrite(subject: Subject, inner: ast.For, outer: ast.stmt, items: Items) -> Rewrite | None:
-    bound, mine = stored(outer), stored(inner.target)
-    loads = {each.id for each in ast.walk(inner) if isinstance(each, ast.Name)}
-    steady = {each for each in loads - bound if not changed_in(each, outer)} | items.roots
-    if any(changed_in(each, outer) for each in items.roots):
-        return None
-    found = _body(subject, inner, mine, steady)
-    if found is None:
-        return None
-    join, body = found
-    ours = set().union(*map(names_in, join.our_nodes))
-    if alters(outer, join.nodes, mine) or ours & stored(*inner.body) or not ours & bound:
-        return None
-    if alters(inner, join.our_nodes, ours) or any(changed_by_method(each, inner) for each in ours):
-        return None
-    index = subject.fresh(f"{items.name}_by_key")
-    target = _plain(inner.target)
-    simple = isinstance(inner.target, ast.Name)
-    item = target if simple else subject.fresh("item")
-    imports: list[str] = []
-    look = f"{index}.get({join.ours}, ())"
-    source, loop, head = items.source, target, ""
-    if items.start is not None:
-        line, bisect_left = subject.imported("bisect", "bisect_left")
-        imports, places = [line], subject.fresh("places")
-        head = f"{places} = {look}\n"
-        look = f"{places}[{bisect_left}({places}, {items.start}):]"
-        if items.whole is not None:
-            at = subject.fresh("at")
-            item, loop, source = at, at, f"enumerate({items.whole})"
-            body = f"{target} = {items.whole}[{at}]\n{body}"
-            target = f"{at}, {target}"
-    text = f"{head}for {loop} in {look}:\n{subject.indented(body)}"
-    if inner.orelse:
-        text += f"\nelse:\n{subject.indented(subject.statements(inner.orelse))}"
-    unpack = "" if simple else f"{target} = {item}\n"
-    filling = subject.indented(f"{unpack}{join.filling(subject, index, item)}")
-    made = f"{index} = {{}}\nfor {target if simple else item} in {source}:\n{filling}"
-    changed = subject.statements([outer], {id(inner): text})
-    return rewrite(([outer], f"{made}\n{changed}"), imports=imports, assumes=["hashable"])
-
-
-def _plain(target: ast.expr) -> str:
-    text = ast.unparse(target)
-    return text[1:-1] if isinstance(target, ast.Tuple) else text
-
-
-def _body(subject: Subject, inner: ast.For, mine: set[str], steady: set[str]) -> tuple[Join, str] | None:
-    """Body of the inner loop: what is asked of each item, and what is done with those that are found."""
-    match inner.body:
-        case [ast.If(test=test, body=body, orelse=[])]:
-            join = join_of(subject, test, mine, steady)
-            if join is None or join.rest is None:
-                return (join, subject.statements(inner.body)) if join else None
-            text = subject.statements(body)
-            if join.rest:
-                text = f"if {conjunction(subject, join.rest)}:\n{subject.indented(text)}"
-            return join, text
-        case [ast.If() as chain]:
-            tests = _tests(chain)
-            join = several(subject, tests, mine, steady) if tests else None
-            return (join, subject.statements(inner.body)) if join else None
-        case [ast.If(test=ast.Compare(left, [ast.NotEq()], right), body=[ast.Continue()], orelse=[]), *rest] if rest:
-            join = join_of(subject, ast.Compare(left, [ast.Eq()], right), mine, steady)
-            return (join, subject.statements(rest)) if join else None
-        case [ast.If(test=ast.Compare(left, [ast.NotIn()], right), body=[ast.Continue()], orelse=[]), *rest] if rest:
-            join = join_of(subject, ast.Compare(left, [ast.In()], right), mine, steady)
-            return (join, subject.statements(rest)) if join else None
-    return None
-
-
-def _tests(chain: ast.If) -> list[ast.expr]:
-    """The conditions of an `if` with its `elif`; none where an `else` does something for all others."""
-    tests = [chain.test]
-    while chain.orelse:
-        match chain.orelse:
-            case [ast.If() as chain]:
-                tests.append(chain.test)
-            case _:
-                return []
-    return tests
-
-
-RULE = Rule("index-join", "A dict finds the partners of an item at once; a loop looks at every pair.", find)
+RULE = Rule("index-join", "A dict gives what has a key at once; a loop looks at all items for each key.", find)

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
-from bakeoff.optimize.sources.rules.looking import SUSPENDS, has
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
-from bakeoff.optimize.sources.rules.subject import Subject
 
-WHOLE = {"sum", "sorted", "list", "set", "tuple", "min", "max", "frozenset"}
+WHOLE = {"sorted", "tuple"}
+"""Functions that look at no item before they have all, as `join` does."""
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -26,16 +27,10 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 match func:
                     case ast.Name(id="list") if not rest and not node.keywords and subject.builtin("list"):
                         yield from replaced(subject, node, f"[{text}]")
-                    case ast.Name(id="set") if not rest and not node.keywords and subject.builtin("set"):
-                        yield from replaced(subject, node, f"{{{text}}}")
                     case ast.Name(id=name) if name in WHOLE and subject.builtin(name):
                         yield from replaced(subject, node, _call(subject, node, f"[{text}]"))
                     case ast.Attribute(value=ast.Constant(value=str()), attr="join"):
                         yield from replaced(subject, node, _call(subject, node, f"[{text}]"))
-            case ast.Call(func=ast.Name(id="set"), args=[ast.ListComp() as inner], keywords=[]) if subject.builtin(
-                "set"
-            ):
-                yield from replaced(subject, node, f"{{{ast.unparse(inner)[1:-1]}}}")
 
 
 def _call(subject: Subject, node: ast.Call, first: str) -> str:

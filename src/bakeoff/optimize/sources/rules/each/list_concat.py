@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
-from bakeoff.optimize.sources.rules.kinds import base
-from bakeoff.optimize.sources.rules.looking import assignment, names_in
+from bakeoff.optimize.sources.rules.facts.kinds import base
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import assignment, names_in
+from bakeoff.optimize.sources.rules.guards import is_original
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -39,8 +40,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     own = name not in subject.shared and name not in names_in(right)
                 case _:
                     continue
+            if is_original(subject, statement):
+                continue
             text = _text(subject, name, op, right)
-            if own and text and loops_around(subject, statement) and _alone(subject, name):
+            if not own or not text or not loops_around(subject, statement) or not _alone(subject, name):
+                continue
+            if text.startswith(f"{name}.extend(") and subject.sure(right) != "list":
+                part = subject.fresh("part")  # adding takes lists alone
+                lead = f"{part} = {subject.code(right)}\n"
+                yield rewrite(
+                    ([statement], f"{lead}if type({part}) is list:\n    {name}.extend({part})\n"
+                     f"else:\n    {name} = {name} + {part}")
+                )  # fmt: skip
+            else:
                 yield rewrite(([statement], text))
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, loops_around, statement_of
-from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base, element
-from bakeoff.optimize.sources.rules.looking import assignment, calls_out, changed_in, stored
-from bakeoff.optimize.sources.rules.purity import touched
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating, statement_of
+from bakeoff.optimize.sources.rules.facts.kinds import base
+from bakeoff.optimize.sources.rules.facts.purity import touched
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, stored
+from bakeoff.optimize.sources.rules.guards import AS_SET, HAS, HASHABLE, hashable
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KNOWN = {"list", "tuple", "Sequence", "Iterable", None}
+UNHASHABLE = {"list", "dict", "set"}
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -21,124 +23,82 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         return
     for node in ast.walk(subject.node):
         match node:
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name) as right]):
-                if name in subject.local and not in_text(subject, node):
-                    yield from _variable(subject, node, left, right)
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=ast.Name()) as right]):
-                yield from _attribute(subject, node, right)
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.List() | ast.Tuple() as right]):
-                yield from _constant(subject, node, right)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]) if not in_text(
+                subject, node
+            ):
+                match right:
+                    case ast.List() | ast.Tuple() if hashable(subject, [left]):
+                        yield from _constant(subject, node, right)
+                    case ast.Name() | ast.Attribute(value=ast.Name()) if base(subject.kind(left)) not in UNHASHABLE:
+                        yield from _searched(subject, node, right)
 
 
 def _constant(subject: Subject, node: ast.Compare, right: ast.List | ast.Tuple) -> Iterator[Rewrite]:
     values = [each.value for each in right.elts if isinstance(each, ast.Constant)]
     statement = statement_of(subject, node)
     usual = all(isinstance(each, str | int | bytes) for each in values)
-    if len(values) < 4 or len(values) != len(right.elts) or not usual or statement is None or in_text(subject, node):
+    if len(values) == len(right.elts) > 3 and usual and statement is not None:
+        text = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
+        yield Rewrite([([statement], subject.statements([statement], {id(right): text}))])
+
+
+def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> Iterator[Rewrite]:
+    kind = base(subject.kind(right))
+    place = _place(subject, node, right) if kind in KNOWN else None
+    if place is None:
         return
-    kind = base(subject.kind(node.left))
-    if kind in UNHASHABLE:
-        return
-    text = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
-    changed = subject.statements([statement], {id(right): text})
-    yield rewrite(([statement], changed), assumes=() if kind else ("hashable",))
-
-
-def _attribute(subject: Subject, node: ast.Compare, right: ast.Attribute) -> Iterator[Rewrite]:
-    """A list of an object, in a loop that only fills lists of its own."""
-    loops = loops_around(subject, node)
-    item = base(subject.kind(node.left))
-    if not loops or in_text(subject, node) or item in UNHASHABLE | {"float"}:
-        return
-    loop = None
-    for each in loops:  # the outermost in which the list stays as it is
-        if not _keeps(subject, each, right):
-            break
-        loop = each
-    if loop is None:
-        return
-    index = subject.fresh(f"{right.attr}_set")
-    same_list = [each for each in ast.walk(loop) if isinstance(each, ast.Compare) and len(each.ops) == 1]
-    changed = {
-        id(each.comparators[0]): index
-        for each in same_list
-        if isinstance(each.ops[0], ast.In | ast.NotIn) and ast.dump(each.comparators[0]) == ast.dump(right)
-    }
-    # It may be a dict or a set already: then the copy is measured, and loses.
-    yield rewrite(before(subject, loop, f"{index} = set({subject.code(right)})", changed), assumes=("hashable",))
-
-
-def _keeps(subject: Subject, loop: ast.stmt, right: ast.Attribute) -> bool:
-    """Whether a loop leaves a list of an object as it is."""
-    assert isinstance(right.value, ast.Name)
-    if right.value.id in stored(loop):
-        return False
-    changed = subject.changes(loop)
-    if changed is not None and right.value.id == "self" and subject.home:
-        return not touched(changed, {f"self.{right.attr}"})
-    for each in ast.walk(loop):
-        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
-            return False
-        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) and _same_name(each.value, right):
-            return False
-    return not calls_out(subject, loop)
-
-
-def _same_name(place: ast.expr, right: ast.Attribute) -> bool:
-    """Whether items of such a place may be those of the list: objects may have more than one name."""
-    return isinstance(place, ast.Attribute) and place.attr == right.attr
-
-
-def _variable(subject: Subject, node: ast.Compare, left: ast.expr, right: ast.Name) -> Iterator[Rewrite]:
-    name, kind, item = right.id, subject.kind(right), base(subject.kind(left))
-    if base(kind) not in KNOWN or name in subject.shared or item in UNHASHABLE | {"float"}:
-        return
-    if base(element(kind)) in UNHASHABLE | {"float"} or isinstance(left, ast.List | ast.Dict | ast.Set):
-        return
-    place = _place(subject, node, name)
-    if place is None or subject.trying(node, place) or not _bound_before(subject, name, place):
-        return
-    index = subject.fresh(f"{name}_set")
-    tests = [
-        each.comparators[0]
+    code = subject.code(right)
+    index = subject.fresh(f"{right.id if isinstance(right, ast.Name) else right.attr}_set")
+    searches = [
+        each
         for each in ast.walk(place)
         if isinstance(each, ast.Compare) and len(each.ops) == 1 and isinstance(each.ops[0], ast.In | ast.NotIn)
-        if isinstance(each.comparators[0], ast.Name) and each.comparators[0].id == name and not in_text(subject, each)
+        if ast.dump(each.comparators[0]) == ast.dump(right) and not in_text(subject, each)
     ]
-    changed = {id(each): index for each in tests}
-    known = item in ("int", "str", "bytes", "bool")
-    yield rewrite(before(subject, place, f"{index} = set({name})", changed), assumes=() if known else ("hashable",))
+    changed, helpers = searched(subject, searches, index, code)
+    made = f"_as_set({code})"
+    if isinstance(right, ast.Name) and (subject.certain(right) or "") in {f"list[{each}]" for each in HASHABLE}:
+        made = f"set({code})"
+    else:
+        helpers.append(AS_SET)
+    yield Rewrite([before(subject, place, f"{index} = {made}", changed)], helpers=helpers)
 
 
-def _place(subject: Subject, node: ast.expr, name: str) -> ast.stmt | None:
-    """The outermost loop in which the list stays the same; or the statement of a comprehension."""
-    found: ast.stmt | None = None
-    for loop in loops_around(subject, node):
-        if changed_in(name, loop):
-            return found
-        found = loop
-    if found is None:
-        statement = statement_of(subject, node)
-        previous: ast.AST = node
-        for each in subject.around(node):
-            if isinstance(each, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                # It must stand inside what is evaluated for every item, and the name must be from outside.
-                if previous is each.generators[0] and node in ast.walk(each.generators[0].iter):
-                    return None
-                if name not in stored(*(one.target for one in each.generators)):
-                    found = statement
-                break
-            previous = each
-        if found is None or changed_in(name, found) or isinstance(found, ast.While):
-            return None
-    return found
+def searched(subject: Subject, searches: list[ast.Compare], index: str, items: str) -> tuple[dict[int, str], list[str]]:
+    """Searches in a set in place of a list, and the helpers that they need: what cannot be hashed is in no set."""
+    changed: dict[int, str] = {}
+    helpers: list[str] = []
+    for each in searches:
+        if hashable(subject, [each.left]):
+            changed[id(each.comparators[0])] = index
+        else:
+            negated = "not " if isinstance(each.ops[0], ast.NotIn) else ""
+            changed[id(each)] = f"{negated}_has({index}, {subject.code(each.left)}, {items})"
+            helpers = [HAS]
+    return changed, helpers
+
+
+def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> ast.stmt | None:
+    """The outermost statement that searches the list again and again while it stays the same."""
+    if isinstance(right, ast.Name):
+        name = right.id
+        place = repeating(subject, node, {name}) if name in subject.local - subject.shared else None
+        return place if place is not None and _bound_before(subject, name, place) else None
+    assert isinstance(right.value, ast.Name)
+    owner, part = right.value.id, f"{right.value.id}.{right.attr}"
+
+    def alters(place: ast.stmt) -> bool:
+        changed = subject.changes(place)
+        return owner in stored(place) or touched(changed, {part}) or owner in (changed or ())
+
+    return repeating(subject, node, {owner}, alters) if owner == "self" and subject.home else None
 
 
 def _bound_before(subject: Subject, name: str, place: ast.stmt) -> bool:
     if name in subject.parameters:
         return True
     made = [node for block in subject.blocks() for node in block if (found := assignment(node)) and found[0] == name]
-    return any(node.lineno < place.lineno for node in made)
+    return any(node.lineno < place.lineno for node in made) and not changed_in(name, place)
 
 
 RULE = Rule("membership-set", "A set answers `in` in constant time; making it costs one pass over the list.", find)

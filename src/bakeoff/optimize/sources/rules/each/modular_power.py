@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
+from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
-from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -22,10 +22,17 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 
 def _rewrite(subject: Subject, node: ast.expr, a: ast.expr, b: ast.expr, m: ast.expr) -> Iterator[Rewrite]:
     kinds = [subject.kind(each) for each in (a, b, m)]
-    negative = isinstance(b, ast.UnaryOp) and isinstance(b.op, ast.USub)
     small = isinstance(b, ast.Constant) and type(b.value) is int and b.value < 4
-    if subject.builtin("pow") and all(each in ("int", None) for each in kinds) and not negative and not small:
-        yield from replaced(subject, node, f"pow({subject.code(a)}, {subject.code(b)}, {subject.code(m)})")
+    plain = all(isinstance(each, ast.Name | ast.Constant) for each in (a, b, m))
+    above = subject.parents.get(id(node))
+    kept = isinstance(above, ast.IfExp) and above.orelse is node
+    if subject.builtin("pow") and plain and all(each in ("int", None) for each in kinds) and not small and not kept:
+        texts = [subject.code(each) for each in (a, b, m)]
+        unsure = [f"type({text}) is int" for each, text in zip((a, b, m), texts, strict=True) if not subject.sure(each)]
+        safe = [f"{texts[1]} >= 0", f"{texts[2]} != 0"]
+        text = f"pow({', '.join(texts)}) if {' and '.join([*unsure, *safe])} else {subject.code(node)}"
+        returned = isinstance(above, ast.Return)
+        yield from replaced(subject, node, text if returned else f"({text})")
 
 
 RULE = Rule("modular-power", "pow with a modulus never makes the huge power; its numbers stay small.", find)

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
-from bakeoff.optimize.sources.rules.looking import assignment, changed_in, is_number
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, is_number
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
 
 KEPT = {"append", "extend", "remove", "clear", "count", "reverse"}
 

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
-from bakeoff.optimize.sources.rules.kinds import base
-from bakeoff.optimize.sources.rules.looking import changed_in, length_of, range_of, stored
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.facts.kinds import base
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import changed_in, length_of, range_of, stored
+from bakeoff.optimize.sources.rules.guards import checked, is_a
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -74,7 +75,10 @@ def _rewrite(subject: Subject, loop: ast.For, index: str, xs: str) -> Iterator[R
     changed: dict[int, str] = {id(each): item for each in reads}
     changed[id(loop.iter)] = f"enumerate({xs})" if others else xs
     changed[id(loop.target)] = f"{index}, {item}" if others else item
-    yield rewrite(([loop], subject.statements([loop], changed)))
+    fast = subject.statements([loop], changed)
+    kinds = ("list", "tuple", "str")
+    sure = subject.sure(ast.Name(xs, ast.Load())) in kinds
+    yield from checked(subject, [loop], "" if sure else is_a(xs, *kinds), fast)
 
 
 def _singular(name: str) -> str:

@@ -10,13 +10,11 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, in_loop, unused
-from bakeoff.optimize.sources.rules.each.steady_call import shareable
-from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import stored
-from bakeoff.optimize.sources.rules.narrowing import Indexes, Narrowing, scans
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
-from bakeoff.optimize.sources.rules.traits import deep_stores, shows_type
+from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.guards import PLAIN, plain
+from bakeoff.optimize.sources.rules.hoisting import shareable
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -34,12 +32,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     if not kept or len(needed) > MOST or not behind:
         return  # what the target calls itself is another rule's
     below.names = {name: subject.fresh(f"{name.rpartition('.')[2].lstrip('_')}_once") for name in needed}
-    indexes, steady = Indexes(subject), not deep_stores(node)
     texts = []
     for name in needed:
-        places = list(scans(below, name)) if steady and below.repeated(name) else []
-        narrowing = Narrowing(below.reached[name], places, indexes) if places else None
-        text = _nested(below, name, name in kept, narrowing)
+        text = _nested(below, name, name in kept)
         if text is None:
             return
         texts.append(text)
@@ -47,7 +42,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     rest = body[1:] if ast.get_docstring(node, clean=False) is not None else body
     if rest:
         text = subject.statements(rest, below.in_target())
-        yield rewrite((rest, "\n".join([*indexes.texts, *texts, text])), assumes=below.assumes(needed))
+        yield Rewrite([(rest, "\n".join([*texts, text]))], helpers=[PLAIN], assumes=below.assumes(needed))
 
 
 def _foreign(below: Below, name: str) -> bool:
@@ -86,9 +81,9 @@ def _container(subject: Subject, parameter: str) -> bool:
     return subject.purity.is_container(subject.definition.qualname, parameter)
 
 
-def _nested(below: Below, name: str, kept: bool, narrowing: Narrowing | None) -> str | None:
+def _nested(below: Below, name: str, kept: bool) -> str | None:
     """Its text as a function inside the target, with its results in a dict; None where it cannot be one."""
-    subject, found = below.reached[name], below.copied(name, narrowing)
+    subject, found = below.reached[name], below.copied(name)
     if found is None:
         return None
     left, body, head = found
@@ -98,16 +93,15 @@ def _nested(below: Below, name: str, kept: bool, narrowing: Narrowing | None) ->
         # A dict costs less than `functools.cache` where little is asked for.
         memo, key, result = f"{below.names[name]}_memo", unused("key", taken), unused("result", taken)
         parts = [_key(subject, each) for each in left]
-        parts += [f"type({each})" for each in left if shows_type(subject.node, each)]
-        if len(parts) == 1 and parts == left and left[0] not in stored(*body):
-            key = left[0]
         alive = "self" if parts != left and "self" in left and parts[left.index("self")] != "self" else None
         body = [_Keeping(memo, key, result, alive).visit(each) for each in body]
         lookup = f"{memo}[{key}][0]" if alive else f"{memo}[{key}]"
-        first = f"    if {key} in {memo}:\n        return {lookup}\n"
-        if key not in left:
-            whole = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-            first = f"    {key} = {whole}\n{first}"
+        whole = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+        others = {each: [ast.Name(each, ast.Load())] for each in left if each != "self"}
+        condition = plain(subject, others)
+        # What is no plain value is kept under a key that never comes again.
+        whole = f"{whole} if {condition} else object()" if condition else whole
+        first = f"    {key} = {whole}\n    if {key} in {memo}:\n        return {lookup}\n"
     whole = "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in _flat(body))
     text = f"def {below.names[name]}({head}):\n{first}{below.target.indented(whole)}"
     return f"{memo} = {{}}\n{text}" if kept else text

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import in_text
-from bakeoff.optimize.sources.rules.kinds import UNHASHABLE, base
-from bakeoff.optimize.sources.rules.looking import assignment, calm, method_call
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
-from bakeoff.optimize.sources.rules.subject import Subject
+from bakeoff.optimize.sources.rules.each.membership_set import UNHASHABLE, searched
+from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_around
+from bakeoff.optimize.sources.rules.facts.kinds import base
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import assignment, calm, method_call
+from bakeoff.optimize.sources.rules.guards import ADD, AS_SET, hashable
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 READERS = {"len", "sorted", "list", "tuple", "set", "sum", "min", "max", "zip", "enumerate"}
 """Functions that only look at a list."""
@@ -22,15 +24,50 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             made = assignment(statement)
             if made is None or not isinstance(made[1], ast.List) or made[0] in subject.shared:
                 continue
-            found = _rewrite(subject, statement, *made)
+            found = _rewrite(subject, block, statement, made[0], made[1])
             if found and subject.builtin("set"):
                 yield found
 
 
-def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> Rewrite | None:
-    tests: list[tuple[ast.Name, ast.expr]] = []
+def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str, first: ast.List) -> Rewrite | None:
+    uses = _uses(subject, name, start)
+    if uses is None or not all(uses):
+        return None
+    tests, appends = uses
+    items = [call[1][0] for each in appends if (call := method_call(each, "append")) and len(call[1]) == 1]
+    sought = [each.left for each in tests]
+    if len(items) != len(appends) or not calm(*items):
+        return None
+    if not any(loops_around(subject, each) for each in tests):
+        return None
+    if {base(subject.kind(each)) for each in (*items, *sought)} & UNHASHABLE:
+        return None
+    index = subject.fresh(f"{name}_set")
+    changed, helpers = searched(subject, tests, index, name)
+    for statement, item in zip(appends, items, strict=True):
+        value, lead = subject.code(item), ""
+        if not isinstance(item, ast.Name | ast.Constant):
+            value, lead = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
+        sure = hashable(subject, [item, *first.elts])
+        helpers += [] if sure else [ADD]
+        added = f"{index}.add({value})" if sure else f"_add({index}, {value})"
+        changed[id(statement)] = f"{lead}{name}.append({value})\n{added}"
+    begin = "set()" if not first.elts else f"_as_set({name})"
+    helpers += [AS_SET] if first.elts else []
+    replacements = [
+        ([each], f"{subject.statements([start])}\n{index} = {begin}")
+        if each is start
+        else ([each], subject.statements([each], changed))
+        for each in block
+        if each is start or any(id(node) in changed for node in ast.walk(each))
+    ]
+    return Rewrite(replacements, helpers=list(dict.fromkeys(helpers)))
+
+
+def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compare], list[ast.stmt]] | None:
+    """Where the list is searched and where it grows; None where anything else may change it or hold it."""
+    tests: list[ast.Compare] = []
     appends: list[ast.stmt] = []
-    places: list[tuple[ast.Call, ast.expr]] = []
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Name) and node.id == name:
             parent = subject.parents[id(node)]
@@ -38,72 +75,24 @@ def _rewrite(subject: Subject, start: ast.stmt, name: str, first: ast.expr) -> R
             outer = subject.parents.get(id(grand)) if grand else None
             match parent:
                 case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]) if right is node:
-                    tests.append((node, parent.left))
+                    tests.append(parent)
                 case ast.Attribute(attr="append") if isinstance(grand, ast.Call) and isinstance(outer, ast.Expr):
                     appends.append(outer)
-                case ast.Attribute(attr="index") if isinstance(grand, ast.Call) and len(grand.args) == 1:
-                    places.append((grand, grand.args[0]))
-                case ast.Return() | ast.For() | ast.comprehension():
+                case (
+                    ast.Attribute(attr="index" | "count")
+                    | ast.Return()
+                    | ast.For()
+                    | ast.comprehension()
+                    | ast.Subscript(ctx=ast.Load())
+                ):
                     pass
-                case ast.Assign() if parent is start:
+                case ast.Assign() | ast.AnnAssign() if parent is start:
                     pass
                 case ast.Call(func=ast.Name(id=called)) if called in READERS:
                     pass
-                case ast.Subscript(ctx=ast.Load()):
-                    pass
                 case _:
                     return None
-    if not tests or not appends or any(in_text(subject, node) for node, _ in tests):
-        return None
-    items = [call[1][0] for each in appends if (call := method_call(each, "append")) and len(call[1]) == 1]
-    if len(items) != len(appends) or not calm(*items):
-        return None
-    sought = {ast.dump(left) for _, left in tests}
-    if any(ast.dump(each) not in sought or in_text(subject, call) for call, each in places):
-        return None
-    kinds = {base(subject.kind(each)) for each in [*items, *(left for _, left in tests)]}
-    if kinds & (UNHASHABLE | {"float"}) or not any(_in_loop(subject, node) for node, _ in tests):
-        return None
-    index = subject.fresh(f"{name}_{'places' if places else 'set'}")
-    changed = {id(node): index for node, _ in tests}
-    changed |= {id(call): f"{index}[{_text(subject, each)}]" for call, each in places}
-    for statement, item in zip(appends, items, strict=True):
-        value, first_line = _text(subject, item), ""
-        if isinstance(item, ast.Call):
-            value, first_line = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
-        added = f"{index}.setdefault({value}, len({name}) - 1)" if places else f"{index}.add({value})"
-        changed[id(statement)] = f"{first_line}{name}.append({value})\n{added}"
-    filled = bool(getattr(first, "elts", None))
-    if places:
-        begin = f"{{item: at for at, item in reversed(list(enumerate({name})))}}" if filled else "{}"
-    else:
-        begin = f"set({name})" if filled else "set()"
-    made = f"{subject.statements([start])}\n{index} = {begin}"
-    changed[id(start)] = made
-    return _whole(subject, start, changed, kinds <= {"int", "str", "bool", "bytes"})
-
-
-def _text(subject: Subject, item: ast.expr) -> str:
-    text = subject.code(item)
-    return f"({text})" if isinstance(item, ast.Tuple) and not text.startswith("(") else text
-
-
-def _whole(subject: Subject, start: ast.stmt, changed: dict[int, str], hashable: bool) -> Rewrite:
-    """Each statement of the block of `start` that holds a change, replaced."""
-    block = next(block for block in subject.blocks() if any(each is start for each in block))
-    replacements = []
-    for statement in block:
-        if statement is start:
-            replacements.append(([statement], changed[id(start)]))
-        elif any(id(node) in changed for node in ast.walk(statement)):
-            replacements.append(([statement], subject.statements([statement], changed)))
-    return rewrite(*replacements, assumes=() if hashable else ("hashable",))
-
-
-def _in_loop(subject: Subject, node: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.For | ast.While | ast.comprehension | ast.ListComp) for each in subject.around(node)
-    )
+    return None if any(in_text(subject, each) for each in tests) else (tests, appends)
 
 
 RULE = Rule("seen-set", "A set is searched in constant time, a list from its front to its end.", find)

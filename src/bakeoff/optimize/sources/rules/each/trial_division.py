@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
-from bakeoff.optimize.sources.rules.looking import is_number, plain_for, range_of, same, stored
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import is_number, plain_for, range_of, same, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
-from bakeoff.optimize.sources.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -24,7 +24,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 # The smallest divisor is not above the root, so that there is one below `n` only if there is one there.
                 if same(test, _divides(n, d)) and _only_says_so(body) and subject.kind(bounds[1]) in ("int", None):
                     line, isqrt = subject.imported("math", "isqrt")
-                    for each in replaced(subject, loop.iter, f"range(2, {isqrt}(max({n}, 0)) + 1)"):
+                    for each in replaced(subject, loop.iter, f"range(2, min({n}, {isqrt}(max({n}, 0)) + 1))"):
                         yield Rewrite(each.replacements, (line,))
 
 

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bakeoff.optimize.sources.rules.subject import Subject
+    from bakeoff.optimize.sources.rules.facts.subject import Subject
 
 MAKERS = {
     "int": "int", "len": "int", "ord": "int", "str": "str", "repr": "str", "chr": "str", "float": "float",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.looking import CALM, CALM_METHODS, READS
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, READS
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""

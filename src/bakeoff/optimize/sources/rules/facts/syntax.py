@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bakeoff.optimize.source_code.definitions import Function
 
 if TYPE_CHECKING:
-    from bakeoff.optimize.sources.rules.subject import Subject
+    from bakeoff.optimize.sources.rules.facts.subject import Subject
 
 CALM = {
     "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
@@ -259,8 +259,8 @@ LEAST = 4
 """Items of a constant from which a set or dict of them is worth its while."""
 
 
-def is_constant(tree: ast.Module, name: str, *items: type[ast.expr]) -> bool:
-    """Whether the module binds `name` once, to a list or tuple of such items, and nothing in it changes that."""
+def is_constant(tree: ast.Module, name: str) -> bool:
+    """Whether the module binds `name` once, to a list or tuple of constants, and nothing in it changes that."""
     bound = [
         node
         for node in ast.walk(tree)
@@ -282,8 +282,7 @@ def is_constant(tree: ast.Module, name: str, *items: type[ast.expr]) -> bool:
                 ast.Assign(targets=[ast.Name(id=found)], value=ast.List() | ast.Tuple() as value)
                 | ast.AnnAssign(target=ast.Name(id=found), value=ast.List() | ast.Tuple() as value)
             ) if found == name:
-                plain = all(isinstance(each, items) for each in value.elts) and not names_in(value)
-                return plain and len(value.elts) >= LEAST
+                return all(isinstance(each, ast.Constant) for each in value.elts) and len(value.elts) >= LEAST
     return False
 
 

@@ -13,9 +13,9 @@ from bakeoff.optimize.source_code.fingerprint import SEES_FRAMES, SEES_ITS_LOCAL
 from bakeoff.optimize.source_code.indentation import lines_in_strings, reindented
 from bakeoff.optimize.source_code.names import bound_by, module_names, table_of, tables
 from bakeoff.optimize.source_code.python_file import PythonFile
-from bakeoff.optimize.sources.rules.kinds import kind_of
-from bakeoff.optimize.sources.rules.looking import bound_inside, names_in, stored
-from bakeoff.optimize.sources.rules.purity import Purity, purity_of
+from bakeoff.optimize.sources.rules.facts.kinds import base, kind_of
+from bakeoff.optimize.sources.rules.facts.purity import Purity, purity_of
+from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, names_in, stored
 
 
 @dataclass
@@ -237,6 +237,18 @@ class Subject:
     def kind(self, node: ast.expr) -> str | None:
         """Kind that an expression certainly gives: `int`, `str`, `list[int]`, ...; None: unknown."""
         return kind_of(node, self)
+
+    def certain(self, node: ast.expr) -> str | None:
+        """The same without the types that were seen: other callers may give others."""
+        seen, self.types = self.types, {}
+        try:
+            return kind_of(node, self)
+        finally:
+            self.types = seen
+
+    def sure(self, node: ast.expr) -> str | None:
+        """The certain kind without what is in it: `list` of `list[int]`."""
+        return base(self.certain(node))
 
     @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:

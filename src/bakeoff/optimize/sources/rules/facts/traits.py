@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.looking import TEXTS_METHODS
+from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS
 
 
 def deep_stores(function: Function) -> bool:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from bakeoff.optimize.source_code.definitions import Function, definitions
-from bakeoff.optimize.sources.rules.looking import SUSPENDS
-from bakeoff.optimize.sources.rules.making import (
+from bakeoff.optimize.sources.rules.facts.making import (
     CALM_MODULES,
     CALM_NAMES,
     CHANGING,
@@ -25,7 +24,8 @@ from bakeoff.optimize.sources.rules.making import (
     stored_names,
     written_out,
 )
-from bakeoff.optimize.sources.rules.traits import is_text
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS
+from bakeoff.optimize.sources.rules.facts.traits import is_text
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 QUICK = {
