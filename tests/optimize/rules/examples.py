@@ -16,6 +16,7 @@ def _numbers(n: int) -> list[int]:
 
 
 ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
+    "affixes": lambda n: ("x" * n,),
     "by-place": lambda n: ({x: list(range(9)) for x in range(n // 8)}, list(range(9))),
     "comprehension": lambda n: ([_numbers(n)],),
     "constant-set": lambda n: (["hat"] * n,),

@@ -81,19 +81,19 @@ def test_helpers_of_helpers_and_methods_are_reached() -> None:
     def open(self, xs):
         t = 0
         for x in xs:
-            t += int(x)
+            t += int(x) % 10
         return t
 
 
 def _h(xs):
     t = 0
     for x in xs:
-        t += int(x)
+        t += int(x) % 10
     return t
 """
     first, *_ = versions(source, "A.f")
     text = first.source.decode()
-    assert text.count("sum([int(x) for x in xs])") == 2
+    assert text.count("sum([int(x) % 10 for x in xs])") == 2
     assert "def _open(self, xs):" in text
     assert "return _h(xs) + self._open(xs)" in text
     assert first.assumes == ("not overridden",)
@@ -104,7 +104,7 @@ def _h(xs):
 CHAIN = """def low(xs):
     t = 0
     for x in xs:
-        t += int(x)
+        t += int(x) % 10
     return t
 
 
@@ -136,7 +136,7 @@ def test_what_is_between_is_copied_too() -> None:
 def test_a_method_that_may_be_replaced_is_left_alone(more: str) -> None:
     source = (
         "class A:\n    def f(self, xs):\n        return self.g(xs)\n\n    def g(self, xs):\n        t = 0\n"
-        "        for x in xs:\n            t += int(x)\n        return t\n\n\n"
+        "        for x in xs:\n            t += int(x) % 10\n        return t\n\n\n"
     )
     assert versions(source, "A.f") != []
     assert versions(source + more, "A.f") == []
@@ -152,7 +152,7 @@ def test_a_name_that_is_another_one_inside_is_left_alone() -> None:
         "import functools\n@functools.cache\ndef g(xs):\n    t = 0\n    for x in xs:\n        t += 1\n    return t\n",
         "class g:\n    def __init__(self, xs): self.xs = xs\n",
         "g = len\n",
-        "async def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x)\n    return t\n",
+        "async def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x) % 10\n    return t\n",
         "def g(xs):\n    return len(xs[len(xs) - 1])\n",
     ],
 )
@@ -180,6 +180,6 @@ def f(n):
 
 
 def test_a_call_inside_a_formatted_text_is_found() -> None:
-    helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x)\n    return t\n"
+    helper = "def g(xs):\n    t = 0\n    for x in xs:\n        t += int(x) % 10\n    return t\n"
     first, *_ = versions(helper + "def f(xs):\n    return f'g(xs): {g(xs)}'\n")
     assert "return f'g(xs): {_g(xs)}'" in first.source.decode()

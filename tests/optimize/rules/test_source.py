@@ -20,7 +20,7 @@ SLOW = b"""def f(xs, ys):
             out.append(x)
     total = 0
     for y in out:
-        total += int(y)
+        total += int(y) % 10
     return out, total
 """
 CONTEXT = Context(Target(PurePosixPath("m.py"), "f"), SLOW)
@@ -42,7 +42,7 @@ def test_all_together_first_then_each_alone() -> None:
         "rules/comprehension",
     ]
     text = (found[0].files["m.py"] or b"").decode()
-    assert "out = [x for x in xs if _has(ys_set, x, ys)]\n    total = sum([int(y) for y in out])" in text
+    assert "out = [x for x in xs if _has(ys_set, x, ys)]\n    total = sum([int(y) % 10 for y in out])" in text
     assert found[0].assumes == ()
     assert "comprehension: A comprehension appends" in found[0].note
     assert len({each.id for each in found}) == 3
@@ -52,7 +52,7 @@ def test_what_hides_helpers_comes_last() -> None:
     source = b"""def low(xs):
     t = 0
     for x in xs:
-        t += int(x)
+        t += int(x) % 10
     return t
 
 
@@ -71,7 +71,7 @@ def f(xs, ks):
     both = next(each for each in found if each.origin == "rules/comprehension+remember-below")
     text = (both.files["m.py"] or b"").decode()
     assert "low_once_memo[key] = t" in text
-    assert "t = sum([int(x) for x in xs])" in text.split("def f(")[1]
+    assert "t = sum([int(x) % 10 for x in xs])" in text.split("def f(")[1]
 
 
 def test_proposals_are_bounded() -> None:

@@ -109,14 +109,6 @@ class Below:
             found |= more
         return sorted(found, key=list(self.reached).index)
 
-    def repeated(self, name: str) -> bool:
-        """Whether something asks for it again and again: a loop, or another function."""
-        for caller in (self.target, *self.reached.values()):
-            for call, called in self.calls(caller):
-                if called == name and (caller is not self.target or in_loop(caller, call)):
-                    return True
-        return False
-
     def keep_the_same(self, among: Iterable[str]) -> None:
         """Find the parameters that are one variable of the target in every call."""
         names = set(among)

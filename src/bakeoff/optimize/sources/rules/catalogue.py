@@ -5,6 +5,7 @@ original beside the new form comes late, since the others would have to change b
 """
 
 from bakeoff.optimize.sources.rules.each import (
+    affixes,
     by_place,
     comprehension,
     constant_set,
@@ -30,7 +31,7 @@ RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
         trial_division, by_place, remembered, list_concat, queue, counts, membership_view, seen_set, membership_set,
-        constant_set, index_join, modular_power, comprehension, join_list, range_length, invariant, hoist,
+        constant_set, index_join, modular_power, affixes, comprehension, join_list, range_length, invariant, hoist,
         remembered_below,
     )
 )  # fmt: skip

@@ -31,17 +31,6 @@ def in_text(subject: Subject, node: ast.AST) -> bool:
     return any(isinstance(each, ast.JoinedStr) for each in subject.around(node))
 
 
-def loop_around(subject: Subject, statement: ast.AST) -> ast.stmt | None:
-    """The outermost loop of the same frame around a node, or itself."""
-    found: ast.stmt | None = statement if isinstance(statement, ast.For | ast.While) else None
-    for each in subject.around(statement):
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            break
-        if isinstance(each, ast.For | ast.While):
-            found = each
-    return found
-
-
 def loops_around(subject: Subject, node: ast.AST) -> list[ast.For | ast.While]:
     """All loops of the same frame around a node, innermost first, of which it is not the source."""
     found: list[ast.For | ast.While] = []
@@ -129,12 +118,3 @@ def _is_late(subject: Subject, node: ast.AST) -> bool:
         case ast.GeneratorExp(), ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name not in CONSUMERS
     return isinstance(node, ast.Lambda | ast.GeneratorExp)
-
-
-def uses(subject: Subject, name: str) -> Iterator[tuple[ast.Name, ast.AST, ast.AST | None, ast.AST | None]]:
-    """Where a name stands, with the three nodes around it: of `xs.remove(x)` the attribute, the call, the line."""
-    for node in ast.walk(subject.node):
-        if isinstance(node, ast.Name) and node.id == name:
-            parent = subject.parents[id(node)]
-            call = subject.parents.get(id(parent))
-            yield node, parent, call, subject.parents.get(id(call)) if call else None

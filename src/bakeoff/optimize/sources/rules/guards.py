@@ -133,12 +133,8 @@ def _types(test: ast.expr) -> bool:
 def plain(subject: Subject, values: Mapping[str, Iterable[ast.expr]]) -> str:
     """The condition that these names may be keys of a memo; empty where all expressions for them certainly may."""
     unsure = [name for name, nodes in values.items() if any(subject.sure(each) not in MEMO for each in nodes)]
-    each = [f"type({name}) is {_usual(subject, values[name])} or _plain({name})" for name in unsure]
+    each = [f"type({name}) is str or type({name}) is int or _plain({name})" for name in unsure]
     return each[0] if len(each) == 1 else " and ".join(f"({one})" for one in each)
-
-
-def _usual(subject: Subject, nodes: Iterable[ast.expr]) -> str:
-    return "int" if any(subject.kind(each) == "int" for each in nodes) else "str"
 
 
 MEMO = {"int", "str", "bytes"}
@@ -147,14 +143,6 @@ MEMO = {"int", "str", "bytes"}
 def is_a(name: str, *kinds: str) -> str:
     """The condition that a value is of one of some types, and of no subclass."""
     return " or ".join(f"type({name}) is {kind}" for kind in kinds)
-
-
-def listed(subject: Subject, *names: str) -> str:
-    """The condition that these are lists or tuples; empty where that is known."""
-    unsure = [each for each in names if subject.sure(ast.Name(each, ast.Load())) not in ("list", "tuple")]
-    if len(unsure) == 1:
-        return is_a(unsure[0], "list", "tuple")
-    return " and ".join(f"({is_a(each, 'list', 'tuple')})" for each in unsure)
 
 
 HASHABLE = {"int", "str", "bytes", "bool", "float", "NoneType"}

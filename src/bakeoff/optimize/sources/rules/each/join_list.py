@@ -1,11 +1,11 @@
-"""Generator expressions that a call consumes whole become comprehensions."""
+"""Generator expressions that a call consumes whole become comprehensions, or `map` where they only call a function."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import replaced
+from bakeoff.optimize.sources.rules.editing_expressions import CONSUMERS, replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
@@ -14,11 +14,21 @@ WHOLE = {"sorted", "tuple"}
 """Functions that look at no item before they have all, as `join` does."""
 
 
+QUICK = {
+    "int", "str", "float", "len", "ord", "chr", "abs", "repr", "bool", "tuple", "list", "sorted", "sum", "max", "min",
+}  # fmt: skip
+"""Built-in functions of one argument."""
+
+
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
-            case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not has(inner, *SUSPENDS):
+            case ast.GeneratorExp() | ast.ListComp() if (mapped := _mapped(subject, node)) and _consumed(subject, node):
+                yield from replaced(subject, node, mapped)
+            case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not has(
+                inner, *SUSPENDS
+            ) and not _mapped(subject, inner):
                 start, end = subject.file.span(inner)
                 text = subject.text[start:end]
                 text = text[1:-1] if text.startswith("(") else text
@@ -33,6 +43,33 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                         yield from replaced(subject, node, _call(subject, node, f"[{text}]"))
 
 
+def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | None:
+    """`map(f, xs)` for `f(x) for x in xs`, where `f` is a built-in function or one of the file."""
+    match node.elt, node.generators:
+        case (
+            ast.Call(func=ast.Name(id=name), args=[ast.Name(id=item)], keywords=[]),
+            [ast.comprehension(target=ast.Name(id=target), iter=source, ifs=[], is_async=0)],
+        ) if item == target != name:
+            known = name in QUICK or (name in subject.purity.functions and "." not in name)
+            if not known or name in subject.local or not subject.builtin("map", "list"):
+                return None
+            text = f"map({name}, {subject.code(source)})"
+            if isinstance(node, ast.ListComp):
+                return f"list({text})"
+            return (
+                f"({text})" if subject.text[subject.file.span(node)[0]] == "(" else text
+            )  # those of the call, perhaps
+    return None
+
+
+def _consumed(subject: Subject, node: ast.expr) -> bool:
+    """Whether it is a list, or a generator that is used up where it stands."""
+    match subject.parents[id(node)]:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Constant(), attr=name), args=[first, *_]):
+            return isinstance(node, ast.ListComp) or (first is node and name in CONSUMERS)
+    return isinstance(node, ast.ListComp)
+
+
 def _call(subject: Subject, node: ast.Call, first: str) -> str:
     rest = [subject.code(each) for each in node.args[1:]]
     rest += [
@@ -42,4 +79,4 @@ def _call(subject: Subject, node: ast.Call, first: str) -> str:
     return f"{subject.code(node.func)}({', '.join([first, *rest])})"
 
 
-RULE = Rule("join-list", "A generator is resumed for every item; a comprehension fills its list in one frame.", find)
+RULE = Rule("join-list", "A generator is resumed for every item; `map` has no frame, a comprehension one.", find)

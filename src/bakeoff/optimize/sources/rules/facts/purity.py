@@ -24,8 +24,7 @@ from bakeoff.optimize.sources.rules.facts.making import (
     stored_names,
     written_out,
 )
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS
-from bakeoff.optimize.sources.rules.facts.traits import is_text
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, TEXTS_METHODS
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 QUICK = {
@@ -397,3 +396,16 @@ def _root(node: ast.expr) -> str | None:
 def purity_of(text: str) -> Purity:
     """Purity of the functions of a file: what they do. Passes on SyntaxError."""
     return Purity(ast.parse(text))
+
+
+def is_text(function: Function, name: str) -> bool:
+    """Whether the items of what is gone through are used as texts."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
+                return attr in TEXTS_METHODS or attr.startswith("is")
+            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
+                return True
+            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
+                return True
+    return False

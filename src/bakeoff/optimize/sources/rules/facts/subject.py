@@ -50,7 +50,7 @@ class Subject:
         """A module that holds the function alone."""
         return self.file.tree
 
-    @property
+    @cached_property
     def node(self) -> Function:
         """The function."""
         found = self.tree.body[0]
@@ -193,14 +193,6 @@ class Subject:
         inside = lines_in_strings(f"def f():\n {text}\n")
         return by + reindented(text, "", by, {each - 1 for each in inside})
 
-    def code_of_parameters(self, names: Sequence[str]) -> str:
-        """Parameters with their defaults, without annotations."""
-        arguments = self.node.args
-        every = [*arguments.posonlyargs, *arguments.args]
-        defaults = dict(zip([each.arg for each in every][::-1], arguments.defaults[::-1], strict=False))
-        texts = [f"{name}={self.code(defaults[name])}" if name in defaults else name for name in names]
-        return ", ".join(texts)
-
     @property
     def home(self) -> str:
         """The class around it, by its qualified name; empty for a function of the module."""
@@ -274,11 +266,6 @@ class Subject:
         """Every block of its own frame, innermost first."""
         yield from _blocks(self.node.body)
 
-    def own_blocks(self, loop: ast.stmt) -> Iterator[list[ast.stmt]]:
-        """The blocks inside a statement."""
-        for block in blocks(loop):
-            yield from _blocks(block)
-
     def read_outside(self, names: Iterable[str], nodes: Sequence[ast.AST]) -> bool:
         """Whether any of the names is read elsewhere than in `nodes`, before something else binds it there."""
         inside = {id(each) for node in nodes for each in ast.walk(node)}
@@ -299,15 +286,6 @@ class Subject:
                 if any(id(load) not in inside for load in self.loads.get(name, [])):
                     return True
             previous = node
-        return False
-
-    def trying(self, node: ast.AST, place: ast.AST) -> bool:
-        """Whether an error of `node` may be caught inside `place`."""
-        for each in self.around(node):
-            if each is place:
-                return False
-            if isinstance(each, ast.Try | ast.TryStar):
-                return True
         return False
 
     def _set_before(self, load: ast.Name, node: ast.AST, statement: ast.stmt, nodes: Sequence[ast.AST]) -> bool:

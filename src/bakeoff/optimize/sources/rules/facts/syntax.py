@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from bakeoff.optimize.source_code.definitions import Function
-
-if TYPE_CHECKING:
-    from bakeoff.optimize.sources.rules.facts.subject import Subject
 
 CALM = {
     "abs", "bool", "chr", "divmod", "enumerate", "float", "frozenset", "hash", "int", "isinstance", "len", "list",
@@ -236,22 +232,6 @@ def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
             return True
         case ast.For() | ast.comprehension():
             return parent.iter is node
-    return False
-
-
-def stores_parts(subject: Subject, loop: ast.stmt) -> bool:
-    """Whether a loop stores to attributes or items, or calls what may; its own lists may grow."""
-    parts = (each for each in ast.walk(loop) if isinstance(each, ast.Attribute | ast.Subscript))
-    return any(not isinstance(each.ctx, ast.Load) for each in parts) or calls_out(subject, loop)
-
-
-def calls_out(subject: Subject, loop: ast.stmt) -> bool:
-    """Whether a loop calls what may change something; its own lists may grow."""
-    for each in ast.walk(loop):
-        if isinstance(each, ast.Call) and not calm(each):
-            own = method_call(each, "append", "add", "extend")
-            if own is None or own[0] in subject.parameters or own[0] not in subject.local or not calm(*own[1]):
-                return True
     return False
 
 

@@ -1,0 +1,61 @@
+"""Asking for one affix after the other becomes asking for a tuple of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from bakeoff.optimize.sources.rules.editing_expressions import in_text, replaced
+from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.guards import checked, is_a
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
+
+
+def find(subject: Subject) -> Iterator[Rewrite]:
+    """The places where it fits."""
+    for node in ast.walk(subject.node):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="any"),
+                args=[ast.GeneratorExp(elt=test, generators=[ast.comprehension(ast.Name(id=affix), source, [], 0)])],
+            ) if subject.builtin("any") and not in_text(subject, node) and not _kept(subject, node):
+                for text, condition in _asked(subject, test, affix, source):
+                    alone = isinstance(subject.parents[id(node)], ast.Return | ast.Assign)
+                    new = f"{text} if {condition} else {subject.code(node)}"
+                    yield from replaced(subject, node, (new if alone else f"({new})") if condition else text)
+    for block in subject.blocks():
+        for loop, after in pairwise(block):
+            match loop, after:
+                case (
+                    ast.For(ast.Name(id=affix), source, [ast.If(test, [ast.Return(ast.Constant(True))], [])], []),
+                    ast.Return(ast.Constant(False)),
+                ):
+                    for text, condition in _asked(subject, test, affix, source):
+                        yield from checked(subject, [loop, after], condition, f"return {text}")
+
+
+def _kept(subject: Subject, node: ast.expr) -> bool:
+    above = subject.parents[id(node)]
+    return isinstance(above, ast.IfExp) and above.orelse is node
+
+
+def _asked(subject: Subject, test: ast.expr, affix: str, source: ast.expr) -> Iterator[tuple[str, str]]:
+    """One question for all affixes, and the condition under which it is the same: texts, and a tuple of the module."""
+    match test:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=text), attr="startswith" | "endswith" as method),
+            args=[ast.Name(id=found)],
+            keywords=[],
+        ) if found == affix != text:
+            unsure = [] if subject.sure(ast.Name(text, ast.Load())) == "str" else [is_a(text, "str")]
+            match source:
+                case ast.Tuple(elts=elts) if elts and all(isinstance(each, ast.Constant) for each in elts):
+                    affixes = subject.code(source)
+                    affixes = affixes if affixes.startswith("(") else f"({affixes})"
+                    yield f"{text}.{method}({affixes})", " and ".join(unsure)
+                case ast.Name(id=affixes) if affixes not in subject.local:
+                    yield f"{text}.{method}({affixes})", " and ".join([is_a(affixes, "tuple"), *unsure])
+
+
+RULE = Rule("affixes", "A text is compared with all affixes in C; each call of its own is looked up and made.", find)
