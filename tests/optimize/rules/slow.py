@@ -261,23 +261,6 @@ def shortest_by_hand_args(n):
     return shortest_args(n)
 
 
-def round_robin(tasks, quantum):
-    queue = [(name, work) for name, work in tasks]
-    done = []
-    while queue:
-        name, work = queue[0]
-        queue = queue[1:]
-        if work > quantum:
-            queue = queue + [(name, work - quantum)]
-        else:
-            done.append(name)
-    return done
-
-
-def round_robin_args(n):
-    return ([(i, x % 7) for i, x in enumerate(_ints(n))], 2)
-
-
 def shortest_args(n):
     r = random.Random(8)
     return ({i: {r.randrange(n): r.randrange(1, 9) for _ in range(4)} for i in range(n)}, 0)

@@ -112,22 +112,3 @@ def test_what_methods_read_and_change() -> None:
 )  # fmt: skip
 def test_what_a_change_concerns(changed: set[str] | None, needed: set[str], concerned: bool) -> None:
     assert touched(changed, needed) is concerned
-
-
-@pytest.mark.parametrize(
-    ("body", "container"),
-    [
-        ("return x['a']", True),
-        ("return x[0][1]", True), ("return x[1:][0]", False),
-        ("return x.get(1)", True), ("return [a for a, b in x]", True), ("return x + 1", False),
-        ("return [c for c in x if c.isdigit()]", False), ("return [c for c in x if c == 'a']", False),
-        ("return [ord(c) for c in x]", False), ("return sum(x)", True), ("return h(x)", True), ("return g(x)", False),
-    ],
-)  # fmt: skip
-def test_what_is_used_as_a_container(body: str, container: bool) -> None:
-    assert purity_of(f"def h(y):\n    return sorted(y)\ndef g(x):\n    {body}").is_container("g", "x") is container
-
-
-@pytest.mark.parametrize(("kind", "container"), [("list[int]", True), ("'str'", False), ("Dict[str, int]", True)])
-def test_annotations_tell_it_first(kind: str, container: bool) -> None:
-    assert purity_of(f"def g(x: {kind}):\n    return x['a']").is_container("g", "x") is container

@@ -58,7 +58,7 @@ def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
     for loop in loops_around(subject, node):
         if any(_rebinds(name, loop) for name in names):
             break
-        if _stores(loop, node, attributes) or (_calls_unknown(loop) and not _leaves(subject, loop, node)):
+        if _stores(subject, loop, node, attributes) or (_calls_unknown(loop) and not _leaves(subject, loop, node)):
             break
         found = loop
     return found
@@ -86,15 +86,21 @@ def _rebinds(name: str, loop: ast.stmt) -> bool:
     )
 
 
-def _stores(loop: ast.stmt, node: Lookup, attributes: set[str]) -> bool:
-    """Whether something is stored where the chain goes through."""
-    parts = [ast.dump(each.value) for each in ast.walk(node) if isinstance(each, ast.Subscript)]
-    for each in ast.walk(loop):
-        if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load) and each.attr in attributes:
-            return True
-        if isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) and ast.dump(each.value) in parts:
-            return True
+def _stores(subject: Subject, loop: ast.stmt, node: Lookup, attributes: set[str]) -> bool:
+    """Whether something is stored where the chain goes through, perhaps by another name for it."""
     bases = [each.value for each in ast.walk(node) if isinstance(each, ast.Subscript)]
+    parts = [ast.dump(each) for each in bases]
+    mine = names_in(node) | subject.purity.own(subject.node, subject.home)
+    for each in ast.walk(loop):
+        match each:
+            case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if attr in attributes:
+                return True
+            case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()) if parts:
+                if ast.dump(value) in parts or not names_in(value) & mine:
+                    return True
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if parts and attr in GROWING:
+                if name not in mine:
+                    return True
     return any(isinstance(each, ast.Name) and changed_by_method(each.id, loop) for each in bases)
 
 

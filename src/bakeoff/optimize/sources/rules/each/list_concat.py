@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
 from bakeoff.optimize.sources.rules.facts.kinds import base
@@ -17,22 +16,7 @@ from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for block in subject.blocks():
-        for previous, statement in pairwise([None, *block]):
-            assert statement is not None
-            rest = _rest(previous, statement)
-            if (
-                rest
-                and previous is not None
-                and rest not in subject.shared
-                and loops_around(subject, statement)
-                and _alone(subject, rest)
-            ):
-                firsts = [each for each in ast.walk(previous) if isinstance(each, ast.Name) and each.id == rest]
-                if len(firsts) == 1 and isinstance(previous, ast.Assign):
-                    changed = {id(subject.parents[id(firsts[0])]): f"{rest}.pop(0)"}
-                    yield rewrite(([previous, statement], subject.statements([previous], changed)))
-                else:
-                    yield rewrite(([statement], f"{rest}.pop(0)"))
+        for statement in block:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(ast.Name(id=left), op, right)):
                     own = name == left and name not in subject.shared and name not in names_in(right)
@@ -56,17 +40,6 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 yield rewrite(([statement], text))
 
 
-def _rest(previous: ast.stmt | None, statement: ast.stmt) -> str | None:
-    """The list in `xs = xs[1:]` right after its first item was read."""
-    made = assignment(statement)
-    if made is None or previous is None or ast.unparse(made[1]) != f"{made[0]}[1:]":
-        return None
-    read = isinstance(previous, ast.Assign | ast.AnnAssign | ast.Expr) and f"{made[0]}[0]" in map(
-        ast.unparse, (each for each in ast.walk(previous) if isinstance(each, ast.Subscript))
-    )
-    return made[0] if read else None
-
-
 def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str | None:
     match op, right:
         case ast.Add(), ast.List(elts=[item]) if not isinstance(item, ast.Starred):
@@ -87,7 +60,7 @@ def _alone(subject: Subject, name: str) -> bool:
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Assign) and (found := assignment(node)) and found[0] == name:
             own = isinstance(found[1], ast.BinOp) and isinstance(found[1].left, ast.Name) and found[1].left.id == name
-            own = own or ast.unparse(found[1]) == f"{name}[1:]" or ast.unparse(found[1]).startswith(f"sorted({name}")
+            own = own or ast.unparse(found[1]).startswith(f"sorted({name}")
             new = isinstance(found[1], kinds) or ast.unparse(found[1]) in ("list()", "set()")
             made = made or new
             if not own and not new:

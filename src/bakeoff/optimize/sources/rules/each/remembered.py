@@ -76,7 +76,7 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     for name in purity.called(call, subject.home):
         if name in HELPERS:
             return False
-        if purity.takes_containers(name, len(call.args)) or not purity.works(name):
+        if not purity.works(name):
             return False
         needed = purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):

@@ -68,17 +68,7 @@ def _may_be_kept(below: Below, name: str) -> bool:
             keys = [each for parameter, each in handed if (name, parameter) not in below.fixed]
             if any(base(caller.kind(each)) in UNHASHABLE for each in keys):
                 return False
-    free = [each for each in given(subject) or [] if (name, each) not in below.fixed]
-    return again and not any(_container(subject, each) for each in free)
-
-
-def _container(subject: Subject, parameter: str) -> bool:
-    """Whether a parameter is used as what cannot be a key: a dict, or a list of such things."""
-    if parameter == "self" and subject.definition.is_method:
-        return False
-    if base(subject.kind(ast.Name(parameter, ast.Load()))) in UNHASHABLE:
-        return True
-    return subject.purity.is_container(subject.definition.qualname, parameter)
+    return again
 
 
 def _nested(below: Below, name: str, kept: bool) -> str | None:
@@ -88,7 +78,7 @@ def _nested(below: Below, name: str, kept: bool) -> str | None:
         return None
     left, body, head = found
     taken = {each.id for each in ast.walk(subject.node) if isinstance(each, ast.Name)}
-    first = ""
+    first = _other(below, name) if "self" in left and subject.definition.is_method else ""
     if kept:
         # A dict costs less than `functools.cache` where little is asked for.
         memo, key, result = f"{below.names[name]}_memo", unused("key", taken), unused("result", taken)
@@ -101,10 +91,18 @@ def _nested(below: Below, name: str, kept: bool) -> str | None:
         condition = plain(subject, others)
         # What is no plain value is kept under a key that never comes again.
         whole = f"{whole} if {condition} else object()" if condition else whole
-        first = f"    {key} = {whole}\n    if {key} in {memo}:\n        return {lookup}\n"
+        first += f"    {key} = {whole}\n    if {key} in {memo}:\n        return {lookup}\n"
     whole = "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in _flat(body))
     text = f"def {below.names[name]}({head}):\n{first}{below.target.indented(whole)}"
     return f"{memo} = {{}}\n{text}" if kept else text
+
+
+def _other(below: Below, name: str) -> str:
+    """Lines that hand on what is no object of the method's own class: it may have another such method."""
+    subject, renamed = below.reached[name], below.renamed(name) or {}
+    others = ", ".join(renamed.get(each, each) for each in (given(subject) or [])[1:])
+    owner, _, method = name.rpartition(".")
+    return f"    if type(self) is not {owner}:\n        return self.{method}({others})\n"
 
 
 def _key(subject: Subject, parameter: str) -> str:

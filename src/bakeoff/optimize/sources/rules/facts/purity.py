@@ -24,7 +24,7 @@ from bakeoff.optimize.sources.rules.facts.making import (
     stored_names,
     written_out,
 )
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, TEXTS_METHODS
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 QUICK = {
@@ -304,54 +304,6 @@ class Purity:
                 return True
         return False
 
-    def takes_containers(self, name: str, arguments: int) -> bool:
-        """Whether one of the first parameters of a function is used as what cannot be a key: a dict or a list."""
-        node = self.functions[name]
-        every = [*node.args.posonlyargs, *node.args.args][1 if "." in name else 0 :]
-        return any(self.is_container(name, each.arg) for each in every[:arguments])
-
-    def is_container(self, name: str, parameter: str, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
-        """Whether a parameter is used as a dict, or as a list of what is no text, by a function or what it calls."""
-        if (name, parameter) in seen or name not in self.functions:
-            return False
-        function, home = self.functions[name], name.rpartition(".")[0]
-        given = [each for each in ast.walk(function.args) if isinstance(each, ast.arg) and each.arg == parameter]
-        kind = ast.unparse(given[0].annotation).strip("'\"").lower() if given and given[0].annotation else ""
-        if kind.startswith(("str", "int", "float", "tuple", "bool", "frozenset", "bytes")):
-            return False
-        if kind.startswith(("list", "dict", "set", "deque", "sequence", "iterable", "typing.list", "typing.dict")):
-            return True
-        for node in ast.walk(function):
-            match node:
-                case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str())) if found == parameter:
-                    return True
-                case ast.Subscript(value=ast.Subscript(value=ast.Name(id=found), slice=at)) if (
-                    found == parameter and not isinstance(at, ast.Slice)
-                ):
-                    return True
-                case ast.Attribute(value=ast.Name(id=found), attr="get" | "items" | "keys" | "values" | "append") if (
-                    found == parameter
-                ):
-                    return True
-                case (
-                    ast.For(target=target, iter=ast.Name(id=found))
-                    | ast.comprehension(target=target, iter=ast.Name(id=found))
-                ) if found == parameter and not (isinstance(target, ast.Name) and is_text(function, target.id)):
-                    return True
-                case ast.Call(func=ast.Name(id="sum" | "sorted" | "min" | "max"), args=[ast.Name(id=found)]) if (
-                    found == parameter
-                ):
-                    return True
-                case ast.Call(args=args):
-                    for called in self.called(node, home):
-                        theirs = self.functions[called].args
-                        names = [each.arg for each in (*theirs.posonlyargs, *theirs.args)][1 if "." in called else 0 :]
-                        for inner, argument in zip(names, args, strict=False):
-                            handed = isinstance(argument, ast.Name) and argument.id == parameter
-                            if handed and self.is_container(called, inner, seen | {(name, parameter)}):
-                                return True
-        return False
-
     def _is_pure(self, name: str) -> bool:
         node, home = self.functions[name], name.rpartition(".")[0]
         changed = self.changes(node.body, node, home)
@@ -396,16 +348,3 @@ def _root(node: ast.expr) -> str | None:
 def purity_of(text: str) -> Purity:
     """Purity of the functions of a file: what they do. Passes on SyntaxError."""
     return Purity(ast.parse(text))
-
-
-def is_text(function: Function, name: str) -> bool:
-    """Whether the items of what is gone through are used as texts."""
-    for node in ast.walk(function):
-        match node:
-            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name:
-                return attr in TEXTS_METHODS or attr.startswith("is")
-            case ast.Compare(left=ast.Name(id=found), comparators=[ast.Constant(value=str())]) if found == name:
-                return True
-            case ast.Call(func=ast.Name(id="ord"), args=[ast.Name(id=found)]) if found == name:
-                return True
-    return False
