@@ -64,17 +64,25 @@ FOUND = '''def _found(by_key, key, items):
     except TypeError:
         return items'''
 PLAIN = '''def _plain(value):
-    """Whether a value is equal to none that anybody could tell from it, and never changes."""
+    """Whether a value is equal to none that anybody could tell from it, as 1.0 is to 1, and never changes."""
     kind = type(value)
-    return all(map(_plain, value)) if kind is tuple else kind in (int, str, bytes, type(None))'''
+    if kind is tuple:
+        return all(map(_plain, value))
+    if kind is float:
+        return value % 1 != 0
+    return kind in (int, str, bytes, type(None)) or (kind.__module__, kind.__name__) == ("datetime", "date")'''
 AGAIN = '''def _again(*values):
     """Raise TypeError where a value can be gone through only once."""
     if any(hasattr(each, "__next__") for each in values):
         raise TypeError'''
 
 
+ONCE = '''def _once(function, *values):
+    """What gives the result of a call, computed when it is first asked for, unless values are used up by it."""
+    call = partial(function, *values)
+    return call if any(hasattr(each, "__next__") for each in values) else cache(call)'''
 HELPERS = {text.partition("(")[0].removeprefix("def ") for text in (
-    AS_SET, HAS, ADD, COUNTED, COUNT, BY_KEY, FOUND, PLAIN, AGAIN
+    AS_SET, HAS, ADD, COUNTED, COUNT, BY_KEY, FOUND, PLAIN, AGAIN, ONCE
 )}  # fmt: skip
 """The names of these functions, which are as quick as can be."""
 
@@ -83,7 +91,7 @@ def checked(subject: Subject, statements: Sequence[ast.stmt], condition: str, fa
     """Statements in a new form where a condition holds; nothing where they are a guard's original already."""
     if not condition:
         yield Rewrite([(statements, fast)])
-    elif _fits(subject, statements):
+    elif fits_twice(subject, statements):
         original = subject.indented(subject.statements(statements))
         text = f"if {condition}:\n{subject.indented(fast)}\nelse:\n{original}"
         yield Rewrite([(statements, text)])
@@ -93,13 +101,14 @@ def tried(
     subject: Subject, statement: ast.stmt, setup: str, fast: str, helpers: Sequence[str] = ()
 ) -> Iterator[Rewrite]:
     """A statement in a new form that needs `setup`; where that fails, the original decides whether that is an error."""
-    if _fits(subject, [statement]):
+    if fits_twice(subject, [statement]):
         original = subject.indented(subject.statements([statement]))
         text = f"try:\n{subject.indented(setup)}\nexcept Exception:\n{original}\nelse:\n{subject.indented(fast)}"
         yield Rewrite([([statement], text)], helpers=helpers)
 
 
-def _fits(subject: Subject, statements: Sequence[ast.stmt]) -> bool:
+def fits_twice(subject: Subject, statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements may be written twice: they are short, and no guard's original already."""
     lines = sum((each.end_lineno or each.lineno) - each.lineno + 1 for each in statements)
     return lines <= LONGEST and not any(is_original(subject, each) for each in statements)
 

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bakeoff.optimize.sources.rules.editing_expressions import in_text
+from bakeoff.optimize.sources.rules.editing_expressions import before, in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, USUAL_METHODS, has, names_in, only_looked_at, stored
-from bakeoff.optimize.sources.rules.guards import AGAIN, tried
+from bakeoff.optimize.sources.rules.guards import AGAIN, ONCE, fits_twice, is_original, tried
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
 SETTLED = {"int", "str", "bytes", "bool", "float", "list", "tuple", "dict", "set", "frozenset", "range"}
@@ -31,29 +31,47 @@ def moved(
     """All expressions that move before the same statement, together; `fits`: which of equal ones move."""
     places = {id(each.place): each.place for each in found}
     for place in places.values():
-        if has(place, *SUSPENDS):
+        if has(place, *SUSPENDS) or is_original(subject, place):
             continue  # others run meanwhile
+        twice = fits_twice(subject, [place])
         lines: dict[str, str] = {}
         changed: dict[int, str] = {}
         again: set[str] = set()
         for each in found:
             text = ast.dump(each.node)
             covered = any(id(around) in changed for around in (each.node, *subject.around(each.node)))
-            if each.place is not place or text in lines or covered:
+            if each.place is not place or text in lines or covered or not (twice or _simple(subject, each.node)):
                 continue
             same = [one for one in ast.walk(place) if isinstance(one, type(each.node)) and ast.dump(one) == text]
             same = [one for one in same if not in_text(subject, one) and fits(subject, one)]
             name, number = subject.fresh(each.name), 2
             while any(line.startswith(f"{name} = ") for line in lines.values()):
                 name, number = subject.fresh(f"{each.name}_{number}"), number + 1
-            changed |= {id(one): name for one in same}
-            lines[text] = f"{name} = {subject.code(each.node)}"
+            changed |= {id(one): name if twice else f"{name}()" for one in same}
+            lines[text] = f"{name} = {subject.code(each.node)}" if twice else _once(subject, name, each.node)
             again |= _unsettled(subject, each.node)
-        if lines:
+        if lines and not twice:
+            made = before(subject, place, "\n".join(lines.values()), changed)
+            yield Rewrite([made], imports=["from functools import cache, partial"], helpers=[ONCE])
+        elif lines:
             first = [f"_again({', '.join(sorted(again))})"] if again else []
             fast = subject.statements([place], changed)
             helpers = [AGAIN] if again else []
             yield from tried(subject, place, "\n".join([*first, *lines.values()]), fast, helpers)
+
+
+def _simple(subject: Subject, node: ast.expr) -> bool:
+    """Whether it is a call of a function by its name, with arguments that are at hand before the loop."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name not in subject.local:
+            at_hand = (isinstance(each, ast.Constant) or getattr(each, "id", "") in subject.parameters for each in args)
+            return name not in ("len", "min", "max") and all(at_hand)
+    return False
+
+
+def _once(subject: Subject, name: str, node: ast.expr) -> str:
+    assert isinstance(node, ast.Call)
+    return f"{name} = _once({', '.join(map(subject.code, [node.func, *node.args]))})"
 
 
 def _unsettled(subject: Subject, node: ast.expr) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bakeoff.optimize.sources.rules.below import in_loop
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
@@ -16,7 +17,6 @@ from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 QUICK_MODULES = {"itertools", "math", "operator"}
 """Modules whose functions are as fast as a look-up, or give something new each time."""
-LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -25,7 +25,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
-                fits = _is_function(subject, function) and _in_loop(subject, node) and not in_text(subject, node)
+                fits = _is_function(subject, function) and in_loop(subject, node) and not in_text(subject, node)
                 if fits and all(_may_be_key(subject, each) for each in arguments) and _fits(subject, node):
                     found.setdefault((ast.unparse(function), len(arguments)), []).append(node)
     body = subject.node.body
@@ -74,9 +74,7 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     if not purity.calm_call(call, subject.home, stored(subject.node)) or not shareable(subject, call):
         return False
     for name in purity.called(call, subject.home):
-        if name in HELPERS:
-            return False
-        if not purity.works(name):
+        if name in HELPERS or not purity.works(name):
             return False
         needed = purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):
@@ -96,25 +94,10 @@ def _known(subject: Subject) -> set[str]:
     return found
 
 
-def _in_loop(subject: Subject, node: ast.AST) -> bool:
-    previous: ast.AST = node
-    for each in subject.around(node):
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            return False
-        if isinstance(each, LOOPS) and not (isinstance(each, ast.For) and previous is each.iter):
-            return True
-        previous = each
-    return False
-
-
 def _may_be_key(subject: Subject, argument: ast.expr) -> bool:
     shown = ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
-    return not isinstance(argument, ast.Starred | shown) and base(subject.kind(argument)) not in {*UNHASHABLE, "float"}
+    return not isinstance(argument, ast.Starred | shown) and base(subject.kind(argument)) not in UNHASHABLE
 
 
-RULE = Rule(
-    "remember",
-    "What a function gave for the same arguments is looked up in place of computed again.",
-    find,
-    gamble=True,
-)
+WHY = "What a function gave for the same arguments is looked up in place of computed again."
+RULE = Rule("remember", WHY, find, gamble=True)
