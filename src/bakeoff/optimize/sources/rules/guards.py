@@ -81,9 +81,7 @@ ONCE = '''def _once(function, *values):
     """What gives the result of a call, computed when it is first asked for, unless values are used up by it."""
     call = partial(function, *values)
     return call if any(hasattr(each, "__next__") for each in values) else cache(call)'''
-HELPERS = {text.partition("(")[0].removeprefix("def ") for text in (
-    AS_SET, HAS, ADD, COUNTED, COUNT, BY_KEY, FOUND, PLAIN, AGAIN, ONCE
-)}  # fmt: skip
+HELPERS = {"_as_set", "_has", "_add", "_counted", "_count", "_by_key", "_found", "_plain", "_again", "_once"}
 """The names of these functions, which are as quick as can be."""
 
 

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
+from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import (
     bound_inside,
@@ -26,7 +27,7 @@ Scan = ast.For | ast.comprehension
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    for node in ast.walk(subject.node):
+    for node in ast.walk(subject.node) if subject.builtin("enumerate", "list", "type") else ():
         test = _asked(subject, node)
         if test is not None and isinstance(node, Scan) and not in_text(subject, node):
             yield from _rewrite(subject, node, test)
@@ -55,7 +56,8 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     mine = stored(scan.target)
     root = _root(scan.iter)
     choices = [_keys(each, mine) for each in _alternatives(test)]
-    if root is None or not all(choices) or root not in subject.local or root in subject.shared:
+    name = root.partition(".")[0]
+    if not all(choices) or name not in subject.local - subject.shared or (name != root and not subject.home):
         return
     ours = [pair[1] for pair in choices[0]]
     if any(_key([pair[1] for pair in pairs]) != _key(ours) for pairs in choices):
@@ -64,32 +66,38 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     steady = names_in(*theirs) - mine | {root}
 
     def alters(place: ast.stmt) -> bool:
-        return any(changed_in(each, place) for each in steady) or _stores(place, theirs)
+        changed = any(changed_in(each, place) for each in steady if "." not in each)
+        if root != name:
+            changed = changed or touched(subject.changes(place), {root})
+        return changed or _stores(place, theirs)
 
     place = repeating(subject, scan.iter, steady, alters)
     if place is None or not names_in(*ours) & stored(place) or names_in(*ours) & mine:
         return
-    if isinstance(scan, ast.For) and (names_in(*ours) | {root}) & stored(*scan.body):
+    if isinstance(scan, ast.For) and (names_in(*ours) | {name}) & stored(*scan.body):
         return
-    index = subject.fresh(f"{root}_by_key")
+    index = subject.fresh(f"{root.rpartition('.')[2]}_by_key")
     items, item = subject.code(scan.iter), ast.unparse(scan.target)
     keys = ", ".join(dict.fromkeys(_key([pair[0] for pair in pairs]) for pairs in choices))
     key = f"lambda {item}: {{{keys}}}"
     if not isinstance(scan.target, ast.Name):
         key = f"lambda item: next({{{keys}}} for {item} in [item])"
     found = f"(_found({index}, {_key(ours)}, {items}) if {index} else {items})"
-    made = before(subject, place, f"{index} = _by_key(lambda: {items}, {key})", {id(scan.iter): found})
+    listed = f"list({items}) if type({root}) is list else None" if items.startswith("enumerate(") else items
+    made = before(subject, place, f"{index} = _by_key(lambda: {listed}, {key})", {id(scan.iter): found})
     yield Rewrite([made], helpers=[BY_KEY, FOUND])
 
 
-def _root(source: ast.expr) -> str | None:
-    """The local whose items, or whose values or pairs, are gone through."""
+def _root(source: ast.expr) -> str:
+    """The local, or `self.x`, whose items, places with items, values or pairs are gone through; else empty."""
     match source:
-        case ast.Name(id=name):
+        case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+            return ast.unparse(source)
+        case ast.Call(func=ast.Attribute(value=inner, attr="values" | "items"), args=[], keywords=[]):
+            return _root(inner)
+        case ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=name)], keywords=[]):
             return name
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values" | "items"), args=[], keywords=[]):
-            return name
-    return None
+    return ""
 
 
 def _alternatives(test: ast.expr) -> list[ast.expr]:

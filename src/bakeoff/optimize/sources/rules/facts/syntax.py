@@ -267,17 +267,6 @@ def is_constant(tree: ast.Module, name: str) -> bool:
 
 
 USUAL_METHODS = {name for kind in (list, dict, set, str, int, float, tuple, bytes, frozenset) for name in dir(kind)} | {
-    "year",
-    "month",
-    "day",
-    "date",
-    "time",
-    "group",
-    "match",
-    "search",
-    "popleft",
-    "appendleft",
-    "read",
-    "write",
-}
+    "year", "month", "day", "date", "time", "group", "match", "search", "popleft", "appendleft", "read", "write",
+}  # fmt: skip
 """Methods that objects of the language have, so that a class of the file need not be meant."""
