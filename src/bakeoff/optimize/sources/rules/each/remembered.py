@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import stored
+from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, stored
 from bakeoff.optimize.sources.rules.guards import HELPERS, PLAIN, plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
@@ -25,8 +25,14 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
+                inner = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
                 fits = _is_function(subject, function) and in_loop(subject, node) and not in_text(subject, node)
-                if fits and all(_may_be_key(subject, each) for each in arguments) and _fits(subject, node):
+                if (
+                    fits
+                    and not inner
+                    and all(_may_be_key(subject, each) for each in arguments)
+                    and _fits(subject, node)
+                ):
                     found.setdefault((ast.unparse(function), len(arguments)), []).append(node)
     body = subject.node.body
     doc = body[0] if ast.get_docstring(subject.node, clean=False) is not None else None
