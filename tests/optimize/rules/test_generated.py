@@ -14,6 +14,10 @@ from tests.optimize.rules.cases import Case, every
 from tests.optimize.rules.examples import function
 from tests.optimize.rules.hostile import outcome, variants
 
+from bakeoff.judge.codec import encode, wire
+from bakeoff.judge.codec.tree import parse
+from bakeoff.optimize.behaviour.annotations import Annotations
+from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
 
@@ -94,11 +98,24 @@ def generated(case: Case, chance: random.Random) -> str:
 
 def arguments(case: Case, chance: random.Random) -> Sequence[Any]:
     """Arguments like those of the case, with up to two hostile values among them."""
-    given: Sequence[Any] = eval(f"[{chance.choice(case.calls)}]")
+    seen: Sequence[Any] = eval(f"[{chance.choice(case.calls)}]")
+    given = seen
     for _ in range(chance.choice((0, 1, 1, 2))):
         others = list(islice(variants(given), 2000))
         given = chance.choice(others) if others else given
-    return given
+    return given if allowed(case, given, seen) else seen
+
+
+def allowed(case: Case, given: Sequence[Any], seen: Sequence[Any]) -> bool:
+    """Whether the annotations of the case's function allow arguments."""
+    annotations = Annotations(locate(case.before.encode(), case.qualname).node)
+    shift = "." in case.qualname
+    pairs = zip(map(_tree, given), map(_tree, seen), strict=True)
+    return all(annotations.allow(place + shift, value, one) for place, (value, one) in enumerate(pairs))
+
+
+def _tree(value: Any) -> Any:
+    return parse(encode(value), wire.DEFAULT)
 
 
 @pytest.mark.soak
