@@ -158,7 +158,7 @@ def project(data: bytes) -> None:
 
 
 def merged(data: bytes) -> None:
-    for form in set(structured.FORMS.values()):
+    for form in {*structured.FORMS.values(), "list", structured.OTHER}:
         structured.merged(data * 2, [0, len(data), len(data)], form)
 
 

@@ -28,7 +28,9 @@ class MergeSettings:
     lockfiles: tuple[tuple[str, str], ...] = option(
         (), Pairs(), "For globs of lockfiles the shell command that makes one anew, run at the top of a slot."
     )
-    structured: bool = option(True, Flag(), "Merge JSON, TOML and YAML by key, and Python by definition.")
+    structured: bool = option(
+        True, Flag(), "Merge by structure: JSON, TOML and YAML by key, Python by statement, prose by paragraph."
+    )
     width: int = option(
         1,
         Whole(1),

@@ -59,7 +59,6 @@ CONFLICT = {
     "folder and file": ({"x": "x"}, {"f/g": "text\n"}, {"f": "text\n"}, "f", "file/directory"),
     "submodule on both": ({"s": ("160000", OID1)}, {"s": ("160000", OID2)}, {"s": ("160000", OID3)}, "s", "submodule"),
     "links on both": ({"l": ("120000", "a")}, {"l": ("120000", "b")}, {"l": ("120000", "c")}, "l", "contents"),
-    "other line ends and an edit": ({"f": CRLF}, {"f": LINES}, {"f": line(3, of=CRLF)}, "f", "contents"),
     "file and link": ({"x": "x"}, {"f": "text\n"}, {"f": ("120000", "x")}, "f", None),
     "a file added to a folder that moves": (
         {"d/a": LINES, "d/b": CRLF}, {"d/a": None, "d/b": None, "e/a": LINES, "e/b": CRLF}, {"d/c": "new\n"},

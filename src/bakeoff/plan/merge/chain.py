@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bakeoff.plan.merge.hunks import favoured, texts_of
 from bakeoff.plan.merge.rules import Rules
+from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN
 from bakeoff.plan.merge.trees import UNKNOWN, UNRELATED, Clash, Side, merge_many
 from bakeoff.workspace.repository.git import Git
 from bakeoff.workspace.snapshot.submodules import MODE, Submodules
@@ -42,10 +43,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A clash that a rule resolved."""
+    """A clash that a rule resolved.
+
+    Attributes:
+        why: `proven` where the changes commute, `chosen` where something was chosen.
+    """
 
     path: str
     rule: str
+    why: str = CHOSEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +211,14 @@ class _Resolution:
             self._ours.append(path)
             return
         if (later := merger.later(clash)) is not None:
-            self.resolved.append(Resolved(path, "submodule"))
+            self.resolved.append(Resolved(path, "submodule", PROVEN))
             self._made[path] = Side(MODE, later)
             return
         texts = texts_of(merger.git, clash)
         found = None if texts is None else merger.rules.resolve(path, texts)
         if texts is not None and found is not None:
-            rule, content = found
-            self.resolved.append(Resolved(path, rule))
-            self._put(clash, content)
+            self.resolved.append(Resolved(path, found.rule, found.why))
+            self._put(clash, found.content)
         elif merger.strategy != "ours_first" or clash.kind in (UNKNOWN, UNRELATED):
             self.left.append(clash)
         else:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bakeoff.plan.merge.hunks import Hunk
+from bakeoff.plan.merge.rules.resolution import CHOSEN
 from bakeoff.plan.merge.trees import UNRELATED
 from bakeoff.report.words import counted
 
@@ -112,11 +113,17 @@ class Preexisting:
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """A place where changes met and a rule told what stands there."""
+    """A place where changes met and a rule told what stands there.
+
+    Attributes:
+        why: `proven` where the changes commute; where something was chosen `tested` if the checks passed on it, else
+            `chosen`.
+    """
 
     ref: str
     path: str
     rule: str
+    why: str = CHOSEN
 
 
 @dataclass(slots=True)

@@ -59,8 +59,8 @@ def _findings(findings: Findings, noun: str) -> Iterator[str]:
             yield f"<p><b>{markup(one.ref)}</b> fails {markup(', '.join(one.tests))}, as the base does</p>"
             yield _output(one.reason)
     if findings.resolved:
-        columns = [Column(noun, NAME), Column("path", TEXT), Column("merged by the rule")]
-        rows = (Row([cell(one.ref), cell(one.path), cell(one.rule)]) for one in findings.resolved)
+        columns = [Column(noun, NAME), Column("path", TEXT), Column("merged by the rule"), Column("why")]
+        rows = (Row([cell(one.ref), cell(one.path), cell(one.rule), cell(one.why)]) for one in findings.resolved)
         yield from table("Places that rules merged", columns, rows)
 
 

@@ -16,6 +16,7 @@ from bakeoff.judge.checks.command import LANE
 from bakeoff.plan.merge.chain import Change, Merger, Point, Step
 from bakeoff.plan.merge.hunks import hunks_of
 from bakeoff.plan.merge.pairs import Pairs, Touched, conflicting_pairs, touched
+from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN, TESTED
 from bakeoff.plan.merge.trees import BEYOND, Clash, merge_many
 from bakeoff.plan.queue import policy
 from bakeoff.plan.queue.findings import BASE, Conflict, Culprit, Findings, Preexisting, Ruled
@@ -361,9 +362,12 @@ class _Batch:
         found.flaky = [tuple(names[number] for number in items) for items in (*sorted(self.flaky), *outcome.flaky)]
         found.conflicts = await in_thread(self._conflicts)
         at = self.queue.tip
+        why = TESTED if found.runs or found.tested_as else CHOSEN
         for number in outcome.landed:
             step = self.steps[at.commit, number]
-            found.resolved += [Ruled(names[number], one.path, one.rule) for one in step.resolved]
+            found.resolved += [
+                Ruled(names[number], one.path, one.rule, PROVEN if one.why == PROVEN else why) for one in step.resolved
+            ]
             found.dropped += await in_thread(self._named, number, step.dropped)
             assert step.point is not None
             at = step.point

@@ -22,7 +22,7 @@ def findings() -> dict[str, Any]:
         "base": TEXT,
         "preexisting": list_of(object_of({"ref": TEXT, "tests": list_of(TEXT), "landed": FLAG, "reason": TEXT})),
         "dropped": list_of(conflict),
-        "resolved": list_of(object_of({"ref": TEXT, "path": TEXT, "rule": TEXT})),
+        "resolved": list_of(object_of({"ref": TEXT, "path": TEXT, "rule": TEXT, "why": TEXT})),
         "flaky": list_of(list_of(TEXT)),
     }
 

@@ -40,7 +40,8 @@ def result_lines(found: RunView) -> Iterator[str]:
         yield from culprit_lines(culprit)
     yield from unclear_lines(findings)
     for ruled in findings.resolved:
-        yield f"  {one_line(short_ids(ruled.ref))}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
+        ref, path = one_line(short_ids(ruled.ref)), one_line(ruled.path)
+        yield f"  {ref}: {path} was merged by the rule {ruled.rule} ({ruled.why})"
     for names in findings.flaky:
         yield f"  failed once and passed when tested again: {one_line(short_ids(', '.join(names)), 300)}"
 

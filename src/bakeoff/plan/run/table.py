@@ -36,7 +36,7 @@ def result_lines(found: RunView) -> Iterator[str]:
             yield from culprit_lines(culprit)
         yield from unclear_lines(findings)
         for ruled in findings.resolved:
-            yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule}"
+            yield f"  {one_line(ruled.ref)}: {one_line(ruled.path)} was merged by the rule {ruled.rule} ({ruled.why})"
         for dropped in findings.dropped:
             yield from conflict_lines(dropped, dropped_title(dropped))
     strays = {name: state.outside for name, state in found.states.items() if state.outside}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bakeoff.judge.checks.protected import glob_pattern
 from bakeoff.plan.merge.hunks import Texts, favoured
+from bakeoff.plan.merge.rules.resolution import CHOSEN, Resolution
 from bakeoff.plan.merge.rules.structured import form_of, merge_structured
 
 MOST_BYTES = 1 << 20
@@ -19,7 +20,7 @@ class Rules:
     Attributes:
         union: globs of files, such as changelogs and lists of exports, whose lines may come from both sides.
         lockfiles: globs of lockfiles, each with the shell command that makes it anew.
-        structured: merge JSON, TOML and YAML by key, and Python by definition.
+        structured: merge files by their structure.
     """
 
     union: tuple[str, ...] = ()
@@ -30,13 +31,9 @@ class Rules:
         """The command that makes the lockfile at `path`; None where it is none."""
         return next((command for glob, command in self.lockfiles if glob_pattern(glob).fullmatch(path)), None)
 
-    def resolve(self, path: str, texts: Texts) -> tuple[str, bytes] | None:
-        """The name of the rule that resolves a clash, and the merged file; None where none does. Blocks."""
+    def resolve(self, path: str, texts: Texts) -> Resolution | None:
+        """The merged file, and by which rule; None where none tells. Blocks."""
         if any(glob_pattern(glob).fullmatch(path) for glob in self.union):
-            return "union", favoured(texts, "union")
+            return Resolution("union", favoured(texts, "union"), CHOSEN, ("lines of both sides",))
         small = max(map(len, (texts.base, texts.ours, texts.theirs))) <= MOST_BYTES
-        form = form_of(path) if self.structured and small else None
-        if form is None:
-            return None
-        merged = merge_structured(form, texts)
-        return None if merged is None else (form, merged)
+        return merge_structured(form_of(path), texts) if self.structured and small else None

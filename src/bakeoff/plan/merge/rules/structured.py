@@ -2,44 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from bakeoff.plan.merge.hunks import Texts
+from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN, Resolution
 from bakeoff.reader.reading import UnreadError, read_here
 
-FORMS = {"json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "py": "python", "pyi": "python"}
+FORMS = {
+    "json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml",
+    "py": "python", "pyi": "python",
+    "md": "prose", "markdown": "prose", "rst": "prose", "txt": "prose",
+}  # fmt: skip
 """The form of files whose names end so; findings call the rule by it. `merged` has a merger for each form."""
 
-SECONDS, MEMORY = 60.0, 2 << 30
-"""Of processor time, and bytes of memory, for one file; a megabyte of Python takes half of either."""
+LISTS = re.compile(
+    r"\.\w+ignore|\.gitattributes|manifest\.in|requirements.*\.(?:txt|in)|(?:authors|contributors|thanks)\b.*"
+)
+"""Names of files each line of which stands for itself: the form `list`."""
+
+PROSE = re.compile(r"(?:changes|changelog|news|history|readme)")
+"""Names without a suffix of files that are prose all the same."""
+
+OTHER = "lines"
+"""The form of all other files."""
+
+SECONDS, MEMORY = 0.9, 2 << 30
+"""Of processor time, and bytes of memory, for one file; a file that takes more is a conflict."""
 
 
-def form_of(path: str) -> str | None:
-    """The form of a file by its name; None where nothing here knows its structure."""
-    return FORMS.get(path.rpartition("/")[2].rpartition(".")[2].lower())
+def form_of(path: str) -> str:
+    """The form of a file by its name."""
+    name = path.rpartition("/")[2].lower()
+    stem, dot, suffix = name.rpartition(".")
+    if LISTS.fullmatch(name):
+        return "list"
+    if not dot or not stem:
+        return "prose" if PROSE.fullmatch(name) else OTHER
+    return FORMS.get(suffix, OTHER)
 
 
-def merge_structured(form: str, texts: Texts) -> bytes | None:
-    """The merged file of one of `FORMS`; None where that cannot be told. Blocks."""
+def merge_structured(form: str, texts: Texts) -> Resolution | None:
+    """The merged file of one of the forms; None where that cannot be told in time. Blocks."""
     parts = (texts.base, texts.ours, texts.theirs)
     try:
         found = read_here(merged, b"".join(parts), [len(part) for part in parts], form, seconds=SECONDS, memory=MEMORY)
     except UnreadError:
         return None
-    return None if found is None else str(found).encode("latin-1")
+    if found is None:
+        return None
+    content, chosen = found
+    return Resolution(form, content.encode("latin-1"), CHOSEN if chosen else PROVEN, tuple(chosen))
 
 
-def merged(data: bytes, sizes: Sequence[int], form: str) -> str | None:
-    """The same in the reader process: base, our and their version in a row; the merged bytes as Latin-1."""
+def merged(data: bytes, sizes: Sequence[int], form: str) -> list[Any] | None:
+    """The same in the reader process of base, our and their version in a row; the bytes as Latin-1, and choices."""
     base, ours = sizes[0], sizes[0] + sizes[1]
     texts = Texts(data[:base], data[base:ours], data[ours:])
-    match form:  # each merger is imported in the reader process alone
-        case "python":
-            from bakeoff.plan.merge.rules.definitions import merge_definitions
+    if form in ("json", "toml", "yaml"):  # each merger is imported in the reader process alone
+        from bakeoff.plan.merge.rules.keys import merge_keys
 
-            found = merge_definitions(texts)
-        case _:
-            from bakeoff.plan.merge.rules.keys import merge_keys
+        content = merge_keys(form, texts)
+        if content is not None:
+            return [content.decode("latin-1"), []]
+    from bakeoff.plan.merge.rules.trees import merge_tree
 
-            found = merge_keys(form, texts)
-    return None if found is None else found.decode("latin-1")
+    found = merge_tree(form, texts)
+    return None if found is None else [found.content.decode("latin-1"), list(found.chosen)]

@@ -1,0 +1,150 @@
+"""What is wrong with a merged file, told without its rules: lines and statements that it lost, invented or doubled."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bakeoff.plan.merge.hunks import Texts
+
+_PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+_CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.arguments, ast.FunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a merged file stands to its versions and to what people made.
+
+    Attributes:
+        wrong: what is lost, invented or doubled, in words; empty where nothing is.
+        equal: `bytes`, `tree` for the same syntax tree, `words` for the same words in another order, or empty.
+    """
+
+    wrong: tuple[str, ...]
+    equal: str
+
+
+def judge(texts: Texts, merged: bytes, people: bytes | None, python: bool) -> Verdict:
+    """The verdict on a merged file."""
+    sides = [text.decode("utf-8", "replace") for text in (texts.base, texts.ours, texts.theirs)]
+    found = merged.decode("utf-8", "replace")
+    trees = [_tree(text) for text in (*sides, found)] if python else []
+    if python and trees[1] is not None and trees[2] is not None:
+        wrong = list(_faults_of_trees(trees)) if trees[3] is not None else ["is no Python"]
+    else:
+        wrong = list(_faults(*map(_lines, (*sides, found))))
+    return Verdict(tuple(wrong), _equal(merged, people, python))
+
+
+def _equal(merged: bytes, people: bytes | None, python: bool) -> str:
+    if people is None:
+        return ""
+    if merged == people:
+        return "bytes"
+    trees = [_tree(text.decode("utf-8", "replace")) for text in (merged, people)] if python else [None]
+    if None not in trees and len({ast.dump(tree) for tree in trees if tree is not None}) == 1:
+        return "tree"
+    return "words" if sorted(merged.split()) == sorted(people.split()) else ""
+
+
+def _faults_of_trees(trees: list[ast.Module | None]) -> Iterator[str]:
+    base, ours, theirs, merged = (tree or ast.Module([], []) for tree in trees)
+    yield from _faults(*map(_statements, (base, ours, theirs, merged)))
+    known = _undefined(ours) | _undefined(theirs)
+    yield from (f"undefined: {name}" for name in _undefined(merged) - known)
+    counts = [_twice(tree) for tree in (ours, theirs, merged)]
+    for path, count in counts[2].items():
+        if count > max(1, counts[0][path], counts[1][path]):
+            yield f"defined twice: {path}"
+
+
+def _faults(base: Counter[str], ours: Counter[str], theirs: Counter[str], merged: Counter[str]) -> Iterator[str]:
+    """What is there more or less often than what both sides did can account for."""
+    for part in {**base, **ours, **theirs, **merged}:
+        both = ours[part] + theirs[part] - base[part]
+        counts = (ours[part], theirs[part], both)
+        if merged[part] > max(counts):
+            yield f"{'doubled' if max(counts) > 0 else 'invented'}: {part}"
+        elif merged[part] < min(counts):
+            yield f"lost: {part}"
+
+
+def _lines(text: str) -> Counter[str]:
+    return Counter(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
+def _tree(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _statements(tree: ast.Module | None) -> Counter[str]:
+    """Statements without their bodies, and what stands in brackets each for itself."""
+    found: Counter[str] = Counter()
+    if tree is not None:
+        _outline(tree, found)
+    return found
+
+
+def _outline(node: object, found: Counter[str]) -> str:
+    """A node without its statements and items; these are counted by themselves."""
+    if isinstance(node, list):
+        return ",".join(_outline(each, found) for each in node)
+    if isinstance(node, str) and "\n" in node:  # each line of a text for itself
+        found.update(_lines(node))
+        return "text"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if isinstance(node, ast.ImportFrom | ast.Import):
+        source = f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
+        found.update(f"{source}import {ast.unparse(alias)}" for alias in node.names)
+        return source
+    parts = []
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list) and value and (isinstance(value[0], _PARTS) or isinstance(node, _CONTAINERS)):
+            found.update(_outline(each, found) for each in value)
+        else:
+            parts.append(f"{name}={_outline(value, found)}")
+    return f"{type(node).__name__}({' '.join(parts)})"
+
+
+def _undefined(tree: ast.Module) -> set[str]:
+    """Names that are read somewhere and bound nowhere in the module."""
+    read, bound = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                read.add(name)
+            case ast.Name(id=name):
+                bound.add(name)
+            case ast.arg(arg=name):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.alias():
+                bound.add(node.asname or node.name.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)):
+                bound.add(name)
+    return read - bound
+
+
+def _twice(tree: ast.AST) -> Counter[str]:
+    """Definitions by the path to each."""
+    found: Counter[str] = Counter()
+    rows: list[tuple[str, ast.AST]] = [("", tree)]
+    while rows:
+        path, node = rows.pop()
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            inside = f"{path}.{child.name}" if named else path  # type: ignore[attr-defined] # it has one
+            found.update([inside] if named else [])
+            rows.append((inside, child))
+    return found

@@ -1,0 +1,126 @@
+"""Python for `TreeMerge`: how a statement that both changed is merged, and which statements commute."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from bakeoff.plan.merge.rules.effects import Change, Effects, effects_of
+from bakeoff.plan.merge.rules.items import merge_imports, merge_pieces
+from bakeoff.plan.merge.rules.node import Node, UndecidedError
+from bakeoff.plan.merge.rules.python_tree import STRING, TOKEN, label_of, meaning_of
+from bakeoff.plan.merge.rules.text_tree import merge_lines
+from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
+
+_DOCSTRING = re.compile(rf"{STRING}\s*$")
+_PROSE = ("comment", "stray")
+
+
+@dataclass(slots=True)
+class PythonGrammar:
+    """See `Grammar`."""
+
+    merge: TreeMerge = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.merge = TreeMerge(self)
+
+    def leaf(self, old: Node | None, our: Node, their: Node) -> Node:
+        """A logical line that both changed. Raises UndecidedError: they changed one expression."""
+        text = self._text(old.text if old is not None else None, our.text, their.text)
+        return our.with_changes(text=text, meaning=meaning_of(text), label=label_of(text) if our.label else "")
+
+    def _text(self, old: str | None, our: str, their: str) -> str:
+        labels = {label_of(text) for text in (our, their)}
+        if len(labels) == 1 and next(iter(labels)).startswith("from ") and (old is None or label_of(old) in labels):
+            return merge_imports(self.merge, old, our, their)
+        if old is None:
+            raise UndecidedError
+        if all(_DOCSTRING.fullmatch(text) for text in (old, our, their)):
+            return merge_lines(old, our, their, touching=True)
+        rows = [_without_comment(text) for text in (old, our, their)]
+        codes, comments = [row[0] for row in rows], [row[1] for row in rows]
+        if any(comments) and comments[0] != "inside":
+            comment = _pick(*comments)
+            if meaning_of(codes[1]) == meaning_of(codes[2]):
+                return codes[1] + comment
+            said = [meaning_of(code) for code in codes]
+            if said[0] in said[1:]:
+                return (codes[2] if said[1] == said[0] else codes[1]) + comment
+        if re.match(r"assert\b", our):
+            raise UndecidedError  # what is expected is one thing
+        try:
+            return merge_pieces(self.merge, old, our, their)
+        except UndecidedError:
+            return merge_lines(old, our, their, touching=False)
+
+    def check_touching(self, was: Sides, now: Sides) -> None:
+        """Refuse statements that use what others beside them bind.
+
+        Raises:
+            UndecidedError: they do.
+        """
+        _check_kinds([*now[0], *now[1]])
+        ours, theirs = (Change(_effects(old), _effects(new)) for old, new in zip(was, now, strict=True))
+        if ours.meets(theirs):
+            raise UndecidedError
+
+    def check_order(self, ours: Row, theirs: Row) -> bool:
+        """Refuse statements that do not commute; True for definitions, imports and constants.
+
+        Raises:
+            UndecidedError: they do not.
+        """
+        _check_kinds([*ours, *theirs])
+        mine, other = _effects(ours), _effects(theirs)
+        if mine.depends(other) or mine.leaves or other.leaves or (mine.says and other.says):
+            raise UndecidedError
+        if any(mine.fields) and not all(other.fields):
+            raise UndecidedError  # a field without a value behind one with a value
+        return mine.pure and other.pure and not any(node.kind in _PROSE for node in (*ours, *theirs))
+
+    def set_like(self, nodes: Row) -> bool:
+        """Imports alone."""
+        return all(node.text.startswith(("from ", "import ")) for node in nodes)
+
+    def first_gap(self, node: Node, before: Node) -> str:
+        """Two empty lines around definitions at the top, one within classes; none elsewhere."""
+        if "definition" not in (node.kind, before.kind):
+            return ""
+        return "\n" if node.indent else "\n\n"
+
+
+def _effects(row: Row) -> Effects:
+    return effects_of([node for node in row if node.kind not in _PROSE])
+
+
+def _check_kinds(nodes: Row) -> None:
+    """Parts of a compound statement have an order of their own.
+
+    Raises:
+        UndecidedError: there are some.
+    """
+    if any(node.kind in ("clause", "decorator", "head", "end") for node in nodes):
+        raise UndecidedError
+
+
+def _without_comment(text: str) -> tuple[str, str]:
+    """A statement in one line without its comment, and that; `inside` where comments stand elsewhere in it."""
+    found = [token for token in TOKEN.finditer(text) if token.lastgroup == "comment"]
+    if not found:
+        return text.rstrip("\n"), ""
+    if len(found) > 1 or text[found[0].end() :].strip():
+        return text, "inside"
+    code = text[: found[0].start()].rstrip()
+    return code, text[len(code) :].rstrip("\n")
+
+
+def _pick(old: str, our: str, their: str) -> str:
+    """The comment that one side changed, to the end of the line.
+
+    Raises:
+        UndecidedError: both did.
+    """
+    if "inside" in (old, our, their) or (our != their and old not in (our, their)):
+        raise UndecidedError
+    return (their if our == old else our) + "\n"

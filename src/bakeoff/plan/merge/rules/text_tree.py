@@ -1,0 +1,197 @@
+"""Text as a tree: sections by their headings, list items and paragraphs in them; or lines alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bakeoff.plan.merge.rules.node import Node, UndecidedError
+from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
+
+_HASHES = re.compile(r"(#{1,6})\s+\S")
+_RULE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)]|#\.|\.\.)\s+\S")
+_FENCE = re.compile(r"\s*(```|~~~)")
+
+
+@dataclass(slots=True)
+class TextGrammar:
+    """See `Grammar`.
+
+    Attributes:
+        touching: whether lines that stand side by side may be changed by one side each.
+        union: whether what both added at one place may stand side by side.
+    """
+
+    touching: bool
+    union: bool
+    merge: TreeMerge = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.merge = TreeMerge(self)
+
+    def leaf(self, old: Node | None, our: Node, their: Node) -> Node:
+        """A paragraph that both changed: line by line.
+
+        Raises:
+            UndecidedError: they changed the same line.
+        """
+        if our.kind == "heading" and _title(our.text) == _title(their.text):
+            return our
+        if old is None or old.text.count("\n") < 2:
+            raise UndecidedError
+        text = merge_lines(old.text, our.text, their.text, touching=self.touching)
+        return our.with_changes(text=text, meaning=_words(text))
+
+    def check_touching(self, was: Sides, now: Sides) -> None:
+        """Refuse it where it is not wanted.
+
+        Raises:
+            UndecidedError: it is not.
+        """
+        if not self.touching:
+            raise UndecidedError
+
+    def check_order(self, ours: Row, theirs: Row) -> bool:
+        """It is always a choice.
+
+        Raises:
+            UndecidedError: it is not wanted.
+        """
+        if not self.union:
+            raise UndecidedError
+        return False
+
+    def set_like(self, nodes: Row) -> bool:
+        """No order of text is without meaning."""
+        return False
+
+    def first_gap(self, node: Node, before: Node) -> str:
+        """None between items of a list, one empty line between sections and paragraphs."""
+        if node.kind != "line" and not (_BULLET.match(node.text) and _BULLET.match(before.text)):
+            return node.gap or "\n"
+        return ""
+
+
+def merge_lines(old: str, our: str, their: str, *, touching: bool) -> str:
+    """Three texts merged line by line. Raises UndecidedError: both changed the same line, or lines side by side."""
+    grammar = TextGrammar(touching, union=False)
+    base, ours, theirs = (parse_lines(text).body or [] for text in (old, our, their))
+    return "".join(node.said() for node in grammar.merge.row(base, ours, theirs))
+
+
+def parse_lines(text: str) -> Node:
+    """The tree of a text that is lines alone."""
+    body = [Node(text=line, meaning=line.rstrip(), kind="line") for line in text.splitlines(keepends=True)]
+    return Node(kind="lines", body=body).settle()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A heading of some level, or for level 0 something else; with the empty lines before it."""
+
+    gap: str
+    text: str
+    level: int = 0
+
+
+def parse_prose(text: str) -> Node:
+    """The tree of Markdown or reStructuredText, each line of which ends in a line feed.
+
+    Raises:
+        UndecidedError: it has no such tree.
+    """
+    found = list(_pieces(text.splitlines(keepends=True)))
+    body, at = _section(found, 0, 0)
+    tree = Node(kind="text", body=body).settle()
+    if at < len(found) or tree.said() != text:
+        raise UndecidedError
+    return tree
+
+
+def _section(found: Sequence[_Piece], at: int, level: int) -> tuple[list[Node], int]:
+    """What stands in a section of that level from piece `at` on, and the piece behind it."""
+    body: list[Node] = []
+    while at < len(found):
+        piece = found[at]
+        if not piece.level:
+            end = not piece.text
+            kind = "end" if end else "leaf"
+            label = "end of file" if end else ""
+            body.append(Node(gap=piece.gap, text=piece.text, meaning=_words(piece.text), label=label, kind=kind))
+            at += 1
+            continue
+        if piece.level <= level:
+            break
+        head = Node(text=piece.text, meaning=_words(piece.text), kind="heading")
+        inner, at = _section(found, at + 1, piece.level)
+        label = f"section {_version(piece.text) or _title(piece.text)}"
+        body.append(Node(gap=piece.gap, kind="section", label=label, heads=[head], body=inner).settle())
+    return body, at
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[_Piece]:
+    """Headings, list items and paragraphs; the last one is empty."""
+    levels: list[str] = []
+    gap, at = "", 0
+    while at < len(lines):
+        if not lines[at].strip():
+            gap += lines[at]
+            at += 1
+            continue
+        size, sign = _heading(lines, at)
+        if not size:
+            size = _block(lines, at)
+        elif sign not in levels:
+            levels.append(sign)
+        level = 0 if not sign else len(sign) if sign[0] == "#" and len(set(sign)) == 1 else 7 + levels.index(sign)
+        yield _Piece(gap, "".join(lines[at : at + size]), level)
+        gap = ""
+        at += size
+    yield _Piece(gap, "")
+
+
+def _heading(lines: Sequence[str], at: int) -> tuple[int, str]:
+    """The number of lines that a heading has there, and what tells its level; 0 where there is none."""
+    if found := _HASHES.match(lines[at]):
+        return 1, found[1]
+    here, *more = lines[at : at + 3]
+    title, under = (more[0], more[1]) if _RULE.match(here) and len(more) == 2 else (here, more[0] if more else "")
+    over = title is not here
+    rule = _RULE.match(under)
+    if not rule or not title.strip() or _RULE.match(title) or len(under.rstrip()) < min(len(title.rstrip()), 3):
+        return 0, ""
+    if over and under.rstrip() != here.rstrip():
+        return 0, ""
+    return (3, f"over {rule[1]}") if over else (2, f"under {rule[1]}")
+
+
+def _block(lines: Sequence[str], at: int) -> int:
+    """The number of lines of the list item, fenced block or paragraph there."""
+    if fence := _FENCE.match(lines[at]):
+        for end in range(at + 1, len(lines)):
+            if lines[end].strip().startswith(fence[1]):
+                return end + 1 - at
+        return len(lines) - at
+    end = at + 1
+    while end < len(lines) and lines[end].strip():
+        if _BULLET.match(lines[end]) or _FENCE.match(lines[end]) or _heading(lines, end)[0]:
+            break
+        end += 1
+    return end - at
+
+
+def _title(text: str) -> str:
+    """The words of a heading, whatever signs stand around them."""
+    return " ".join(re.findall(r"\w[\w.-]*", text)).casefold()
+
+
+def _version(text: str) -> str:
+    """The version that a heading of a changelog is about, whatever its date; empty for none."""
+    found = re.search(r"\bv?(\d+(?:\.\w+)+)", text)
+    return found[1] if found else ""
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
