@@ -1,7 +1,7 @@
 """Measure everything, or the rows named: `python -m benchmarks [ROW ...] [--quick] [--check]`.
 
-`python -m benchmarks world PATH...` tries all jobs on clones of real projects; `python -m benchmarks ablation PATH...`
-each rule on functions that it was not made for.
+What needs a path is apart: `python -m benchmarks world PATH...` tries all jobs on clones of real projects, `merges PATH...`
+replays their merges, `ablation PATH...` measures each rule on functions that it was not made for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import ablation, history, world
+from benchmarks import ablation, history, merges, world
 from benchmarks.measure import REPOSITORY, Bench, Measure
 
 ROWS = (
@@ -44,13 +44,14 @@ ROWS = (
     "plan",
 )
 
+APART = {"ablation": ablation.main, "merges": merges.main, "world": world.main}
+"""What needs a path, so that it is no row like the others."""
+
 
 def main() -> int:
     """Measure, print, keep; exit status 1 when a row failed, or with `--check` when a ratio got worse."""
-    if sys.argv[1:2] == ["world"]:  # needs clones, so it is no row like the others
-        return world.main(sys.argv[2:])
-    if sys.argv[1:2] == ["ablation"]:
-        return ablation.main(sys.argv[2:])
+    if sys.argv[1:2] and (apart := APART.get(sys.argv[1])):
+        return apart(sys.argv[2:])
     options = _options()
     compileall.compile_dir(REPOSITORY / "src", quiet=1)  # as installing does; else a measurement may include it
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -10,8 +10,11 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from bakeoff.plan.merge.rules.node import UndecidedError
+from bakeoff.plan.merge.rules.node import Node, UndecidedError
+
+_KNOWN = {*dir(builtins), "__file__", "__name__", "__path__", "__doc__", "__spec__"}
 
 _WORD = re.compile(r"\w+")
 
@@ -29,7 +32,7 @@ def check_words(versions: Sequence[str], merged: str) -> None:
             raise UndecidedError
 
 
-def check_python(versions: Sequence[str], merged: str) -> None:
+def check_python(versions: Sequence[Node], merged: Node) -> None:
     """Refuse Python that uses what one side took away, or cannot be parsed.
 
     That is: a name or an attribute that nothing defines, where no side used it so; a function that one side gave other
@@ -39,13 +42,10 @@ def check_python(versions: Sequence[str], merged: str) -> None:
     Raises:
         UndecidedError: as said.
     """
-    trees = [_tree(text) for text in (*versions, merged)]
-    if trees[1] is None and trees[2] is None:
+    facts = [facts_of(module) for module in (*versions, merged)]
+    if facts[1].unreadable and facts[2].unreadable:
         return
-    facts = [
-        Facts() if tree is None else facts_of(tree, text) for tree, text in zip(trees, (*versions, merged), strict=True)
-    ]
-    if None in trees[1:]:
+    if any(each.unreadable for each in facts[1:]):
         raise UndecidedError
     old, our, their, now = facts
     if now.undefined - our.undefined - their.undefined or now.missing - our.missing - their.missing:
@@ -66,70 +66,94 @@ def _package(module: str) -> str:
 
 @dataclass(slots=True)
 class Facts:
-    """What a module defines and uses.
+    """What a module, or a statement at its top, defines and uses.
 
     Attributes:
-        undefined: names that are looked up in the module and are not bound there.
-        missing: attributes that are read and that nothing in the module sets or defines.
-        parameters: those of each function that is defined once, by its name.
+        bound, used: names that it binds at the top, and those that are looked up there.
+        attributes, read: attributes and names that something in it sets or defines, and attributes that it reads.
+        functions: the parameters of each function, by its name.
         calls: how often something of a name is called.
         modules: those that it imports from, dots included.
+        unreadable: whether it is no Python of today.
     """
 
-    undefined: set[str] = field(default_factory=set)
-    missing: set[str] = field(default_factory=set)
-    parameters: dict[str, str] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    functions: list[tuple[str, str]] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     modules: set[str] = field(default_factory=set)
+    unreadable: bool = False
+
+    @property
+    def undefined(self) -> set[str]:
+        """Names that are looked up and not bound."""
+        return self.used - self.bound - _KNOWN
+
+    @property
+    def missing(self) -> set[str]:
+        """Attributes that are read, and that nothing in it sets or defines."""
+        return self.read - self.attributes
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Those of each function that is defined once."""
+        counts = Counter(name for name, _ in self.functions)
+        return {name: said for name, said in self.functions if counts[name] == 1}
 
 
-def facts_of(tree: ast.Module, text: str) -> Facts:
-    """The facts of a module. Raises UndecidedError: no table of its symbols can be made."""
-    facts = Facts(undefined=_undefined(text))
-    read: set[str] = set()
-    bound: set[str] = set()
-    twice: set[str] = set()
+def facts_of(module: Node) -> Facts:
+    """The facts of a module."""
+    facts = Facts()
+    for node in module.body or ():
+        if node.kind in ("comment", "stray", "end"):
+            continue
+        part = _facts_of(node.said(""))
+        facts.bound |= part.bound
+        facts.used |= part.used
+        facts.attributes |= part.attributes
+        facts.read |= part.read
+        facts.functions += part.functions
+        facts.calls += part.calls
+        facts.modules |= part.modules
+        facts.unreadable |= part.unreadable
+    return facts
+
+
+@lru_cache(maxsize=4096)
+def _facts_of(text: str) -> Facts:
+    """The facts of one statement at the top; most stand in all versions."""
+    facts = Facts()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+            _look_up(symtable.symtable(text, "merged", "exec"), facts)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Facts(unreadable=True)
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(attr=name, ctx=ast.Load()):
-                read.add(name)
-            case ast.Attribute(attr=name) | ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
-                bound.add(name)
+            case ast.Attribute(attr=name):
+                (facts.read if isinstance(node.ctx, ast.Load) else facts.attributes).add(name)
+            case ast.Name(id=name):
+                facts.attributes |= {name} if isinstance(node.ctx, ast.Store) else set()
+            case ast.ClassDef(name=name):
+                facts.attributes.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                bound.add(name)
-                twice |= {name} if name in facts.parameters else set()
-                facts.parameters[name] = ast.dump(node.args)
+                facts.attributes.add(name)
+                facts.functions.append((name, ast.dump(node.args)))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 facts.calls[name] += 1
             case ast.ImportFrom():
                 facts.modules.add("." * node.level + (node.module or ""))
             case ast.alias(name=name):
-                bound.add(node.asname or name)
-    facts.missing = read - bound
-    facts.parameters = {name: said for name, said in facts.parameters.items() if name not in twice}
+                facts.attributes.add(node.asname or name)
     return facts
 
 
-def _tree(text: str) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _undefined(text: str) -> set[str]:
-    """Names that are looked up in the module and are not bound there.
-
-    Raises:
-        UndecidedError: no symbols can be made.
-    """
-    try:
-        top = symtable.symtable(text, "merged", "exec")
-    except (SyntaxError, ValueError, RecursionError):
-        raise UndecidedError from None
-    bound, used = set(), set()
+def _look_up(top: symtable.SymbolTable, facts: Facts) -> None:
+    """Names that are bound at the top, and those that are looked up there."""
     tables = [top]
     while tables:
         table = tables.pop()
@@ -138,7 +162,6 @@ def _undefined(text: str) -> set[str]:
             name = symbol.get_name()
             here = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
             if here and (table is top or symbol.is_declared_global()):
-                bound.add(name)
+                facts.bound.add(name)
             if symbol.is_referenced() and (symbol.is_global() or table is top):
-                used.add(name)
-    return used - bound - set(dir(builtins)) - {"__file__", "__name__", "__path__", "__doc__", "__spec__"}
+                facts.used.add(name)

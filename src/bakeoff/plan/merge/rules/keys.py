@@ -11,6 +11,9 @@ from functools import partial
 from typing import Any
 
 from bakeoff.plan.merge.hunks import Texts
+from bakeoff.plan.merge.rules.guards import check_words
+from bakeoff.plan.merge.rules.node import UndecidedError
+from bakeoff.plan.merge.rules.trees import merge_tree
 
 Path = tuple[Any, ...]
 _NOTHING: Any = object()
@@ -20,14 +23,31 @@ class _CannotTellError(Exception):
     """The rule does not apply."""
 
 
+def merge_data(form: str, texts: Texts) -> bytes | None:
+    """The merged file of the form `json`, `toml` or `yaml`: by its lines, where that says the same, else by its keys.
+
+    None where neither can tell, or where a word of either side, as in a comment, would be lost.
+    """
+    lined, keyed = merge_tree("lines", texts), merge_keys(form, texts)
+    read = _READERS[form]
+    try:
+        if lined is not None:
+            value = read(lined.content.decode())
+            if keyed is None or _same(value, read(keyed.decode())):
+                return lined.content
+        if keyed is not None:
+            check_words([text.decode() for text in (texts.base, texts.ours, texts.theirs)], keyed.decode())
+    except (_CannotTellError, UndecidedError, ValueError, RecursionError):
+        return None
+    return keyed
+
+
 def merge_keys(form: str, texts: Texts) -> bytes | None:
     """The merged file of the form `json`, `toml` or `yaml`.
 
     None where both changed the same key, where it is no mapping, or where our text could not be written back as it is.
     """
-    read, edit = {"json": (_read_json, _edit_json), "toml": (_read_toml, _edit_toml), "yaml": (_read_yaml, _edit_yaml)}[
-        form
-    ]
+    read, edit = _READERS[form], _EDITORS[form]
     try:
         base, ours, theirs = (text.decode() for text in (texts.base, texts.ours, texts.theirs))
         values = read(base) if base.strip() else {}, read(ours), read(theirs)
@@ -187,3 +207,7 @@ def _dumped(yaml: Any, document: Any) -> str:
     text = io.StringIO()
     yaml.dump(document, text)
     return text.getvalue()
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"json": _read_json, "toml": _read_toml, "yaml": _read_yaml}
+_EDITORS = {"json": _edit_json, "toml": _edit_toml, "yaml": _edit_yaml}

@@ -9,6 +9,7 @@ import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bakeoff.plan.merge.rules.node import Meaning, Node, UndecidedError
 
@@ -80,14 +81,8 @@ def _lines(text: str) -> Iterator[_Line]:
 class _Reader:
     """Builds the tree."""
 
-    def __init__(self) -> None:
-        self.meanings: dict[str, Meaning] = {}
-
     def leaf(self, line: _Line, kind: str = "leaf") -> Node:
-        meaning = self.meanings.get(line.text)
-        if meaning is None:
-            meaning = self.meanings[line.text] = meaning_of(line.text)
-        return Node(line.gap, line.indent, line.text, meaning, label_of(line.text), kind)
+        return Node(line.gap, line.indent, line.text, meaning_of(line.text), label_of(line.text), kind)
 
     def module(self, text: str) -> Node:
         lines = list(_lines(text))
@@ -176,12 +171,13 @@ class _Block:
 
     def inner(self, at: int) -> str | None:
         """Indentation of the next line that is no comment."""
-        return next((line.indent for line in self.lines[at:] if not line.comment), None)
+        after = self._after(at)
+        return None if after is None else after.indent
 
     def holds_comment(self, at: int, indent: str) -> bool:
         """Whether a comment belongs to the block that is indented so: by its own place, or before what follows."""
         line = self.lines[at]
-        after = next((each for each in self.lines[at:] if not each.comment), None)
+        after = self._after(at)
         if after is None:
             return len(line.indent) >= len(indent)
         if len(after.indent) >= len(indent):
@@ -190,7 +186,14 @@ class _Block:
             return True  # it would part `else` from its `if`
         return len(line.indent) >= len(indent)
 
+    def _after(self, at: int) -> _Line | None:
+        """The first line from there on that is no comment."""
+        while at < len(self.lines) and self.lines[at].comment:
+            at += 1
+        return self.lines[at] if at < len(self.lines) else None
 
+
+@lru_cache(maxsize=1 << 16)
 def meaning_of(text: str) -> Meaning:
     """The words of a statement, without blanks and commas before a closing bracket, and its comments."""
     words: list[str] = []

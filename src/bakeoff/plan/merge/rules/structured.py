@@ -61,11 +61,10 @@ def merged(data: bytes, sizes: Sequence[int], form: str) -> list[Any] | None:
     base, ours = sizes[0], sizes[0] + sizes[1]
     texts = Texts(data[:base], data[base:ours], data[ours:])
     if form in ("json", "toml", "yaml"):  # each merger is imported in the reader process alone
-        from bakeoff.plan.merge.rules.keys import merge_keys
+        from bakeoff.plan.merge.rules.keys import merge_data
 
-        content = merge_keys(form, texts)
-        if content is not None:
-            return [content.decode("latin-1"), []]
+        content = merge_data(form, texts)
+        return None if content is None else [content.decode("latin-1"), []]
     from bakeoff.plan.merge.rules.trees import merge_tree
 
     found = merge_tree(form, texts)

@@ -48,10 +48,11 @@ def _merged(form: str, texts: list[str]) -> tuple[str, set[str]]:
     if form == "prose" and not texts[0].strip():
         raise UndecidedError  # two texts of one name
     base, ours, theirs = (parse(text) for text in texts)
-    merged = grammar.merge.node(base, ours, theirs).said()
+    found = grammar.merge.node(base, ours, theirs)
+    merged = found.said()
     check_words(texts, merged)
     if form == "python":
-        check_python(texts, merged)
+        check_python((base, ours, theirs), found)
     return merged, grammar.merge.chosen
 
 
