@@ -13,6 +13,7 @@ from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
 _IMPORTED = re.compile(r"(from\s+[.\w]+\s+import\s+)([^(#]*?)(\s*(?:#[^\n]*)?\n?)$", re.DOTALL)
 _KEYWORD = re.compile(r"\*{0,2}\s*([A-Za-z_]\w*)\s*(?::[^=]*)?(=(?!=))?")
 _DICT_KEY = re.compile(r"(\"[^\"\\\n]*\"|'[^'\\\n]*'|[\w.]+)\s*:")
+_NAMES_ITSELF = re.compile(r"[A-Za-z_][\w.]*|\"[^\"\\\n]*\"|'[^'\\\n]*'")
 _NUMBER = re.compile(r"[-+.\w]*\d[\w.]*|True|False|None")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -127,6 +128,8 @@ def _item(sort: str, opening: str, text: str) -> Node:
             label = f"= {found[1]}"
     elif sort == "display" and opening == "{" and (found := _DICT_KEY.match(stripped)):
         label = f"key {meaning_of(found[1])}"
+    if not label and _NAMES_ITSELF.fullmatch(stripped):
+        label = f"item {meaning_of(stripped)}"
     gap = text[: len(text) - len(text.lstrip(" \t\n\\"))]
     return Node(gap=gap, text=stripped, meaning=meaning_of(stripped), label=label, kind="item")
 
@@ -161,7 +164,7 @@ class _Items:
     def _check_named(self, items: Row) -> None:
         if any(_NUMBER.fullmatch(item.text) for item in items):
             raise UndecidedError
-        if self.sort == "subscript" or (self.sort == "call" and not all(item.label for item in items)):
+        if self.sort == "subscript" or (self.sort == "call" and not all(item.label.startswith("= ") for item in items)):
             raise UndecidedError
         if self.sort == "parameters" and not all("=" in item.text for item in items):
             raise UndecidedError

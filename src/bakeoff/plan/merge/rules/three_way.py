@@ -103,7 +103,10 @@ class TreeMerge:
             raise UndecidedError
         if old is not None and old.body is None:
             raise UndecidedError
-        heads = self.row(old.heads if old is not None else [], our.heads, their.heads, of_heads=True)
+        if old is None and len(our.heads) == len(their.heads) == 1:
+            heads = [self.node(None, our.heads[0], their.heads[0])]
+        else:
+            heads = self.row(old.heads if old is not None else [], our.heads, their.heads, of_heads=True)
         body = self.row((old.body or []) if old is not None else [], our.body, their.body)
         step = _picked(old.step if old is not None else None, our.step, their.step) if our.body else their.step
         if our.body and not body:

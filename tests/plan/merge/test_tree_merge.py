@@ -1,0 +1,216 @@
+"""Merging by trees: edits that commute are merged whichever comes first, others stay conflicts."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bakeoff.plan.merge.hunks import Texts
+from bakeoff.plan.merge.rules import structured
+from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN
+from bakeoff.plan.merge.rules.trees import merge_tree
+
+
+def merge(base, ours, theirs, form="python"):
+    found = merge_tree(form, Texts(*(text.encode() for text in (base, ours, theirs))))
+    return None if found is None else found.content.decode()
+
+
+STATEMENTS = [f"a{number} = {number}\n" for number in range(9)]
+PLACES = st.integers(0, len(STATEMENTS) - 1)
+KINDS = st.sampled_from(["change", "delete", "add"])
+
+
+def edited(edits, mark):
+    """The statements with edits: a place and what is done there; what is added there comes before it."""
+    lines = []
+    for number, line in enumerate(STATEMENTS):
+        kind = edits.get(number)
+        lines += [f"{mark}{number} = 'added'\n"] if kind == "add" else []
+        lines += [] if kind == "delete" else [f"a{number} = '{mark}'\n" if kind == "change" else line]
+    return lines
+
+
+def in_function(lines):
+    return "def f():\n" + "".join(f"    {line}" for line in lines) + "    return 0\n"
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(PLACES, KINDS, max_size=4), st.dictionaries(PLACES, KINDS, max_size=4), st.booleans())
+def test_edits_of_different_statements_commute(ours, theirs, inside):
+    assume(not ours.keys() & theirs.keys())
+    wrap = in_function if inside else "".join
+    versions = [wrap(lines) for lines in (STATEMENTS, edited(ours, "o"), edited(theirs, "t"))]
+    merged = merge(*versions)
+    assert merged == merge(versions[0], versions[2], versions[1])
+    both = [line for place in range(len(STATEMENTS)) for line in _both(place, ours, theirs)]
+    assert merged == wrap(both)
+
+
+def _both(place, ours, theirs):
+    edits, mark = (ours, "o") if place in ours else (theirs, "t")
+    kind = edits.get(place)
+    added = [f"{mark}{place} = 'added'\n"] if kind == "add" else []
+    return added + ([] if kind == "delete" else [f"a{place} = '{mark}'\n" if kind == "change" else STATEMENTS[place]])
+
+
+@settings(max_examples=100)
+@given(
+    PLACES,
+    st.sampled_from([("change", "change"), ("change", "delete"), ("delete", "change")]),
+    st.dictionaries(PLACES, KINDS, max_size=3),
+)
+def test_different_edits_of_one_statement_stay_a_conflict(place, kinds, others):
+    ours, theirs = ({**others, place: kinds[0]}, {place: kinds[1]})
+    assert merge("".join(STATEMENTS), "".join(edited(ours, "o")), "".join(edited(theirs, "t"))) is None
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from("pqrs"), unique=True, max_size=3), st.lists(st.sampled_from("tuvw"), unique=True))
+def test_items_that_both_added_are_all_there_once(ours, theirs):
+    def module(names):
+        return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in ["a", "b", *names]) + "]\n"
+
+    merged = merge(module([]), module(ours), module(theirs))
+    assert sorted(ast.literal_eval(merged.partition("=")[2].strip())) == sorted(["a", "b", *ours, *theirs])
+
+
+PY = '''import os
+
+
+def f(x, y=1):
+    """What it does.
+
+    And how.
+    """
+    total = x + y  # the sum
+    for number in range(x):
+        total += number
+    return total
+
+
+def g():
+    return os.sep
+'''
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "merged"),
+    [
+        # Beside each other, in lines that git takes for one place.
+        (("total = x + y", "total = x * y"), ("range(x)", "range(y)"), None),  # `total` is used there, as before
+        (("What it does", "What it is for"), ("And how", "And why"), None),
+        # A comment and the code before it.
+        (("# the sum", "# both"), ("x + y", "y + x"), None),
+        # Parameters and result, defaults and annotations.
+        (("x, y=1)", "x, y=1, *, z=2)"), ("y=1)", "y=1) -> int"), ("x, y=1)", "x, y=1, *, z=2) -> int")),
+        # Layout on one side.
+        (("f(x, y=1)", "f(\n    x,\n    y=1,\n)"), ("return total\n", "return -total\n"), None),
+        (("import os\n", "import os\nimport re\n"), ("import os\n", "import sys\nimport os\n"),
+         ("import os\n", "import sys\nimport os\nimport re\n")),
+    ],
+)  # fmt: skip
+def test_changes_of_different_parts_are_merged(ours, theirs, merged):
+    expected = PY.replace(*merged) if merged else PY.replace(*ours).replace(*theirs)
+    assert merge(PY, PY.replace(*ours), PY.replace(*theirs)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (("def g():", "def h():"), ("    return total\n", "    return total + len(g())\n")),  # its name is gone
+        (("x, y=1)", "x, z, y=1)"), ("return os.sep", "return os.sep * f(1)")),  # its parameters are others
+        (("    return total\n", "    print(total)\n    return total\n"),
+         ("    return total\n", "    if x:\n        return 0\n    return total\n")),  # which comes first matters
+        (("    return total\n", "    a = total\n    return total\n"),
+         ("    return total\n", "    total = a\n    return total\n")),
+        (("def g():\n    return os.sep\n", ""), ("os.sep", "os.name")),
+        (("def g():\n    return os.sep\n", "def h():\n    return os.sep\n"),
+         ("def g():\n    return os.sep\n", "def i():\n    return os.sep\n")),
+        (("import os\n", "import os\nx = [1, 2, 3]\n"), ("import os\n", "import os\nx = [1, 2, 4]\n")),
+        (("total += number", "total += ["), ("x + y", "x * y")),  # no Python
+    ],
+)  # fmt: skip
+def test_what_does_not_commute_stays_a_conflict(ours, theirs):
+    assert merge(PY, PY.replace(*ours), PY.replace(*theirs)) is None
+    assert merge(PY, PY.replace(*theirs), PY.replace(*ours)) is None
+
+
+def test_a_module_that_moved_is_not_imported_from_its_old_place():
+    base = "from p.util.text import a\n\n\ndef f():\n    return a\n"
+    ours = base.replace("p.util.text", "p.core.text")
+    theirs = base.replace("\n\n\n", "\nfrom p.util.typing import b\n\n\n").replace("return a", "return a, b")
+    assert merge(base, ours, theirs) is None
+
+
+def test_what_both_added_in_different_places_is_there_once_or_a_conflict():
+    base = "def f():\n    a = 1\n    b = 2\n    c = 3\n"
+    log = "    print('here')\n"
+    assert merge(base, base.replace("    b", f"{log}    b"), base.replace("    c", f"{log}    c")) is None
+
+
+LOG = """# Changes
+
+## 2.0
+
+### Added
+
+- one
+
+### Fixed
+
+- two
+
+## 1.0
+
+- first
+"""
+
+
+def test_sections_of_a_changelog_are_merged_each_for_itself():
+    ours = LOG.replace("- one\n", "- one\n- green apples\n")
+    theirs = LOG.replace("- one\n", "- one\n- a new kind of bread\n").replace("- two\n", "- two\n- three\n")
+    merged = merge(LOG, ours, theirs, "prose")
+    assert merged == LOG.replace("- one\n", "- one\n- green apples\n- a new kind of bread\n").replace(
+        "- two\n", "- two\n- three\n"
+    )
+    new = "## Unreleased\n\n### Fixed\n\n- {}\n\n## 2.0"
+    ours, theirs = (LOG.replace("## 2.0", new.format(text)) for text in ("the roof", "all of the windows"))
+    assert merge(LOG, ours, theirs.replace("## Unr", "## [Unr").replace("released\n", "released]\n"), "prose") == (
+        LOG.replace("## 2.0", new.format("the roof\n- all of the windows"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (("- one", "- one apple"), ("- one", "- one pear")),
+        (("## 2.0", "## 2.1\n\n- x\n\n## 2.0"), ("## 2.0", "## 2.1")),  # one version in two ways
+        (("- one\n", "- one\n- Fix the roof of the old house\n"), ("- one\n", "- one\n- Fix the roof of the house\n")),
+    ],
+)
+def test_two_versions_of_one_entry_stay_a_conflict(ours, theirs):
+    assert merge(LOG, LOG.replace(*ours), LOG.replace(*theirs), "prose") is None
+    assert merge("", LOG, LOG.replace("first", "last"), "prose") is None
+
+
+def test_a_resolution_says_whether_anything_was_chosen():
+    lines = "alpha\nbeta\ngamma\n"
+    apart = [lines.replace("beta", "b"), lines.replace("gamma", "c")]
+    added = [lines + "delta\n", lines + "epsilon\n"]
+    for versions, why in ((apart, PROVEN), (added, CHOSEN)):
+        texts = Texts(lines.encode(), *(text.encode() for text in versions))
+        found = structured.merge_structured("list", texts)
+        assert found is not None
+        assert (found.rule, found.why, bool(found.choices)) == ("list", why, why == CHOSEN)
+    assert structured.merge_structured("lines", Texts(lines.encode(), *(text.encode() for text in added))) is None
+
+
+def test_a_file_that_takes_too_long_is_a_conflict(monkeypatch):
+    lines = [f"{number % 7} {number % 5}\n" for number in range(40_000)]
+    versions = ["".join(rows) for rows in (lines, lines[::-1], sorted(lines))]
+    monkeypatch.setattr(structured, "SECONDS", 0.5)
+    assert structured.merge_structured("lines", Texts(*(text.encode() for text in versions))) is None
