@@ -152,6 +152,15 @@ def test_what_both_added_in_different_places_is_there_once_or_a_conflict():
     assert merge(base, base.replace("    b", f"{log}    b"), base.replace("    c", f"{log}    c")) is None
 
 
+def test_a_comment_stays_with_what_it_is_about():
+    base = "class C:\n    a = 1\n    b = 2\n"
+    ours = base.replace("    b", "    # About b.\n    b")
+    theirs = base.replace("    b", "    # What c stands for\n    c = 3\n    b")
+    both = base.replace("    b", "    # What c stands for\n    c = 3\n    # About b.\n    b")
+    assert merge(base, ours, theirs) == both
+    assert merge(base, ours, base.replace("    b", "    # Why b is 2.\n    b")) is None
+
+
 LOG = """# Changes
 
 ## 2.0

@@ -335,7 +335,7 @@ class _Siblings:
         found: list[Node] = []
         start = at = 0
         for our, their in [*match.items(), (len(ours), len(theirs))]:
-            found += [*ours[start:our], *theirs[at:their]]
+            found += _in_order(ours[start:our], theirs[at:their])
             if our < len(ours):
                 found.append(self.merge.node(None, ours[our], theirs[their]))
             start, at = our + 1, their + 1
@@ -372,6 +372,20 @@ class _Siblings:
             found += [self._put(number, each) for each in range(edit.first, edit.last)]
             at = max(at, edit.stop)
         return found + [self._kept(kept) for kept in range(at, stop)]
+
+
+def _in_order(ours: Row, theirs: Row) -> list[Node]:
+    """Ours before theirs, but where ours ends in a comment: that is about what follows.
+
+    Raises:
+        UndecidedError: both end in one.
+    """
+    open_end = [bool(row) and row[-1].kind == "comment" for row in (ours, theirs)]
+    if theirs and open_end[0]:
+        if open_end[1]:
+            raise UndecidedError
+        return [*theirs, *ours]
+    return [*ours, *theirs]
 
 
 def _as_sets(merge: TreeMerge, base: Row, ours: Row, theirs: Row) -> list[Node]:
