@@ -63,8 +63,7 @@ def _replayed(path: Path, half: str | None) -> Iterator[Tried]:
         since = time.monotonic()
         found = rules.resolve(case.path, case.texts)
         seconds = time.monotonic() - since
-        python = case.kind == "python"
-        verdict = None if found is None else judge(case.texts, found.content, case.people, python)
+        verdict = None if found is None else judge(case.texts, found.content, case.people, case.kind)
         yield Tried(case, seconds, found, verdict)
 
 

@@ -28,15 +28,17 @@ class Verdict:
     equal: str
 
 
-def judge(texts: Texts, merged: bytes, people: bytes | None, python: bool) -> Verdict:
-    """The verdict on a merged file."""
+def judge(texts: Texts, merged: bytes, people: bytes | None, kind: str) -> Verdict:
+    """The verdict on a merged file: by statements for the kind `python`, by words for `prose`, else by lines."""
+    python = kind == "python"
     sides = [text.decode("utf-8", "replace") for text in (texts.base, texts.ours, texts.theirs)]
     found = merged.decode("utf-8", "replace")
     trees = [_tree(text) for text in (*sides, found)] if python else []
     if python and trees[1] is not None and trees[2] is not None:
         wrong = list(_faults_of_trees(trees)) if trees[3] is not None else ["is no Python"]
     else:
-        wrong = list(_faults(*map(_lines, (*sides, found))))
+        parts = _words if kind == "prose" else _lines
+        wrong = list(_faults(*map(parts, (*sides, found))))
     return Verdict(tuple(wrong), _equal(merged, people, python))
 
 
@@ -65,12 +67,17 @@ def _faults_of_trees(trees: list[ast.Module | None]) -> Iterator[str]:
 def _faults(base: Counter[str], ours: Counter[str], theirs: Counter[str], merged: Counter[str]) -> Iterator[str]:
     """What is there more or less often than what both sides did can account for."""
     for part in {**base, **ours, **theirs, **merged}:
-        both = ours[part] + theirs[part] - base[part]
-        counts = (ours[part], theirs[part], both)
+        counts = [ours[part] + theirs[part] - base[part]]
+        if base[part] not in (ours[part], theirs[part]):  # both may have done the same
+            counts += [ours[part], theirs[part]]
         if merged[part] > max(counts):
             yield f"{'doubled' if max(counts) > 0 else 'invented'}: {part}"
         elif merged[part] < min(counts):
             yield f"lost: {part}"
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(text.split())
 
 
 def _lines(text: str) -> Counter[str]:

@@ -130,6 +130,7 @@ def test_changes_of_different_parts_are_merged(ours, theirs, merged):
         (("def g():\n    return os.sep\n", ""), ("os.sep", "os.name")),
         (("def g():\n    return os.sep\n", "def h():\n    return os.sep\n"),
          ("def g():\n    return os.sep\n", "def i():\n    return os.sep\n")),
+        (("y=1):", "y=[1, 2]):"), ("y=1):", "y={1, 2}):")),
         (("import os\n", "import os\nx = [1, 2, 3]\n"), ("import os\n", "import os\nx = [1, 2, 4]\n")),
         (("total += number", "total += ["), ("x + y", "x * y")),  # no Python
     ],
@@ -137,6 +138,20 @@ def test_changes_of_different_parts_are_merged(ours, theirs, merged):
 def test_what_does_not_commute_stays_a_conflict(ours, theirs):
     assert merge(PY, PY.replace(*ours), PY.replace(*theirs)) is None
     assert merge(PY, PY.replace(*theirs), PY.replace(*ours)) is None
+
+
+def test_the_kind_of_brackets_is_no_layout():
+    base = "x = {'a', 'b'}\n"
+    assert merge(base, base.replace("'b'", "'b', 'c'"), "x = ['a', 'b']\n") is None
+
+
+def test_what_one_side_added_to_a_data_file_is_kept_with_its_comments():
+    base = "[tool]\na = 1\n\n[tool.x]\nb = 1\nc = 1\n"
+    ours, theirs = base.replace("b = 1", "b = 2"), base.replace("c = 1", "# why\nc = 2")
+    texts = Texts(*(text.encode() for text in (base, ours, theirs)))
+    found = structured.merge_structured("toml", texts)
+    assert found is not None
+    assert found.content.decode() == base.replace("b = 1", "b = 2").replace("c = 1", "# why\nc = 2")
 
 
 def test_a_module_that_moved_is_not_imported_from_its_old_place():
@@ -188,9 +203,8 @@ def test_sections_of_a_changelog_are_merged_each_for_itself():
     )
     new = "## Unreleased\n\n### Fixed\n\n- {}\n\n## 2.0"
     ours, theirs = (LOG.replace("## 2.0", new.format(text)) for text in ("the roof", "all of the windows"))
-    assert merge(LOG, ours, theirs.replace("## Unr", "## [Unr").replace("released\n", "released]\n"), "prose") == (
-        LOG.replace("## 2.0", new.format("the roof\n- all of the windows"))
-    )
+    assert merge(LOG, ours, theirs, "prose") == LOG.replace("## 2.0", new.format("the roof\n- all of the windows"))
+    assert merge(LOG, ours, theirs.replace("## Unreleased", "## [Unreleased]"), "prose") is None
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,10 @@ def check_words(versions: Sequence[str], merged: str) -> None:
     """
     old, our, their, now = (Counter(_WORD.findall(text)) for text in (*versions, merged))
     for word in old.keys() | our.keys() | their.keys() | now.keys():
-        both = our[word] + their[word] - old[word]
-        if not min(our[word], their[word], both) <= now[word] <= max(our[word], their[word], both):
+        counts = {our[word] + their[word] - old[word]}
+        if old[word] not in (our[word], their[word]):  # both may have done the same
+            counts |= {our[word], their[word]}
+        if not min(counts) <= now[word] <= max(counts):
             raise UndecidedError
 
 

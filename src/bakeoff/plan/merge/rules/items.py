@@ -238,7 +238,8 @@ def _merge_group(merge: TreeMerge, old: Group, our: Group, their: Group) -> str:
     Raises:
         UndecidedError: both changed the same item.
     """
-    if our.sort != their.sort or our.sort != old.sort:
+    brackets = {(group.sort, group.opening if group.sort != "import" else "") for group in (old, our, their)}
+    if len(brackets) > 1:
         raise UndecidedError
     inner = TreeMerge(_Items(merge, our.sort))
     items = inner.row(old.items, our.items, their.items)

@@ -37,8 +37,6 @@ class TextGrammar:
         Raises:
             UndecidedError: they changed the same line.
         """
-        if our.kind == "heading" and _title(our.text) == _title(their.text):
-            return our
         if old is None or old.text.count("\n") < 2:
             raise UndecidedError
         text = merge_lines(old.text, our.text, their.text, touching=self.touching)
