@@ -81,7 +81,8 @@ def _words(text: str) -> Counter[str]:
 
 
 def _lines(text: str) -> Counter[str]:
-    return Counter(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+    lines = (" ".join(line.replace("'", '"').split()) for line in text.splitlines())
+    return Counter(filter(None, lines))
 
 
 def _tree(text: str) -> ast.Module | None:

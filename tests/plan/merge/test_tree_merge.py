@@ -220,6 +220,19 @@ def test_two_versions_of_one_entry_stay_a_conflict(ours, theirs):
     assert merge("", LOG, LOG.replace("first", "last"), "prose") is None
 
 
+def test_a_package_is_required_once():
+    base = "attrs\nclick>=8\n"
+    assert merge(base, base + "rich\n", base + "rich>=13\n", "list") is None
+    assert merge(base, base + "rich\n", base + "zstd>=1\n", "list") == base + "rich\nzstd>=1\n"
+    assert merge(base, base.replace("8", "9"), base.replace("8", "10"), "list") is None
+
+
+def test_an_item_and_a_paragraph_that_both_added_are_a_conflict():
+    new = "## 3.0\n\n{}\n\n## 2.0"
+    ours, theirs = (LOG.replace("## 2.0", new.format(text)) for text in ("- new", "It came out in May."))
+    assert merge(LOG, ours, theirs, "prose") is None
+
+
 def test_a_resolution_says_whether_anything_was_chosen():
     lines = "alpha\nbeta\ngamma\n"
     apart = [lines.replace("beta", "b"), lines.replace("gamma", "c")]

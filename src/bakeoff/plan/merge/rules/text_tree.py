@@ -12,6 +12,7 @@ from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
 _HASHES = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)]|#\.|\.\.)\s+\S")
+_REQUIRED = re.compile(r"([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=|[<>;@]).*\n?$|([A-Za-z][\w.-]*)\n?$")
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
@@ -57,8 +58,11 @@ class TextGrammar:
         Raises:
             UndecidedError: it is not wanted.
         """
-        if not self.union:
-            raise UndecidedError
+        leaves = [
+            [_BULLET.match(node.text) is not None for node in row if node.kind == "leaf"] for row in (ours, theirs)
+        ]
+        if not self.union or (all(leaves) and set(leaves[0]) != set(leaves[1])):
+            raise UndecidedError  # a paragraph and an item of a list each have their place
         return False
 
     def set_like(self, nodes: Row) -> bool:
@@ -81,8 +85,17 @@ def merge_lines(old: str, our: str, their: str, *, touching: bool) -> str:
 
 def parse_lines(text: str) -> Node:
     """The tree of a text that is lines alone."""
-    body = [Node(text=line, meaning=line.rstrip(), kind="line") for line in text.splitlines(keepends=True)]
+    body = [
+        Node(text=line, meaning=line.rstrip(), kind="line", label=_required(line))
+        for line in text.splitlines(keepends=True)
+    ]
     return Node(kind="lines", body=body).settle()
+
+
+def _required(line: str) -> str:
+    """What a line of requirements is known by: the package, whatever its version."""
+    found = _REQUIRED.match(line)
+    return f"package {(found[1] or found[2]).casefold()}" if found else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,11 +130,12 @@ class TreeMerge:
         """The same with empty lines as they are between siblings: before the first one they belong to what is above."""
         firsts = {_key(row[0]) for row in rows if row}
         later = {_key(node): node.gap for row in rows for node in row[1:]}
+        usual = {node.kind: node.gap for row in rows for node in row[1:] if node.kind in ("section", "definition")}
         for number, node in enumerate(merged):
             key = _key(node)
             gap = node.gap
             if number and key in firsts:
-                gap = later.get(key) or self.grammar.first_gap(node, merged[number - 1])
+                gap = later.get(key) or usual.get(node.kind) or self.grammar.first_gap(node, merged[number - 1])
             elif not number and key not in firsts and key in later:
                 gap = next((row[0].gap for row in rows if row), "")
             merged[number] = node.with_changes(gap=gap) if gap != node.gap else node

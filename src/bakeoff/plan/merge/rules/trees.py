@@ -45,7 +45,7 @@ def merge_tree(form: str, texts: Texts) -> Outcome | None:
 
 def _merged(form: str, texts: list[str]) -> tuple[str, set[str]]:
     parse, grammar = _language(form)
-    if form == "prose" and not texts[0].strip():
+    if form in ("prose", "list") and not texts[0].strip():
         raise UndecidedError  # two texts of one name
     base, ours, theirs = (parse(text) for text in texts)
     found = grammar.merge.node(base, ours, theirs)
