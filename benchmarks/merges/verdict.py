@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ class Verdict:
 
 
 def judge(texts: Texts, merged: bytes, people: bytes | None, kind: str) -> Verdict:
-    """The verdict on a merged file: by statements for the kind `python`, by words for `prose`, else by lines."""
+    """The verdict on a merged file: by statements for Python of today, by lines for plain files, else by words."""
     python = kind == "python"
     sides = [text.decode("utf-8", "replace") for text in (texts.base, texts.ours, texts.theirs)]
     found = merged.decode("utf-8", "replace")
@@ -37,9 +38,10 @@ def judge(texts: Texts, merged: bytes, people: bytes | None, kind: str) -> Verdi
     if python and trees[1] is not None and trees[2] is not None:
         wrong = list(_faults_of_trees(trees)) if trees[3] is not None else ["is no Python"]
     else:
-        parts = _words if kind == "prose" else _lines
+        parts = _lines if kind in ("plain", "lock") else _words  # what else is told by layout alone is no fault
         wrong = list(_faults(*map(parts, (*sides, found))))
-    return Verdict(tuple(wrong), _equal(merged, people, python))
+    equal = _equal(merged, people, python)
+    return Verdict(() if equal in ("bytes", "tree") else tuple(wrong), equal)
 
 
 def _equal(merged: bytes, people: bytes | None, python: bool) -> str:
@@ -77,7 +79,7 @@ def _faults(base: Counter[str], ours: Counter[str], theirs: Counter[str], merged
 
 
 def _words(text: str) -> Counter[str]:
-    return Counter(text.split())
+    return Counter(re.findall(r"\w+", text))
 
 
 def _lines(text: str) -> Counter[str]:

@@ -198,7 +198,7 @@ if __name__ == "__main__":
         ("a", "b, a", "(\n    a,\n    c as d,\n)", "(\n    b,\n    a,\n    c as d,\n)"),
         ("a, OLD, \\\n    b", "a, \\\n    b", "a, OLD, new, \\\n    b, c", "a, new, \\\n    b, c"),
         (None, "a", "b, a", "b, a"),
-        ("a", "a as x", "a as y", ValueError),
+        ("a", "a as x", "a as y", "a as x, a as y"),
         ("a, b", None, "a, b, c", ValueError),
         ("a, b", "a", "b", ValueError),
         ("a", "a, b as n", "a, c as n", ValueError),

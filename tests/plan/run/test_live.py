@@ -111,4 +111,5 @@ def test_what_rules_and_strategies_did_is_reported(plans):  # noqa: F811
     assert lab("report", "r", "-o", str(lab.place / "page.html")).status == 0
     page = (lab.place / "page.html").read_text()
     assert "merged by the rule" in page
-    assert ">union</tr>" in page
+    assert ">union<" in page
+    assert ">tested</tr>" in page

@@ -22,16 +22,30 @@ _WORD = re.compile(r"\w+")
 def check_words(versions: Sequence[str], merged: str) -> None:
     """Refuse a text that has a word more often, or less often, than the changes of both sides can account for.
 
+    What both did alike, by whole lines or with the same word, may be there once or twice.
+
     Raises:
         UndecidedError: it has.
     """
     old, our, their, now = (Counter(_WORD.findall(text)) for text in (*versions, merged))
-    for word in old.keys() | our.keys() | their.keys() | now.keys():
-        counts = {our[word] + their[word] - old[word]}
-        if old[word] not in (our[word], their[word]):  # both may have done the same
+    lines = [Counter(map(str.strip, text.splitlines())) for text in versions]
+    added = _words_of((lines[1] - lines[0]) & (lines[2] - lines[0]))
+    gone = _words_of((lines[0] - lines[1]) & (lines[0] - lines[2]))
+    for word in (old.keys() | our.keys() | their.keys() | now.keys()) - {"from", "import"}:
+        both = our[word] + their[word] - old[word]
+        counts = {both - added[word], both + gone[word]}
+        if old[word] not in (our[word], their[word]):
             counts |= {our[word], their[word]}
         if not min(counts) <= now[word] <= max(counts):
             raise UndecidedError
+
+
+def _words_of(lines: Counter[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for line, count in lines.items():
+        for word in _WORD.findall(line):
+            found[word] += count
+    return found
 
 
 def check_python(versions: Sequence[Node], merged: Node) -> None:
