@@ -230,3 +230,12 @@ def test_a_conflict_of_which_nobody_knows_where_it_is_is_never_committed(forge, 
         merger = Merger(forge.git, strategy=strategy)
         step = merger.step(merger.point(one), Change("two", two), 0)
         assert (step.point, step.left[0].kind) == (None, "unknown")
+
+
+def test_a_heading_as_long_as_a_conflict_marker_is_none(forge):
+    title = f"Title\n{'=' * 60}\n"
+    texts = [{"f.rst": f"{title}\n{word}\n\n{title}"} for word in ("base", "ours", "theirs")]
+    base = forge.commit(texts[0])
+    _, steps = forge.chain(Merger(forge.git), base, *(forge.commit(text, base) for text in texts[1:]))
+    (hunk,) = hunks_of(forge.git, steps[1].left[0])
+    assert (hunk.line, hunk.base, hunk.ours, hunk.theirs) == (4, "base", "ours", "theirs")

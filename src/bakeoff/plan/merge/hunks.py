@@ -105,22 +105,23 @@ def _merge_file(texts: Texts, *options: str) -> bytes:
 
 def _hunks(text: str) -> Iterator[Hunk]:
     """The places that conflict markers name."""
-    starts = {sign * _SIZE: part for sign, part in (("<", "ours"), ("|", "base"), ("=", "theirs"), (">", ""))}
+    # What ends each part, and the part that begins there; a heading underlined with `=` may be as long as a marker.
+    ends = {"": ("<", "ours"), "ours": ("|", "base"), "base": ("=", "theirs"), "theirs": (">", "")}
     part, line = "", 1
     lines: dict[str, list[str]] = {}
     began = 1
     for each in text.split("\n"):
-        mark = starts.get(each[:_SIZE])
-        if mark is None:
+        sign, after = ends[part]
+        if each.partition(" ")[0] != sign * _SIZE:
             if part:
                 lines[part].append(each)
             line += part in ("", "ours")
             continue
-        if mark == "ours":
+        if after == "ours":
             lines, began = {"ours": [], "base": [], "theirs": []}, line
-        elif not mark:
+        elif not after:
             yield Hunk(began, *("\n".join(_cut(lines[name])) for name in ("base", "ours", "theirs")))
-        part = mark
+        part = after
 
 
 def _cut(lines: list[str]) -> list[str]:
