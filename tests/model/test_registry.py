@@ -79,7 +79,7 @@ def test_a_missing_key_is_said():
 def test_unknown_names_list_the_known_ones(name):
     with pytest.raises(UnknownModelError) as caught:
         endpoint(name, mine=ModelSettings())
-    assert "Known are mine, local, openai:MODEL" in str(caught.value)
+    assert "Known are mine, local, local:FILE.gguf, openai:MODEL" in str(caught.value)
     assert ("Did you mean local?" in str(caught.value)) == (name == "locl")
 
 
@@ -170,3 +170,19 @@ def test_the_protocol_is_light():
     program = "import sys, bakeoff.model.registry; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pydantic", "httpx", "genai_prices", "pydantic_ai", "yaml"} & set(loaded)
+
+
+def test_a_local_model_with_another_file(tmp_path, monkeypatch):
+    (tmp_path / "coder.gguf").touch()
+    monkeypatch.chdir(tmp_path)
+    assert model_for("local:coder.gguf", Settings())._weights == tmp_path / "coder.gguf"
+    assert missing("local:coder.gguf", Settings()) is None
+
+
+@pytest.mark.parametrize("file", ["", "none.gguf", "notes.txt"])
+def test_a_local_model_without_its_file_is_refused(file, tmp_path, monkeypatch):
+    (tmp_path / "notes.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownModelError, match=r"FILE\.gguf: there is no"):
+        model_for(f"local:{file}", Settings())
+    assert "FILE.gguf" in str(missing(f"local:{file}", Settings()))

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 from bakeoff.engine.retry import Retry
 from bakeoff.errors import BakeoffError
@@ -34,16 +35,16 @@ def model_for(
     """The model that `name` stands for; enter it before use.
 
     Args:
-        name: a name of `[tool.bakeoff.models]` or `[tool.bakeoff.endpoints]`; `local`; `openai:MODEL` or
-            `anthropic:MODEL`; the address of an endpoint with the model behind a hash, `http://127.0.0.1:8000/v1#MODEL`,
-            asked in the chat format and without a key; or `PROVIDER:MODEL` as pydantic-ai names it, which needs
-            `bakeoff[providers]`.
+        name: a name of `[tool.bakeoff.models]` or `[tool.bakeoff.endpoints]`; `local`, or `local:FILE` with other
+            weights; `openai:MODEL` or `anthropic:MODEL`; the address of an endpoint with the model behind a hash,
+            `http://127.0.0.1:8000/v1#MODEL`, asked in the chat format and without a key; or `PROVIDER:MODEL` as
+            pydantic-ai names it, which needs `bakeoff[providers]`.
         settings: the user's.
         environ: this process's environment by default.
         retry: how an HTTP model tries again; `engine.retry.ONCE` for never.
 
     Raises:
-        UnknownModelError: there is no such model, or its key is missing.
+        UnknownModelError: there is no such model, or its key or its file is missing.
     """
     environ = os.environ if environ is None else environ
     if (own := _own(name, settings)) is not None:
@@ -55,6 +56,10 @@ def model_for(
     if re.match(r"https?://", name):
         return _http(_at(name), environ, retry)
     vendor, colon, model = name.partition(":")
+    if colon and vendor == "local":
+        from bakeoff.model.local import LocalModel
+
+        return LocalModel(weights=_weights(model))
     if colon and model and vendor in VENDORS:
         return _http(_configured(name, ModelSettings(api=VENDORS[vendor][0], model=model), environ), environ, retry)
     if colon and model and vendor:
@@ -76,6 +81,8 @@ def missing(name: str, settings: Settings, environ: Mapping[str, str] | None = N
             _at(name)
         elif colon and model and vendor in VENDORS:
             _configured(name, ModelSettings(api=VENDORS[vendor][0], model=model), environ)
+        elif colon and vendor == "local":
+            _weights(model)
         elif name != "local":
             from bakeoff.model.providers import PROVIDERS
 
@@ -142,8 +149,20 @@ def _at(name: str) -> Endpoint:
     return Endpoint(name=model, base_url=base_url, model=model)
 
 
+def _weights(file: str) -> Path:
+    """The file of weights that a name gives.
+
+    Raises:
+        UnknownModelError: it is none.
+    """
+    path = Path(file).expanduser().absolute()  # the model's process works elsewhere
+    if path.suffix != ".gguf" or not path.is_file():
+        raise UnknownModelError(f"local:FILE names a file of weights, FILE.gguf: there is no {file!r}")
+    return path
+
+
 def _unknown(name: str, settings: Settings) -> str:
-    forms = ["local", "openai:MODEL", "anthropic:MODEL", "http://HOST/v1#MODEL"]
+    forms = ["local", "local:FILE.gguf", "openai:MODEL", "anthropic:MODEL", "http://HOST/v1#MODEL"]
     known = [*settings.models, *settings.endpoints, *forms]
     close = get_close_matches(name, [*settings.models, *settings.endpoints, "local"], 1)
     hint = f" Did you mean {close[0]}?" if close else ""
