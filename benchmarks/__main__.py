@@ -1,7 +1,8 @@
 """Measure everything, or the rows named: `python -m benchmarks [ROW ...] [--quick] [--check]`.
 
 What needs a path is apart: `python -m benchmarks world PATH...` tries all jobs on clones of real projects, `merges
-PATH...` replays their merges, `ablation PATH...` measures each rule on functions that it was not made for.
+PATH...` replays their merges, `ablation PATH...` measures each rule on functions that it was not made for, `proofs PATH`
+tries public sets and writes `docs/proofs.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import ablation, history, merges, world
+from benchmarks import ablation, history, merges, proofs, world
 from benchmarks.measure import REPOSITORY, Bench, Measure
 
 ROWS = (
@@ -44,7 +45,7 @@ ROWS = (
     "plan",
 )
 
-APART = {"ablation": ablation.main, "merges": merges.main, "world": world.main}
+APART = {"ablation": ablation.main, "merges": merges.main, "proofs": proofs.main, "world": world.main}
 """What needs a path, so that it is no row like the others."""
 
 

@@ -5,7 +5,6 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-
 from benchmarks import code_model
 from benchmarks.code_model import MODELS, NotTheModelError, install
 

