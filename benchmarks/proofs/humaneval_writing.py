@@ -91,7 +91,7 @@ async def open_box() -> AsyncIterator[Box]:
             yield Box(spawner, place.command)
 
 
-async def write(model: CodeModel, problems: list[Problem], kept: Path, at_once: int = 2) -> None:
+async def write(model: CodeModel, problems: list[Problem], kept: Path) -> None:
     """Sample each problem that is not in the file `kept`, and add a line of JSON for it.
 
     A line is the problem's `name`, its `samples` (text, whether it passes the examples, tokens), and the id of the
@@ -121,7 +121,8 @@ async def write(model: CodeModel, problems: list[Problem], kept: Path, at_once: 
                 file.write(f"{json.dumps({'name': name, 'samples': samples, 'chosen': chosen})}\n")
             print(f"{name}: {sum(one['passed'] for one in samples)} of {len(samples)} pass its examples", flush=True)
 
-        await bakeoff.fan_out(solve, left, max_concurrency=at_once)
+        # One by one: what the model has read of a problem is kept for its next sample, unless another comes between.
+        await bakeoff.fan_out(solve, left, max_concurrency=1)
 
 
 def read(kept: Path) -> dict[str, dict[str, Any]]:

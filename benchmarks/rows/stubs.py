@@ -24,7 +24,9 @@ def measure(bench: Bench) -> Iterator[Measure]:
     reports: list[dict[str, Any]] = []
     bare: list[float] = []
     for _ in range(1 if bench.quick else 3):
-        reports.append(json.loads(spend([sys.executable, FOLDER / "solve.py", "--json"], bench.folder).output))
+        reports.append(
+            json.loads(spend([sys.executable, FOLDER / "solve.py", "--model", "local", "--json"], bench.folder).output)
+        )
         counts = json.dumps({one["name"]: one["samples"] for one in reports[-1]["functions"]})
         bare.append(float(spend([sys.executable, "-m", "benchmarks.rows.stubs", counts], REPOSITORY).output))
     last = reports[-1]

@@ -1,7 +1,9 @@
-"""Has a model write the ten functions of `stubs.py`, and judges what it writes by the calls in `cases.py`.
+"""Has a model write the functions of `stubs.py`, and judges what it writes by the calls in `cases.py`.
 
-Each function is sampled until a sample passes, at most ten times; all ten at once, with one model. The local model is
-asked to go on after the docstring, any other (`--model openai:gpt-5-mini`, or a name of your settings) in chat.
+Each function is sampled until a sample passes, at most ten times; all at once, with one model. The local model is asked
+to go on after the docstring, any other (`--model openai:gpt-5-mini`, or a name of your settings) in chat; where
+`make code-model` was run, that is the model. `--from toolbox` takes the thirty functions of the folder beside this one,
+and `--repair` tells the model what its last answer failed.
 """
 
 import argparse
@@ -10,14 +12,15 @@ import contextlib
 import json
 import os
 import re
+import runpy
 import sys
 import tempfile
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
-from cases import CASES
 
 import bakeoff
 from bakeoff.engine.mask import Masker
@@ -32,15 +35,28 @@ from bakeoff.workspace.sandbox.policy import SandboxPolicy
 from bakeoff.workspace.sandbox.sandbox import sandbox
 
 HERE = Path(__file__).parent
+CODE_MODELS = HERE.parents[1] / ".tools" / "models"
+"""Where `make code-model` puts them."""
 SAMPLES = 10
 SEED = 1
 STOP = ("```", "\ndef ", "\nclass ", "\nprint", "\n#", "\nif __name__", "\nassert")
 ASK = "Write this Python function. Answer with the whole function in one code block, and nothing else.\n\n{stub}"
 
 
-def read_stubs():
+def best_model():
+    """The largest model that `make code-model` has brought, or the small one."""
+    files = sorted(CODE_MODELS.glob("*.gguf"), key=lambda file: file.stat().st_size)
+    return f"local:{files[-1]}" if files else "local"
+
+
+def read_cases(folder=HERE):
+    """For each function calls and results."""
+    return runpy.run_path(str(folder / "cases.py"))["CASES"]
+
+
+def read_stubs(folder=HERE):
     """The source of each function by its name; it ends with its docstring, without a newline."""
-    text = (HERE / "stubs.py").read_text()
+    text = (folder / "stubs.py").read_text()
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     return {function.name: ast.get_source_segment(text, function) for function in functions}
 
@@ -74,16 +90,18 @@ def answered(stub, text):
 class Demo:
     """One model that writes, and the processes that judge, in a sandbox."""
 
-    def __init__(self, model, processes, box, *, raw, say):
+    def __init__(self, model, processes, box, *, raw, say, folder=HERE, repair=False):
         self.model, self.processes, self.box, self.say = model, processes, box, say
         self.request, self.program = (completion, completed) if raw else (chat, answered)
-        self.stubs = read_stubs()
+        self.stubs, self.cases = read_stubs(folder), read_cases(folder)
+        strategy = bakeoff.RepairTemplateStrategy if repair else bakeoff.RejectionSamplingStrategy
+        self.strategy = strategy(loop_budget=SAMPLES)
         self.since = time.perf_counter()
 
     async def solve(self, name):
         """Sample one function until a sample passes its tests."""
         stub = self.stubs[name]
-        cases = [Case(arguments, expected) for arguments, expected in CASES[name]]
+        cases = [Case(arguments, expected) for arguments, expected in self.cases[name]]
         tests = PythonTests(
             name,
             cases,
@@ -94,7 +112,7 @@ class Demo:
         result = await bakeoff.sample(
             self.request(stub),
             [tests],
-            strategy=bakeoff.RejectionSamplingStrategy(loop_budget=SAMPLES),
+            strategy=self.strategy,
             model=self.model,
         )
         best = dict(result.result_validations).get(tests)
@@ -113,18 +131,18 @@ class Demo:
         return found
 
 
-async def solve_all(model_name, names, say):
+async def solve_all(model_name, names, say, folder=HERE, repair=False):
     """Have these functions written at once, all if there is no name; what came of it."""
     settings = load_settings(Path.cwd())
     async with contextlib.AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="stubs-"))
-        box = await sandbox(Folder(os.path.realpath(folder)), SandboxPolicy(settings.sandbox, reads=[PROGRAM]))
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="stubs-"))
+        box = await sandbox(Folder(os.path.realpath(place)), SandboxPolicy(settings.sandbox, reads=[PROGRAM]))
         spawner = Spawner(token=f"stubs-{os.getpid()}", base_env=os.environ, masker=Masker())
         processes = await stack.enter_async_context(spawner)
         model = await stack.enter_async_context(model_for(model_name, settings))
-        demo = Demo(model, processes, box, raw=model_name == "local", say=say)
+        demo = Demo(model, processes, box, raw=model_name == "local", say=say, folder=folder, repair=repair)
         names = names or list(demo.stubs)
-        say(f"{len(names)} functions, the model {model_name}, at most {SAMPLES} samples of each:")
+        say(f"{len(names)} functions, the model {shown(model_name)}, at most {SAMPLES} samples of each:")
         say(f"judged out of process, protected from what it writes: {', '.join(protected(box.protection))}")
         found = await bakeoff.fan_out(demo.solve, names, max_concurrency=len(names), on_halt="cancel")
         seconds = round(time.perf_counter() - demo.since, 2)
@@ -136,6 +154,12 @@ async def solve_all(model_name, names, say):
         "seconds": seconds,
         "functions": found,
     }
+
+
+def shown(model_name):
+    """The model's name; of a file without its folder."""
+    kind, colon, rest = model_name.partition(":")
+    return f"local:{Path(rest).name}" if (kind, colon) == ("local", ":") else model_name
 
 
 def protected(protection):
@@ -183,16 +207,29 @@ def _samples(one):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="functions to write; all if left out")
-    parser.add_argument("--model", default="local", help="its name: local, openai:MODEL, ... (default: local)")
+    parser.add_argument(
+        "--model", help="its name: local, openai:MODEL, ... (default: what `make code-model` brought, else local)"
+    )
+    parser.add_argument(
+        "--from", dest="folder", default=HERE.name, metavar="FOLDER", help="folder beside this one with stubs and cases"
+    )
+    parser.add_argument("--repair", action="store_true", help="tell the model what its last answer failed")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the solved functions there")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end, the rest to stderr")
     options = parser.parse_args()
-    if unknown := [name for name in options.names if name not in CASES]:
-        parser.error(f"there is no function {unknown[0]}: there are {', '.join(CASES)}")
+    folder = HERE.parent / Path(options.folder).name
+    if not (folder / "cases.py").exists():
+        parser.error(f"there are no functions in {folder}")
+    if unknown := [name for name in options.names if name not in (known := read_stubs(folder))]:
+        parser.error(f"there is no function {unknown[0]}: there are {', '.join(known)}")
+    model = options.model or best_model()
+    if options.repair and model == "local":
+        parser.error("the local model goes on with a text, and cannot be told what was wrong: see `make code-model`")
     stream = sys.stderr if options.json else sys.stdout
     report, status = None, 1
     try:
-        report = anyio.run(solve_all, options.model, options.names, lambda text: print(text, file=stream, flush=True))
+        say = partial(print, file=stream, flush=True)
+        report = anyio.run(solve_all, model, options.names, say, folder, options.repair)
     except* KeyboardInterrupt:
         status = 130
     except* BakeoffError as group:
