@@ -6,7 +6,7 @@ import gzip
 import json
 
 import pytest
-from benchmarks.proofs import humaneval_problems, page, pulls
+from benchmarks.proofs import enamel, humaneval, humaneval_problems, humaneval_published, page, pulls
 from benchmarks.proofs.examples import Example, examples
 from benchmarks.proofs.humaneval_strength import Agreement, mutated
 from benchmarks.proofs.humaneval_writing import same_text
@@ -152,3 +152,49 @@ def test_results_of_pull_requests_are_kept_and_the_later_counts(tmp_path):
              for reason in ("flaky", "faster")]  # fmt: skip
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert pulls.read(file)["k"].reason == "faster"
+
+
+def test_solved_that_is_not_is_counted_by_halves():
+    names = by_hash([f"p/{number}" for number in range(8)])
+    wrong, right = [False] * 5, [True] * 5
+    counted = [
+        humaneval.Counted(names[0], right, True, 0, [[0, 1, 2, 3, 4]], 9),  # of the first half
+        humaneval.Counted(names[1], wrong, True, 1, [[1, 2], [3]], 9),
+        humaneval.Counted(names[2], [False, *right[1:]], True, 1, [[1, 2, 3, 4]], 9),
+        humaneval.Counted(names[3], right, False, None, [], 0),  # without examples nothing is called solved
+    ]
+    rows = {line[0]: list(line[1:]) for line in humaneval._section("t", "w", counted, 8, []).rows}
+    assert rows["called solved, by the examples"][2].startswith("3 of 4")
+    assert rows["called solved, 3 agree on mutated inputs, too"][2].startswith("2 of 4")
+    table = humaneval._section("t", "w", counted, 8, []).rows
+    by_examples, by_agreement = (line for line in table if line[0] == "**of these not solved**")
+    assert [cell.partition(":")[0] for cell in by_examples[1:]] == ["0 of 2", "1 of 1", "1 of 3"]
+    assert [cell.partition(":")[0] for cell in by_agreement[1:]] == ["0 of 2", "0 of 0", "0 of 2"]
+
+
+def test_of_published_samples_the_function_alone_is_taken():
+    assert humaneval_published._body("    x = 1\n\n    return x\n\nimport os\n    y\n") == "    x = 1\n\n    return x\n"
+    assert humaneval_published.samples(pulls.LISTED.parent, []) is None
+
+
+def test_what_stands_for_assertions_is_left_out_of_canonical_code():
+    code = "def f(n):\n    pass#assert n > 0 # $_CONTRACT_$\n    return n\n"
+    assert enamel.CONTRACT.sub("", code) == "def f(n):\n    return n\n"
+
+
+def test_inputs_of_a_generator_become_tests_of_the_canonical_code():
+    names: dict[str, object] = {}
+    exec(enamel._test("f", ["(1, 'a')", "([2],)"]).replace("from solution import f", "f = print"), names)
+    assert names["INPUTS"] == [(1, "a"), ([2],)]
+
+
+def test_a_winner_that_fails_the_set_is_seen():
+    found = [
+        enamel.Scored("a", 0.5, 0.9, True),
+        enamel.Scored("b", 0.5, 0.0, True),
+        enamel.Scored("c", 0.2, 0.2, False),
+    ]
+    rows = {line[0]: line[3] for line in enamel._section(found, 142).rows}
+    assert rows["canonical solutions, here"] == "0.400"
+    assert rows["**after the rules**"] == "0.367"
+    assert rows["winners that fail ENAMEL's tests"] == "1"

@@ -32,7 +32,7 @@ SILENT = ("incomparable", "flaky", "not tried")
 UNTESTED = "untested"
 """It differs where no test goes, so that either verdict is right."""
 RACE_SECONDS = 10
-MOST_SECONDS = 240
+MOST_SECONDS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,17 +195,35 @@ def _checked_out(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Pa
     if not (top / ".git").exists():
         top.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["git", "clone", "--quiet", "--shared", source.resolve(), top], check=True, capture_output=True)
-        (top / ".git/info/exclude").write_text(".venv/\n.bakeoff/\n")
+        (top / ".git/info/exclude").write_text(".venv/\n.bakeoff/\nbakeoff.toml\n")
     shutil.rmtree(top / ".bakeoff", ignore_errors=True)
     _git(top, "checkout", "--quiet", "--force", "--detach", f"{pull.commit}^")
     _git(top, "clean", "--quiet", "-fd", "-e", ".venv")
-    if not (ready := top / ".venv/.ready").exists():
+    ready, wanted = top / ".venv/.ready", " ".join(needs)
+    if not ready.exists() or ready.read_text() != wanted:
         subprocess.run([sys.executable, "-m", "venv", "--clear", top / ".venv"], check=True, capture_output=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "pytest", "setuptools", *needs], check=True, capture_output=True)
         subprocess.run([*pip, "-e", top], check=True, capture_output=True)
-        ready.touch()
+        ready.write_text(wanted)
+    _give_ignored(top)
     return top
+
+
+def _give_ignored(top: Path) -> None:
+    """Slots have what installing made, such as a file with the version: a setting, as bakeoff says."""
+    words = [
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--",
+        "*.py",
+        ":(exclude).venv",
+        ":(exclude)build",
+    ]
+    made = _git(top, *words).decode().splitlines()
+    (top / "bakeoff.toml").write_text(f"[slots]\ncopy = {json.dumps(made)}\n" if made else "")
 
 
 def _environment(top: Path) -> dict[str, str]:
