@@ -27,7 +27,7 @@ from benchmarks.proofs.interval import share
 from benchmarks.proofs.page import Section
 from benchmarks.proofs.splitting import by_hash, is_hidden
 
-AGREE = 3
+AGREE = 2
 """Samples of one behaviour that it takes, of five, to call a problem solved. Set by the first half."""
 JUDGED = (
     "Samples are judged in a sandbox, one process each, by the examples of the docstring; the hidden tests count and "

@@ -19,7 +19,7 @@ from benchmarks.proofs.pulls import clone_in
 
 REPOSITORY = "microsoft/CodeT"
 FILE = "CodeT/data/generated_data/HumanEval_codegen16B_temp0.8_topp0.95_num100_max300_code_solution.jsonl"
-TRIALS = 1
+TRIALS = 2
 """Times five of the hundred samples that each problem is tried with."""
 
 

@@ -111,7 +111,7 @@ def _section(found: list[tuple[Pull, Tried]]) -> Section:
     ]
     what = (
         "Functions that real pull requests made faster, each at the commit before, with the file as the pull request "
-        "left it for a candidate and the tests as they were. Whether it does the same was read by eye."
+        "left it for a candidate, `--trust` and the tests as they were. Whether it does the same was read by eye."
     )
     return Section(
         "Real pull requests", what, ("pull request", "does the same", "verdict", "speed-up", ""), rows, notes
@@ -161,7 +161,7 @@ def _tried(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Tried:
         candidate.write_bytes(_git(top, "show", f"{pull.commit}:{pull.file}"))
         tests = [word for path in pull.tests for word in ("--tests", path)]
         words = [BAKEOFF, "optimize", f"{pull.file}:{pull.function}", "--candidate", candidate, "--no-rules", *tests]
-        words += ["--seconds", str(RACE_SECONDS), "--json", "--quiet"]
+        words += ["--seconds", str(RACE_SECONDS), "--json", "--quiet", "--trust"]
         done = subprocess.run(
             words, cwd=top, env=_environment(top), capture_output=True, text=True, timeout=MOST_SECONDS, check=False
         )
