@@ -55,6 +55,7 @@ def test_a_problem_is_read_without_its_solution(tmp_path):
     (place / "HumanEval.jsonl.gz").write_bytes(gzip.compress(f"{json.dumps(told)}\n".encode()))
     (problem,) = humaneval_problems.find(tmp_path) or []
     assert problem.examples == [Example("twice(2)", (2,), 4)]
+    assert humaneval_problems.solutions(tmp_path) == {"HumanEval/0": "    return 2 * n\n"}
     assert "2 * n" not in problem.request()
     assert "check" not in problem.request()
     assert humaneval_problems.find(tmp_path / "nowhere") is None

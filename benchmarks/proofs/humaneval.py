@@ -19,7 +19,7 @@ import anyio
 from bakeoff.judge.subject import Subject
 from benchmarks.code_model import MODELS, CodeModel
 from benchmarks.proofs import humaneval_published as published
-from benchmarks.proofs.humaneval_problems import Problem, find
+from benchmarks.proofs.humaneval_problems import Problem, find, solutions
 from benchmarks.proofs.humaneval_published import problem_of
 from benchmarks.proofs.humaneval_strength import Agreement, agreement
 from benchmarks.proofs.humaneval_writing import SAMPLES, Box, open_box, read, write
@@ -34,6 +34,7 @@ JUDGED = (
     "choose nothing."
 )
 PUBLISHED = f"What a model wrote elsewhere, published in microsoft/CodeT, judged here. {JUDGED}"
+EMPTY = "    pass\n"
 COLUMNS = ("", "first half", "second half", "both")
 
 
@@ -68,19 +69,37 @@ def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Sect
         return
     known = {problem.name: problem for problem in problems}
     asked = [known[name] for name in by_hash(list(known))][: options.problems]
+    checked = anyio.run(_reference, problems, solutions(place), work / "humaneval-reference.json")
     if (texts := published.samples(place, problems)) is not None:
         kept = work / "humaneval-published.jsonl"
         if not options.kept:
             anyio.run(_judge_all, asked, texts, kept)
         if counted := anyio.run(_count_all, known, read(kept), work / "humaneval-published-counted.jsonl", False):
-            yield _section("published samples of CodeGen-16B", PUBLISHED, counted, len(known), _published_notes())
+            notes = [checked, *_published_notes()]
+            yield _section("published samples of CodeGen-16B", PUBLISHED, counted, len(known), notes)
     for model in MODELS.values():
         kept = work / f"humaneval-{model.name}.jsonl"
         if model.path.exists() and not options.kept:
             anyio.run(write, model, asked, kept)
         if counted := anyio.run(_count_all, known, read(kept), work / f"humaneval-{model.name}-counted.jsonl"):
             what = f"`{model.path.name}` goes on with each function's signature and docstring. {JUDGED}"
-            yield _section(f"Qwen2.5-Coder {model.name.upper()}", what, counted, len(known), _notes(model))
+            yield _section(f"Qwen2.5-Coder {model.name.upper()}", what, counted, len(known), [checked, *_notes(model)])
+
+
+async def _reference(problems: list[Problem], solved: dict[str, str], kept: Path) -> str:
+    """How many of the set's own solutions pass the hidden tests, and how many empty functions, in words."""
+    if not kept.exists():
+        passed = {EMPTY: 0, "": 0}
+        async with open_box() as box:
+            for problem in problems:
+                for text in passed:
+                    passed[text] += (await box.hidden(problem).check(Subject(text or solved[problem.name]))).result
+        kept.write_text(json.dumps({"reference": passed[""], "empty": passed[EMPTY]}))
+    told = json.loads(kept.read_text())
+    return (
+        f"Of {len(problems)} solutions of the set's own {told['reference']} pass the hidden tests here, "
+        f"of as many empty functions {told['empty']}."
+    )
 
 
 async def _judge_all(problems: list[Problem], texts: dict[str, list[str]], kept: Path) -> None:

