@@ -183,6 +183,11 @@ def test_what_stands_for_assertions_is_left_out_of_canonical_code():
     assert enamel.CONTRACT.sub("", code) == "def f(n):\n    return n\n"
 
 
+def test_what_enamel_leaves_out_is_left_out():
+    assert enamel._left_out("import os\nPROBLEMSET = sorted(set(range(164)) - {2, 23, 160})\n") == [2, 23, 160]
+    assert enamel._left_out("") == []
+
+
 def test_inputs_of_a_generator_become_tests_of_the_canonical_code():
     names: dict[str, object] = {}
     exec(enamel._test("f", ["(1, 'a')", "([2],)"]).replace("from solution import f", "f = print"), names)

@@ -96,6 +96,7 @@ def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Sect
 
 
 def _section(found: list[tuple[Pull, Tried]]) -> Section:
+    listed_too = len(listed()[0]) - len(found)
     right = [tried.right(pull) for pull, tried in found]
     said = [tried for _, tried in found if tried.reason not in SILENT]
     same = [tried for tried in said if tried.reason in SAME]
@@ -103,7 +104,8 @@ def _section(found: list[tuple[Pull, Tried]]) -> Section:
     busy = sorted(tried.load for _, tried in found)[len(found) // 2]
     rows = [_row(pull, tried) for pull, tried in sorted(found, key=lambda one: one[0].repository)]
     notes = [
-        f"{len(found)} pull requests of {len({pull.repository for pull, _ in found})} projects.",
+        f"{len(found)} pull requests of {len({pull.repository for pull, _ in found})} projects; {listed_too} more are "
+        "listed and were not reached.",
         f"Right verdicts, of those that were given: {share(right.count(True), len(said))}.",
         f"Nothing was said of {len(found) - len(said)} (incomparable, flaky, or their tests cannot be run here).",
         f"Decided, of those that behave the same: {share(len(same) - len(undecided), len(same))}, "
