@@ -1,8 +1,8 @@
 """Measure everything, or the rows named: `python -m benchmarks [ROW ...] [--quick] [--check]`.
 
 What needs a path is apart: `python -m benchmarks world PATH...` tries all jobs on clones of real projects, `merges
-PATH...` replays their merges, `ablation PATH...` measures each rule on functions that it was not made for, `proofs PATH`
-tries public sets and writes `docs/proofs.md`.
+PATH...` replays their merges, `ablation PATH...` measures each rule on functions that it was not made for, `proofs
+PATH` tries public sets and writes `docs/proofs.md`.
 """
 
 from __future__ import annotations
