@@ -51,9 +51,9 @@ def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Sect
         subprocess.run(["git", "clone", "--quiet", source, clone], check=True)
     csv.field_size_limit(sys.maxsize)
     with (clone / "dataset" / "enamel.csv").open() as file:
-        rows = {
-            row["task_id"]: (index, row) for index, row in enumerate(csv.DictReader(file)) if row["input_generator"]
-        }
+        rows = {row["task_id"]: (index, row) for index, row in enumerate(csv.DictReader(file))}
+    for index in _left_out("\n".join(file.read_text() for file in (clone / "enam").glob("*.py"))):
+        rows.pop(f"HumanEval/{index}", None)
     codes = json.loads((clone / "samples" / "humanevalplus-canonical.json").read_text())
     kept = work / "enamel.jsonl"
     found = {one.name: one for one in map(_read, kept.read_text().splitlines())} if kept.exists() else {}
