@@ -154,3 +154,11 @@ def test_nothing_is_turned_about_where_something_is_fresh() -> None:
 
 def test_a_flag_alone_gives_nothing_fresh() -> None:
     assert made_of((True, None)) == []
+
+
+def test_texts_are_cut_where_a_parser_may_break() -> None:
+    texts = ["a\u200db and more of it, so that chance alone would seldom end there", "cd\u200d\u200de", "x"]
+    found = [call[0] for call in made_of(*[(text, n) for n, text in enumerate(texts * 5)])]
+    assert any(text.endswith("\u200d") for text in found)
+    assert any(text.startswith("\u200d") for text in found)
+    assert all(1 <= len(text) <= len(texts[0]) for text in found)

@@ -142,3 +142,13 @@ async def test_files_that_cannot_be_collected_are_named_where_no_test_reaches(tm
             pass
     assert "those of test_mod.py could not be collected: " in str(raised.value)
     assert "No module named 'generated'" in str(raised.value)
+
+
+async def test_a_conftest_that_cannot_be_imported_is_why_there_are_no_tests(tmp_path: Path) -> None:
+    files = {"mod.py": "def f():\n    return 1\n", "tests/conftest.py": "import no_such_thing\n"}
+    files["tests/test_mod.py"] = "from mod import f\n\n\ndef test_f():\n    assert f() == 1\n"
+    with pytest.raises(
+        BehaviourError, match=r"^no test can be run: ModuleNotFoundError: No module named 'no_such_thing'$"
+    ):
+        async with judging(tmp_path / "p", files, "mod.py:f"):
+            pass

@@ -221,7 +221,12 @@ def test_what_chance_has_a_part_in_has_to_change_and_all_else_to_be_the_same() -
 
 
 STATE = """
+from collections import Counter, defaultdict
+
 COUNT = 0
+BY_KEY = defaultdict(list)
+COUNTS = Counter()
+TABLE = {"a": [{1}]}
 NAMES = []
 _last = None
 LIMITS = (1, 2)
@@ -258,6 +263,9 @@ def work():
         ("STATS.calls += 1", "STATS.__dict__"),
         ("STATS.names.append(1)", "STATS.__dict__"),
         ("work.calls = 1", "work.__dict__"),
+        ("BY_KEY['a'].append(1)", "BY_KEY"),
+        ("COUNTS['a'] += 1", "COUNTS"),
+        ("TABLE['a'][0].add(2)", "TABLE"),
     ],
 )
 def test_each_global_that_changes_is_named(change: str, name: str) -> None:
@@ -279,6 +287,21 @@ def test_environment_and_random_numbers_are_state(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TOTAL", "1")
     random.random()
     assert {name for name, digest in state.after().items() if digest} == {"os.environ", "random.getstate()"}
+
+
+def test_what_instances_in_a_registry_compute_when_they_are_asked_is_their_own() -> None:
+    module = types.ModuleType("mod_of_state")
+    module.__file__ = "mod.py"
+    exec(STATE + "\n\nREGISTRY = {'stats': Stats(), 'huge': [0] * 200_000}\n", vars(module))
+    sys.modules[module.__name__] = module
+    try:
+        state = ModuleState(module, lambda path: path == "mod.py", codec.encode, (codec.Incomparable,))
+        module.REGISTRY["stats"].signature = "computed"
+        assert not any(state.after().values())
+        module.REGISTRY["more"] = 1
+        assert [name for name, digest in state.after().items() if digest] == ["mod_of_state.REGISTRY"]
+    finally:
+        del sys.modules[module.__name__]
 
 
 def test_private_attributes_of_functions_are_their_own() -> None:

@@ -148,7 +148,7 @@ class DiscoveryRun:
             where = f" in {run.late}" if run.late else ""
             raise BehaviourError(f"the tests of the original did not come to an end{where}: {run.watched.how}")
         if not run.tests:
-            said = next(iter(run.uncollected.values()), "pytest found none")
+            said = next((last_line(why) for why in run.uncollected.values()), "pytest found none")
             raise BehaviourError(f"no test can be run: {said}")
         passing = {name: test.seconds for name, test in run.tests.items() if test.outcome == "passed"}
         calling = [name for name in run.calls if name]
@@ -185,7 +185,7 @@ def _plain(found: Discovery) -> dict[str, Any]:
 def last_line(text: str) -> str:
     """Last line of a message."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip()[:200] if lines else "it says nothing"
+    return lines[-1].strip().removeprefix("E  ").strip()[:200] if lines else "it says nothing"
 
 
 def passed(run: TestRun, name: str) -> bool:

@@ -16,6 +16,8 @@ from typing import Any
 FILES, NETWORK, PROCESS, TAMPERING = "files", "network", "process", "tampering"
 MOST = 100
 HARMLESS = ("/dev/null", "/dev/shm", "/dev/tty", "/dev/full", "/dev/zero")  # noqa: S108 - of the sandbox's own
+HOUSEKEEPING = "pytest-of-"
+"""Beginning of the folder in which pytest keeps temporary folders: it also removes links there that are not there."""
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGED = {
@@ -126,6 +128,8 @@ class Witness:
     def _removes(self, event: str, path: Any) -> None:
         place = self._abspath(self._fsdecode(path))
         if _below(place, (self.root,)):
+            return
+        if _below(place, (self.temp,)) and place[len(self.temp) :].lstrip("/").startswith(HOUSEKEEPING):
             return
         # The folder for temporary files was empty: what is not there now was never this code's own.
         if not _below(place, (self.temp,)) or not self._exists(place):

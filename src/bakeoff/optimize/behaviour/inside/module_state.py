@@ -12,14 +12,18 @@ import random
 import sys
 import types
 import warnings
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-CONTAINERS = (list, dict, set, deque, bytearray)
+MAPPINGS = (dict, defaultdict, OrderedDict, Counter)
+SEQUENCES = (list, tuple, set, frozenset, deque)
+CONTAINERS = (list, set, deque, bytearray, *MAPPINGS)
 PLAIN = (int, float, complex, bool, str, bytes, type(None), tuple, frozenset)
 MOST, BYTES = 1000, 32 << 20
 """Values that are looked at, and bytes of them all."""
+DEEP, LONG = 8, 100_000
+"""Containers inside of each other that are looked into, and items of one; of others the length counts."""
 
 
 class ModuleState:
@@ -61,7 +65,7 @@ class ModuleState:
             if len(found) >= MOST or room < 0:
                 break
             try:
-                data = self.encode(value)
+                data = self.encode(_shown(value))
             except self.failures:
                 continue
             room -= len(data)
@@ -79,23 +83,38 @@ class ModuleState:
                         yield f"{module}.{name}.{inner}", held
 
     def _instances(self) -> Iterator[tuple[str, Any]]:
-        """Attributes of instances of the project's classes, and public ones of its functions."""
-        ours = {module.__name__ for module in self.modules}
+        """Attributes of instances of the module's own classes, and public ones of its functions."""
         for module, name, value in self._names():
             if type(value) is types.FunctionType and value.__module__ == module:
                 held = {key: each for key, each in vars(value).items() if not key.startswith("_")}
-            elif type(value).__module__ in ours and hasattr(value, "__dict__"):
+            elif type(value).__module__ == module and hasattr(value, "__dict__"):
                 held = vars(value)
             else:
                 continue
-            # Not the instance itself: the code of its class, which may change, is a part of that.
-            yield f"{module}.{name}.__dict__", {k: v for k, v in held.items() if type(v) in (*PLAIN, *CONTAINERS)}
+            yield f"{module}.{name}.__dict__", held
 
     def _names(self) -> Iterator[tuple[str, str, Any]]:
         for module in self.modules:
             for name, value in sorted(vars(module).items()):
                 if not name.startswith("__"):
                     yield module.__name__, name, value
+
+
+def _shown(value: Any, depth: int = DEEP) -> Any:
+    """The plain part of a value: of an instance its class alone.
+
+    The code of a class may change, and what an instance computes when it is first asked is its own affair.
+    """
+    kind = type(value)
+    if kind in (*SEQUENCES, *MAPPINGS) and (not depth or len(value) > LONG):
+        return kind.__name__, len(value)
+    if kind in (set, frozenset):
+        return kind.__name__, sorted(repr(_shown(each, depth - 1)) for each in value)
+    if kind in SEQUENCES:
+        return kind.__name__, [_shown(each, depth - 1) for each in value]
+    if kind in MAPPINGS:
+        return kind.__name__, [(_shown(key, depth - 1), _shown(each, depth - 1)) for key, each in value.items()]
+    return value if kind in (*PLAIN, bytearray) else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _of_process() -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import socket
 import sys
@@ -96,6 +98,15 @@ class Reporter:
             told["printed"] = [report.capstdout[-MESSAGE:], report.capstderr[-MESSAGE:]]
         self._say(told)
 
+    def refused(self, words: list[str]) -> None:
+        """Tell why pytest began no session: mostly a conftest.py that cannot be imported."""
+        import pytest
+
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):  # it fails at once, as before
+            pytest.main(words)
+        self._say({"say": "uncollected", "test": "pytest", "message": said.getvalue()[-MESSAGE:]})
+
     def _say(self, header: dict[str, Any]) -> None:
         frames.send(self.report, header)
 
@@ -135,7 +146,8 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
             continue  # there is nothing but doctests
         words = [*flags(root, folder), *arguments(root, folder, given), *(["--doctest-modules"] if doctests else [])]
         reporter = Reporter(report, proxy, wanted, job["timeout"], job["timeouts"], doctests, finder.first)
-        pytest.main(words, plugins=[reporter])
+        if pytest.main(words, plugins=[reporter]) == pytest.ExitCode.USAGE_ERROR:
+            reporter.refused(words)
         sys_path = list(dict.fromkeys([*reporter.sys_path, *sys_path]))
     return {
         "say": "end",
