@@ -160,8 +160,11 @@ def comparable(calls: Sequence[Call]) -> list[Call]:
 def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options: BehaviourOptions) -> list[Difference]:
     """Differences in the calls of one test; what follows from an earlier one is not counted again."""
     differences: list[Difference] = []
-    for one, other in zip(expected, found, strict=False):
+    detail = f"{len(found)} calls instead of {len(expected)}"
+    for place, (one, other) in enumerate(zip(expected, found, strict=False), 1):
         if one.before != other.before:
+            told = _explained(one.before, other.before)
+            detail = f"call {place} of {len(expected)} is another one: its arguments differ: {told}"
             break
         difference = of_call(one, other, test, options)
         if difference is not None:
@@ -170,7 +173,6 @@ def of_test(test: str, expected: Sequence[Call], found: Sequence[Call], options:
         if len(expected) == len(found):
             return differences
     if not differences:
-        detail = f"{len(found)} calls instead of {len(expected)}, or others, or in another order"
         differences.append(Difference(reasons.MISSING, test, "", detail))
     return differences
 
