@@ -189,7 +189,9 @@ def test_what_both_leave_behind_is_swept_and_no_other_run(tmp_path: Path) -> Non
         assert len(left) >= 10
         assert {survivor.token for survivor in left} == {token}
         assert asked.count(token) == asked.count(other) == 1
-        assert {survivor.pid for survivor in left} <= {survivor.pid for survivor in sweep(is_dead, Path.cwd())}
+        swept = {survivor.pid for survivor in sweep(is_dead, Path.cwd())}
+        assert len(swept) >= 8  # one or another ends by itself meanwhile: its parent is gone
+        assert swept <= {survivor.pid for survivor in left}
         dead.wait_until_gone(0.5)
         assert sweep(is_dead, Path.cwd()) == []
         assert len(survivors(lambda candidate: candidate == other, Path.cwd())) >= 10
