@@ -112,6 +112,10 @@ def ending_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Itera
 def _no_winner_lines(run: str, found: RunView) -> Iterator[str]:
     if (missing := unverified(found)) is not None:
         yield f"! {missing}"
+    if not found.entrants:
+        other = "other candidates come from --candidate FILE, --model and --agent"
+        yield f"run {run}: nothing was proposed: no rule finds anything to rewrite; {other}"
+        return
     if not found.undecided:
         yield f"run {run}: nothing was found that behaves the same and is faster"
         return
@@ -120,7 +124,8 @@ def _no_winner_lines(run: str, found: RunView) -> Iterator[str]:
     least = 3 * found.options.seconds
     needed = [state.speed.receipt.get(NEEDED, least) for state in found.undecided if state.speed is not None]
     if seconds := max((max(least, float(each)) for each in needed if each is not None), default=None):
-        yield f"  measure longer with: bakeoff resume {run} -i seconds={seconds:.2g}"
+        amount = f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
+        yield f"  measure longer with: bakeoff resume {run} -i seconds={amount}"
 
 
 def _winners_lines(run: OpenRun, found: RunView, landing: LandingOptions) -> Iterator[str]:

@@ -108,11 +108,17 @@ async def test_who_was_beaten_by_a_cheat_alone_comes_back(tmp_path: Path, found_
 async def test_the_faster_of_those_that_a_cheat_beat_wins(tmp_path: Path) -> None:
     found, _ = await raced(tmp_path / "lock", {"good": 1.3, "better": 2.0, "cheat": 4.0}, cheat=20)
     assert found.winner == "better"
-    assert found.speeds["good"].detail == "faster than the original; candidate better won"
+    assert (
+        found.speeds["good"].detail
+        == "faster than the original by its own clock, and not measured further: candidate better won"
+    )
 
 
 async def test_who_is_beaten_by_the_winner_is_said_to_be_faster_than_the_original(tmp_path: Path) -> None:
     found, truth = await raced(tmp_path / "lock", {"good": 19.5, "best": 90.0})
     assert (found.winner, truth.again) == ("best", ["best"])
-    assert found.speeds["good"].detail == "faster than the original; candidate best won"
+    assert (
+        found.speeds["good"].detail
+        == "faster than the original by its own clock, and not measured further: candidate best won"
+    )
     assert found.speeds["good"].speedup is not None

@@ -223,8 +223,14 @@ def _shown(parsed: Any, depth: int = 2) -> str:
         parts = parts[1:] if tag in (wire.OBJECT, wire.OBJECT_FIXED) and parts[0] is None else parts
         if tag in _NAMED_BY_WORD and words[0] in FIELDS and type(parts[0]) is Node and parts[0].tag == wire.TUPLE:
             parts = parts[0].parts
+        count = len(parts) // 2 if tag == wire.DICT else len(parts)
         looks = [_shown(part, depth - 1) for part in parts[:4]]
-        inner = ", ".join(looks) + (", ..." if len(parts) > 4 else "")
+        if tag == wire.DICT:
+            half = parts[count : count + 4]
+            looks = [f"{key}: {_shown(part, depth - 1)}" for key, part in zip(looks, half, strict=False)]
+        inner = ", ".join(looks) + (", ..." if count > 4 else "")
+    elif parsed.parts:
+        inner = "..."
     text = f"{name}({inner})"
     return text if len(text) <= 2 * SHOWN else text[: 2 * SHOWN - 3] + "..."
 

@@ -73,7 +73,7 @@ class CommandPairs:
     def missing(self, floor: float) -> str:
         """Reason why nothing is decided when the time is over."""
         if self.ratio.low(self.alpha) > floor:
-            return "the processor time does not bear it out within the time"
+            return "what it gains did not show yet in processor time"
         return "the time is over"
 
 

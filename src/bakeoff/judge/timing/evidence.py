@@ -203,7 +203,7 @@ class Evidence:
     def missing(self, floor: float) -> str:
         """Reason why nothing is decided when the time is over."""
         if len(self.ratio) and self.ratio.low(self.alpha) > floor and not self.agreed:
-            return "the clock outside does not bear it out within the time"
+            return "what it gains by its own clock did not show yet on the clock outside of its process"
         if self.ratio.low(self.alpha) > floor and not self._faster_at_first(floor):
             return "it did not show within the time that first calls are faster, too, not repeated ones alone"
         return "the time is over"

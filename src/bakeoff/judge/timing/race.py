@@ -336,8 +336,8 @@ class _Race(Generic[PairsT, RoundT]):
         """Verdict on one that is not measured again, as another won."""
         so_far = self.so_far[name]
         faster = so_far.speedup is not None and so_far.speedup.low > self.options.min_speedup
-        how = "faster than the original" if faster else "not measured again"
-        return replace(so_far, detail=f"{how}; candidate {won} won")
+        how = "faster than the original by its own clock, and not measured further" if faster else "not measured again"
+        return replace(so_far, detail=f"{how}: candidate {won} won")
 
     def take(self, taken: RoundT, pairs: Mapping[str, PairsT], contest: Elimination) -> None:
         """Add a round of the selection, and drop who cannot win."""
