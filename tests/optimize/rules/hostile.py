@@ -4,15 +4,76 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+
+class Odd:
+    """What all of these share: a text that is the same for copies."""
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Alike(Odd):
+    """Equal to everything, and cannot be hashed, as `unittest.mock.ANY`."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class AlikeHashed(Alike):
+    """Equal to everything whatever its hash is."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 7
+
+
+class Raising(Odd):
+    """Cannot be compared, and hashed only with an error that is no TypeError."""
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+
+class Once(Odd):
+    """Can be gone through once, though it is no iterator itself."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = iter(items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.items
+
+    def __hash__(self) -> int:
+        return 11  # so that sets keep their order when they are copied
+
+
 NAN, INF = float("nan"), float("inf")
-ATOMS = (None, True, -1, 0, 2.5, NAN, -INF, 1e16, "", "b", b"x", (1,), [1], {"k": 1}, object)
+ODD = (bytearray(b"x"), {1}, frozenset({1}), Alike(), AlikeHashed(), Raising(), Once([1, 2]), defaultdict(int))
+"""Equal to what has another hash or none, comparing or hashing with an error, changing when it is looked at."""
+ATOMS = (None, True, -1, 0, 2.5, NAN, -INF, 1e16, "", "b", b"x", (1,), [1], {"k": 1}, object, *ODD)
 """What may stand in place of any value; lists and dicts cannot be keys, and most of them cannot be compared."""
-WHOLES = (None, 0, 2.5, "", "ab", (), [], {}, [NAN, NAN], [1, "a"], ["a", 1], [[1], [1]], [0.1, 1e16, 1.0], [True, 1])
+PAIRS = (
+    [bytearray(b"x"), b"x"], [b"x", bytearray(b"x")], [{1}, frozenset({1}), {1}], [Alike(), 1, "a"], [1, Alike(), 2],
+    [AlikeHashed(), 1, 2], [1, 2, AlikeHashed()], [1, Raising(), 2], [Raising(), 1], [Once([1, 2]), Once([1])],
+    [defaultdict(int), defaultdict(list)],
+)  # fmt: skip
+"""Lists whose items are equal to one another, or do something, in ways that no hash tells."""
+WHOLES = (
+    None, 0, 2.5, "", "ab", (), [], {}, [NAN, NAN], [1, "a"], ["a", 1], [[1], [1]], [0.1, 1e16, 1.0], [True, 1],
+    Once([1, 2]), Once([]), defaultdict(int), *PAIRS,
+)  # fmt: skip
 MOST_LINES = 20_000
+MORE_LINES = 20 * MOST_LINES
+"""For a version whose helpers have lines that the original has not."""
 
 
 class TooLong(BaseException):
@@ -43,7 +104,7 @@ def _others(value: Any, nested: int) -> Iterator[Any]:
             for other in (*ATOMS, *inner):
                 yield type(value)([*items[:at], other, *items[at + 1 :]])
     elif isinstance(value, dict):
-        yield from (list(value.items()), list(value), {**value, None: None})
+        yield from (list(value.items()), list(value), {**value, None: None}, defaultdict(int, value), defaultdict(int))
         for key in list(value)[:2]:
             yield {each: old for each, old in value.items() if each != key}
             inner = _others(value[key], nested - 1) if nested else ()
@@ -55,7 +116,7 @@ def _others(value: Any, nested: int) -> Iterator[Any]:
         yield from ATOMS
 
 
-def outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def outcome(function: Callable[..., Any], arguments: Sequence[Any], most: int = MOST_LINES) -> Any:
     """What a call gives or raises, with types, and what it leaves of its arguments; None where it goes on and on."""
     given = copy.deepcopy(list(arguments))
     lines = 0
@@ -63,7 +124,7 @@ def outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal lines
         lines += 1
-        if lines > MOST_LINES:
+        if lines > most:
             raise TooLong
         return trace
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.optimize.rules.cases import FOLDER, Case, every
 from tests.optimize.rules.examples import ARGUMENTS, SIZE, example, function
-from tests.optimize.rules.hostile import outcome, variants
+from tests.optimize.rules.hostile import MORE_LINES, outcome, variants
 
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
@@ -54,7 +54,8 @@ def test_hostile_inputs_give_the_same(case: Case) -> None:
     before, after = function(case, case.before), function(case, case.after)
     for call in case.calls:
         for given in variants(eval(f"[{call}]")):
-            assert outcome(after, given) == outcome(before, given), given
+            expected = outcome(before, given)
+            assert expected is None or outcome(after, given, MORE_LINES) == expected, given
 
 
 class Counted(int):
@@ -108,7 +109,10 @@ def steps(case: Case, text: str, arguments: Any) -> int:
 
 
 GONE = {
-    "constant-set": r"not in STOP",
+    "constant-set": r"not in _STOP",
+    "counts": r"xs\.count\(",
+    "membership-set": r"x in ys:",
+    "seen-set": r"x not in seen:",
     "deque": r"\.pop\(0\)",
     "list-concat": r"out \+ \[",
     "membership-view": r"in list\(d\)$",
@@ -127,7 +131,9 @@ def test_less_is_done(name: str) -> None:
         assert re.search(GONE[name], case.before)
         assert not re.search(GONE[name], case.after)
         return
-    arguments = counted(ARGUMENTS[name](SIZE // 4))
+    arguments = ARGUMENTS[name](SIZE // 4)
+    if name not in ("index-join", "by-place"):  # which leaves numbers with comparisons of their own to the original
+        arguments = counted(arguments)
     before = steps(case, case.before, copy.deepcopy(arguments))
     after = steps(case, case.after, copy.deepcopy(arguments))
     assert after < 0.97 * before, (before, after)

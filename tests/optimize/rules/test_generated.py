@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.optimize.rules.cases import Case, every
 from tests.optimize.rules.examples import function
-from tests.optimize.rules.hostile import outcome, variants
+from tests.optimize.rules.hostile import MORE_LINES, outcome, variants
 
 from bakeoff.judge.codec import encode, wire
 from bakeoff.judge.codec.tree import parse
@@ -138,4 +138,4 @@ def test_generated_functions_give_the_same(name: str) -> None:
             calls += 1
             expected = outcome(before, given)
             if expected is not None:
-                assert outcome(after, given) == expected, f"{given}\n{text}\n{version.source.decode()}"
+                assert outcome(after, given, MORE_LINES) == expected, f"{given}\n{text}\n{version.source.decode()}"

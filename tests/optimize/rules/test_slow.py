@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.optimize.rules import slow
-from tests.optimize.rules.hostile import outcome, variants
+from tests.optimize.rules.hostile import MORE_LINES, outcome, variants
 
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, fixed_point
@@ -65,7 +65,8 @@ def test_all_rules_together_answer_alike(name: str) -> None:
             continue  # there are none so small
         assert answer(space[name], arguments) == answer(getattr(slow, name), arguments)
         for given in variants(arguments) if size == 5 else ():
-            assert outcome(space[name], given) == outcome(getattr(slow, name), given), given
+            expected = outcome(getattr(slow, name), given)
+            assert expected is None or outcome(space[name], given, MORE_LINES) == expected, given
 
 
 def test_methods_go_through_their_lists_once() -> None:

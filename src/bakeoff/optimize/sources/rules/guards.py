@@ -15,54 +15,79 @@ from bakeoff.optimize.sources.rules.rule import Rewrite
 LONGEST = 30
 """Lines of a statement beyond which it is not written twice."""
 
+EXACT = '''def _exact(value, depth=4):
+    """Whether a value is of a type of Python's own whose hash tells what it is equal to."""
+    kind = type(value)
+    if kind is tuple:
+        return depth > 0 and all(_exact(each, depth - 1) for each in value)
+    return kind is str or kind is int or kind is float or kind is bool or kind is bytes or value is None'''
 AS_SET = '''def _as_set(items):
-    """The items as a set, if they are a list or tuple of what can be hashed; as they are otherwise."""
-    try:
-        return set(items) if type(items) in (list, tuple) else items
-    except TypeError:
-        return items'''
-HAS = '''def _has(found, item, items=None):
-    """Whether an item is among `items` (else: what is `found`), where all that can be hashed are in `found`."""
-    try:
-        return item in found
-    except TypeError:
-        return item in (list(found) if items is None else items)'''
-ADD = '''def _add(found, item):
-    """Add an item that can be hashed to what is a set, if all before it could."""
-    try:
-        found.add(item)
-    except (AttributeError, TypeError):
-        pass'''
+    """The items as a set, if they are a list or tuple of what is found in a set as in a list; else as they are."""
+    return set(items) if (type(items) is list or type(items) is tuple) and all(map(_exact, items)) else items'''
+HAS = '''def _has(found, item, items):
+    """Whether an item is among `items`, which `found` has, too."""
+    return item in (found if found is not None and _exact(item) else items)'''
+ADD = '''def _add(found, item, items):
+    """A set with one more item of `items`; the list of them, from the first that is not found alike in both."""
+    if found is items or not _exact(item):
+        return items
+    found.add(item)
+    return found'''
 COUNTED = '''def _counted(items):
-    """How often each is among the items, if they are a list or tuple of what can be hashed; else None."""
-    try:
-        return Counter(items) if type(items) in (list, tuple) else None
-    except TypeError:
-        return None'''
+    """How often each is among the items, if they are a list or tuple of what a dict finds like a list; else None."""
+    return Counter(items) if (type(items) is list or type(items) is tuple) and all(map(_exact, items)) else None'''
 COUNT = '''def _count(counts, item, items):
     """How often an item is among `items`, whose counts are these, or None."""
-    try:
-        return counts[item]
-    except TypeError:
-        return items.count(item)'''
+    return counts[item] if counts is not None and _exact(item) else items.count(item)'''
+AT = '''def _at(items, key):
+    """An item of a dict, list or tuple; raises TypeError for all others, whose look-up may do something."""
+    if (type(items) is dict or type(items) is list or type(items) is tuple) and _exact(key):
+        return items[key]
+    raise TypeError'''
+OWN = '''def _own(item, name):
+    """Whether an attribute is a value that lies in an object, so that reading it runs nothing."""
+    kind = type(item)
+    if type(kind) is not type or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    for each in kind.__mro__:
+        if name in each.__dict__:
+            found = each.__dict__[name]
+            kind = type(found)
+            return kind is MemberDescriptorType or (type(kind) is type and not hasattr(kind, "__get__"))
+    return name in item.__dict__'''
+FIELD = '''def _field(item, name):
+    """An attribute; raises TypeError where reading it may do something."""
+    if _own(item, name):
+        return getattr(item, name)
+    raise TypeError'''
 BY_KEY = '''def _by_key(items, keys):
-    """What `items` gives by each of its keys, in order, if it is a list or view that can be gone through again."""
+    """What `items` gives by each of its keys, in order; None where finding the keys might do anything else."""
     try:
         found, given = {}, items()
-        if type(given) not in (list, tuple, type({}.keys()), type({}.values()), type({}.items())):
-            return None
         for item in given:
-            for key in keys(item):
+            mine = keys(item)
+            if not all(map(_exact, mine)):
+                return None
+            for key in set(mine):
                 found.setdefault(key, []).append(item)
         return found
     except Exception:
         return None'''
 FOUND = '''def _found(by_key, key, items):
     """The items that have a key; all where it cannot be looked up."""
-    try:
-        return by_key.get(key, ())
-    except TypeError:
-        return items'''
+    return by_key.get(key, ()) if _exact(key) else items'''
+AT_PLACE = '''def _at_place(kept, places, function, *values):
+    """What a function gives for values that stand at places; kept where it is the same each time."""
+    for each in places:
+        if type(each) is not int and type(each) is not str:
+            return function(*values)
+    if places not in kept:
+        try:
+            _again(*values)
+        except Exception:
+            return function(*values)
+        kept[places] = function(*values)
+    return kept[places]'''
 PLAIN = '''def _plain(value):
     """Whether a value is equal to none that anybody could tell from it, as 1.0 is to 1, and never changes."""
     kind = type(value)
@@ -71,17 +96,31 @@ PLAIN = '''def _plain(value):
     if kind is float:
         return value % 1 != 0
     return kind in (int, str, bytes, type(None)) or (kind.__module__, kind.__name__) == ("datetime", "date")'''
-AGAIN = '''def _again(*values):
-    """Raise TypeError where a value can be gone through only once."""
-    if any(hasattr(each, "__next__") for each in values):
-        raise TypeError'''
+AGAIN = '''def _again(*values, depth=5):
+    """Raise TypeError where a value, or one inside of it, may be used up, or do something when it is looked at."""
+    for each in values if depth else [_again]:
+        kind = type(each)
+        if kind is dict:
+            _again(*each, *each.values(), depth=depth - 1)
+        elif kind is list or kind is tuple or kind is set or kind is frozenset:
+            _again(*each, depth=depth - 1)
+        elif not (kind is str or kind is int or kind is float or kind is bool or kind is bytes or kind is range):
+            if each is not None:
+                raise TypeError'''
 
 
 ONCE = '''def _once(function, *values):
-    """What gives the result of a call, computed when it is first asked for, unless values are used up by it."""
+    """What gives the result of a call, computed when it is first asked for, unless that may not be the next one's."""
     call = partial(function, *values)
-    return call if any(hasattr(each, "__next__") for each in values) else cache(call)'''
-HELPERS = {"_as_set", "_has", "_add", "_counted", "_count", "_by_key", "_found", "_plain", "_again", "_once"}
+    try:
+        _again(*values)
+    except Exception:
+        return call
+    return cache(call)'''
+HELPERS = {
+    "_as_set", "_has", "_add", "_counted", "_count", "_at", "_by_key", "_found", "_plain", "_again", "_once", "_exact",
+    "_own", "_at_place", "_field",
+}  # fmt: skip
 """The names of these functions, which are as quick as can be."""
 
 
@@ -96,13 +135,18 @@ def checked(subject: Subject, statements: Sequence[ast.stmt], condition: str, fa
 
 
 def tried(
-    subject: Subject, statement: ast.stmt, setup: str, fast: str, helpers: Sequence[str] = ()
+    subject: Subject,
+    statement: ast.stmt,
+    setup: str,
+    fast: str,
+    helpers: Sequence[str] = (),
+    imports: Sequence[str] = (),
 ) -> Iterator[Rewrite]:
     """A statement in a new form that needs `setup`; where that fails, the original decides whether that is an error."""
     if fits_twice(subject, [statement]):
         original = subject.indented(subject.statements([statement]))
         text = f"try:\n{subject.indented(setup)}\nexcept Exception:\n{original}\nelse:\n{subject.indented(fast)}"
-        yield Rewrite([([statement], text)], helpers=helpers)
+        yield Rewrite([([statement], text)], helpers=helpers, imports=imports)
 
 
 def fits_twice(subject: Subject, statements: Sequence[ast.stmt]) -> bool:
@@ -152,39 +196,9 @@ def is_a(name: str, *kinds: str) -> str:
     return " or ".join(f"type({name}) is {kind}" for kind in kinds)
 
 
-HASHABLE = {"int", "str", "bytes", "bool", "float", "NoneType"}
-
-
-def hashable(subject: Subject, nodes: Iterable[ast.expr]) -> bool:
-    """Whether expressions certainly give what can be hashed."""
-    return all(
-        isinstance(each, ast.Constant) or subject.sure(each) in HASHABLE or _is_key(subject, each) for each in nodes
+def is_method(subject: Subject, attribute: str) -> bool:
+    """Whether reading an attribute may run a function of the file."""
+    names = {attribute, "__getattr__", "__getattribute__"}
+    return any(
+        isinstance(each, ast.FunctionDef) and each.name in names for each in ast.walk(subject.definition.file.tree)
     )
-
-
-def _is_key(subject: Subject, node: ast.expr) -> bool:
-    """Whether a name is bound by loops over the keys of dicts and the items of sets alone."""
-    if not isinstance(node, ast.Name) or node.id in subject.parameters or node.id in subject.shared:
-        return False
-    sources = []
-    for each in ast.walk(subject.node):
-        if isinstance(each, ast.For | ast.comprehension) and isinstance(each.target, ast.Name):
-            sources += [each.iter] if each.target.id == node.id else []
-    bound = sum(
-        isinstance(each, ast.Name) and each.id == node.id and not isinstance(each.ctx, ast.Load)
-        for each in ast.walk(subject.node)
-    )
-    return bound == len(sources) > 0 and all(_of_keys(subject, each) for each in sources)
-
-
-def _of_keys(subject: Subject, source: ast.expr) -> bool:
-    match source:
-        case ast.Call(func=ast.Name(id="list" | "sorted" | "set" | "tuple" as name), args=[inner]) if subject.builtin(
-            name
-        ):
-            return name == "set" or _of_keys(subject, inner)
-        case ast.Call(func=ast.Attribute(attr="keys"), args=[]):
-            return True
-        case ast.Call(func=ast.Name(id="range")):
-            return subject.builtin("range")
-    return subject.sure(source) in ("dict", "set", "frozenset", "str", "range")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, USUAL_METHODS, has, names_in, only_looked_at, stored
-from bakeoff.optimize.sources.rules.guards import AGAIN, ONCE, fits_twice, is_original, tried
+from bakeoff.optimize.sources.rules.guards import AGAIN, AT, EXACT, FIELD, ONCE, OWN, fits_twice, is_original, tried
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
-SETTLED = {"int", "str", "bytes", "bool", "float", "list", "tuple", "dict", "set", "frozenset", "range"}
-"""Kinds that can be gone through again, or not at all."""
+SETTLED = {"int", "str", "bytes", "bool", "float", "range"}
+"""Kinds that can be gone through again, or not at all, with nothing else inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,20 @@ def moved(
             while any(line.startswith(f"{name} = ") for line in lines.values()):
                 name, number = subject.fresh(f"{each.name}_{number}"), number + 1
             changed |= {id(one): name if twice else f"{name}()" for one in same}
-            lines[text] = f"{name} = {subject.code(each.node)}" if twice else _once(subject, name, each.node)
+            lines[text] = f"{name} = {_looked_up(subject, each.node)}" if twice else _once(subject, name, each.node)
             again |= _unsettled(subject, each.node)
         if lines and not twice:
             made = before(subject, place, "\n".join(lines.values()), changed)
-            yield Rewrite([made], imports=["from functools import cache, partial"], helpers=[ONCE])
+            yield Rewrite([made], imports=["from functools import cache, partial"], helpers=[AGAIN, ONCE])
         elif lines:
             first = [f"_again({', '.join(sorted(again))})"] if again else []
             fast = subject.statements([place], changed)
+            setup = "\n".join([*first, *lines.values()])
             helpers = [AGAIN] if again else []
-            yield from tried(subject, place, "\n".join([*first, *lines.values()]), fast, helpers)
+            helpers += [EXACT, AT] if "_at(" in setup else []
+            helpers += [OWN, FIELD] if "_field(" in setup else []
+            imports = ["from types import MemberDescriptorType"] if "_field(" in setup else []
+            yield from tried(subject, place, setup, fast, helpers, imports)
 
 
 def _simple(subject: Subject, node: ast.expr) -> bool:
@@ -74,8 +78,18 @@ def _once(subject: Subject, name: str, node: ast.expr) -> str:
     return f"{name} = _once({', '.join(map(subject.code, [node.func, *node.args]))})"
 
 
+def _looked_up(subject: Subject, node: ast.expr) -> str:
+    """A chain of attributes and items read in such a way that nothing else can happen; else what it is."""
+    match node:
+        case ast.Attribute(value=value, attr=attr):
+            return f"_field({_looked_up(subject, value)}, {attr!r})"
+        case ast.Subscript(value=value, slice=at):
+            return f"_at({_looked_up(subject, value)}, {ast.unparse(at)})"
+    return subject.code(node)
+
+
 def _unsettled(subject: Subject, node: ast.expr) -> set[str]:
-    """Names that may hold an iterator, which the first round would use up."""
+    """Names that may hold an iterator, which the first round would use up, or what changes when it is looked at."""
     if isinstance(node, ast.Attribute | ast.Subscript):
         return set()
     names = names_in(node) & subject.local - stored(node)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -52,6 +54,8 @@ def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Seque
     if len(subject.definition.text) > LARGEST or subject.opaque:
         return None
     for rewrite in rule.find(subject):
+        if not subject.builtin(*_builtins(rewrite.helpers)):
+            continue
         try:
             text = _text(subject, rewrite)
             source = apply_definition(version.source, qualname, text)
@@ -61,6 +65,12 @@ def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Seque
             applied = version.applied if rule.name in version.applied else (*version.applied, rule.name)
             return Version(source, applied, tuple(dict.fromkeys([*version.assumes, *rewrite.assumes])))
     return None
+
+
+def _builtins(helpers: Sequence[str]) -> set[str]:
+    """The names of Python's own that helpers read."""
+    names = {each.id for text in helpers for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
+    return {name for name in names if hasattr(builtins, name)}
 
 
 @lru_cache(maxsize=4)

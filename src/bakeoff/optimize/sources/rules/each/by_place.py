@@ -12,8 +12,9 @@ from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, b
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, calm, stored
+from bakeoff.optimize.sources.rules.guards import AGAIN, AT_PLACE
 from bakeoff.optimize.sources.rules.hoisting import shareable
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -22,7 +23,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if not isinstance(node, ast.Call) or in_text(subject, node) or not subject.pure_functions(node):
             continue
         scoped = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
-        if scoped or _kept(subject, node) or node.keywords or not calm(*node.args):
+        if scoped or node.keywords or not calm(*node.args):
             continue
         if not all(map(subject.purity.works, subject.pure_functions(node))):
             continue
@@ -33,14 +34,10 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         same = [each for each in ast.walk(place) if isinstance(each, ast.Call) and ast.dump(each) == ast.dump(node)]
         function = subject.pure_functions(node)[0].rpartition(".")[2].lstrip("_")
         kept = subject.fresh(f"{function}_at")
-        key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
-        text = f"({kept}[{key}] if {key} in {kept} else {kept}.setdefault({key}, {subject.code(node)}))"
-        yield rewrite(before(subject, place, f"{kept} = {{}}", {id(each): text for each in same}), assumes=["pure"])
-
-
-def _kept(subject: Subject, node: ast.Call) -> bool:
-    above = subject.parents[id(node)]
-    return isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr == "setdefault"
+        given = ", ".join(map(subject.code, [node.func, *node.args]))
+        text = f"_at_place({kept}, ({', '.join(keys)},), {given})"
+        made = before(subject, place, f"{kept} = {{}}", {id(each): text for each in same})
+        yield Rewrite([made], helpers=[AGAIN, AT_PLACE], assumes=["pure"])
 
 
 def _place(subject: Subject, node: ast.Call) -> ast.For | ast.While | None:

@@ -1,4 +1,4 @@
-"""A list of constants of the module that is only searched gets a set beside it."""
+"""A private list of constants of the module that is only searched gets a set beside it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,30 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 statement = statement_of(subject, node)
                 if statement is None or in_text(subject, node) or name in subject.local:
                     continue
-                if is_constant(subject.definition.file.tree, name):
+                if is_constant(subject.definition.file.tree, name) and _is_fixed(subject.definition.file.tree, name):
                     known = subject.fresh(f"_{name.lower().lstrip('_')}_set")
                     changed, helpers = searched(subject, [node], known, name)
                     text = subject.statements([statement], changed)
                     yield Rewrite([([statement], text)], helpers=[f"{known} = frozenset({name})", *helpers])
+
+
+def _is_fixed(tree: ast.Module, name: str) -> bool:
+    """Whether nobody else is meant to change it, and the file only searches it, goes through it or asks its length."""
+    if not name.startswith("_") or name.startswith("__"):
+        return False
+    allowed: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as found]):
+                allowed.add(id(found))
+            case ast.For(iter=ast.Name() as found) | ast.comprehension(iter=ast.Name() as found):
+                allowed.add(id(found))
+            case ast.Call(func=ast.Name(id="len" | "frozenset"), args=[ast.Name() as found]):
+                allowed.add(id(found))
+            case ast.Call(func=ast.Name(id="_has"), args=[_, _, ast.Name() as found]):
+                allowed.add(id(found))
+    names = [each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == name]
+    return all(id(each) in allowed for each in names if isinstance(each.ctx, ast.Load))
 
 
 RULE = Rule("constant-set", "A set finds a constant in constant time; a list compares one after the other.", find)

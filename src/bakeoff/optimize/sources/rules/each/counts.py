@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bakeoff.optimize.sources.rules.each.membership_set import bound_before
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import calls, calm
-from bakeoff.optimize.sources.rules.guards import COUNT, COUNTED
+from bakeoff.optimize.sources.rules.guards import COUNT, COUNTED, EXACT
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 COUNTABLE = {"list", "tuple", None}
@@ -22,7 +23,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=xs)), args=[sought], keywords=[]):
                 place = repeating(subject, node, {xs}) if _countable(subject, node, sought) else None
-                if place is not None:
+                if place is not None and bound_before(subject, xs, place):
                     found.setdefault((xs, id(place)), []).append(node)
     for (xs, _), nodes in found.items():
         place = repeating(subject, nodes[0], {xs})
@@ -30,7 +31,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         counts = subject.fresh(f"{xs}_counts")
         changed = {id(each): f"_count({counts}, {subject.code(each.args[0])}, {xs})" for each in nodes}
         made = before(subject, place, f"{counts} = _counted({xs})", changed)
-        yield Rewrite([made], imports=["from collections import Counter"], helpers=[COUNTED, COUNT])
+        yield Rewrite([made], imports=["from collections import Counter"], helpers=[EXACT, COUNTED, COUNT])
 
 
 def _countable(subject: Subject, node: ast.Call, sought: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from bakeoff.optimize.sources.rules.facts.syntax import (
     same,
     stored,
 )
-from bakeoff.optimize.sources.rules.guards import BY_KEY, FOUND
+from bakeoff.optimize.sources.rules.guards import AT, BY_KEY, EXACT, FOUND, OWN, is_a, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Scan = ast.For | ast.comprehension
@@ -63,6 +63,10 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     if any(_key([pair[1] for pair in pairs]) != _key(ours) for pairs in choices):
         return
     theirs = [pair[0] for pairs in choices for pair in pairs]
+    if isinstance(scan.target, ast.Tuple) and not all(isinstance(each, ast.Name) for each in scan.target.elts):
+        return
+    if not all(map(_is_plain, [*theirs, *ours])) or (name != root and is_method(subject, root.rpartition(".")[2])):
+        return
     steady = names_in(*theirs) - mine | {root}
 
     def alters(place: ast.stmt) -> bool:
@@ -78,14 +82,55 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
         return
     index = subject.fresh(f"{root.rpartition('.')[2]}_by_key")
     items, item = subject.code(scan.iter), ast.unparse(scan.target)
-    keys = ", ".join(dict.fromkeys(_key([pair[0] for pair in pairs]) for pairs in choices))
-    key = f"lambda {item}: {{{keys}}}"
+    keys = ", ".join(dict.fromkeys(_key([_guarded(pair[0]) for pair in pairs]) for pairs in choices))
+    key, asked = f"lambda {item}: [{keys}]", " and ".join(_owned(theirs))
     if not isinstance(scan.target, ast.Name):
-        key = f"lambda item: next({{{keys}}} for {item} in [item])"
-    found = f"(_found({index}, {_key(ours)}, {items}) if {index} else {items})"
-    listed = f"list({items}) if type({root}) is list else None" if items.startswith("enumerate(") else items
-    made = before(subject, place, f"{index} = _by_key(lambda: {listed}, {key})", {id(scan.iter): found})
-    yield Rewrite([made], helpers=[BY_KEY, FOUND])
+        key = f"lambda item: next([{keys}] for {item} in [item])"
+        key = key[:-1] + "".join(f" if {each}" for each in _owned(theirs)) + ")"
+        asked = is_a("item", "tuple", "list")
+    key += f" if {asked} else None" if asked else ""
+    kinds = ("dict",) if items.endswith(")") and not items.startswith("enumerate(") else ("list", "tuple")
+    listed = f"list({items})" if items.startswith("enumerate(") else items
+    owners = [ast.unparse(each.value) for one in ours for each in ast.walk(one) if isinstance(each, ast.Subscript)]
+    plain = [f"({is_a(each, 'dict', 'list', 'tuple')})" for each in dict.fromkeys(owners)]
+    known = " and ".join([index, *plain, *_owned(ours)])
+    found = f"(_found({index}, {_key(ours)}, {items}) if {known} else {items})"
+    start = f"{index} = _by_key(lambda: {listed} if {is_a(root, *kinds)} else None, {key})"
+    helpers = [EXACT, *([AT] if "_at(" in keys else []), BY_KEY, FOUND]
+    owned = _owned([*theirs, *ours])
+    imports = ["from types import MemberDescriptorType"] if owned else []
+    helpers[1:1] = [OWN] if owned else []
+    yield Rewrite([before(subject, place, start, {id(scan.iter): found})], imports=imports, helpers=helpers)
+
+
+def _owned(nodes: list[ast.expr]) -> list[str]:
+    """The conditions that attributes are values in their objects."""
+    parts = [each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+    return list(dict.fromkeys(f"_own({ast.unparse(each.value)}, {each.attr!r})" for each in parts))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether it is a name, a constant, an item of a name by a constant, or a tuple of these."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=ast.Name(), attr=attr):
+            return not attr.startswith("__")
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant() | ast.UnaryOp(operand=ast.Constant())):
+            return True
+        case ast.Tuple(elts=elts):
+            return all(map(_is_plain, elts))
+    return False
+
+
+def _guarded(node: ast.expr) -> ast.expr:
+    """A key of an item, read in such a way that nothing else can happen."""
+    match node:
+        case ast.Subscript(value=value, slice=at):
+            return ast.Call(ast.Name("_at", ast.Load()), [value, at], [])
+        case ast.Tuple(elts=elts):
+            return ast.Tuple([_guarded(each) for each in elts], ast.Load())
+    return node
 
 
 def _root(source: ast.expr) -> str:

@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, stored
-from bakeoff.optimize.sources.rules.guards import AS_SET, HAS, HASHABLE, hashable
+from bakeoff.optimize.sources.rules.guards import AS_SET, EXACT, HAS, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KNOWN = {"list", "tuple", "Sequence", "Iterable", None}
@@ -19,7 +19,7 @@ UNHASHABLE = {"list", "dict", "set"}
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    if not subject.builtin("set"):
+    if not subject.builtin("set", "getattr"):
         return
     for node in ast.walk(subject.node):
         match node:
@@ -27,19 +27,22 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 subject, node
             ):
                 match right:
-                    case ast.List() | ast.Tuple() if hashable(subject, [left]):
-                        yield from _constant(subject, node, right)
+                    case ast.List() | ast.Tuple() if isinstance(left, ast.Name):
+                        yield from _constant(subject, node, left, right)
                     case ast.Name() | ast.Attribute(value=ast.Name()) if base(subject.kind(left)) not in UNHASHABLE:
                         yield from _searched(subject, node, right)
 
 
-def _constant(subject: Subject, node: ast.Compare, right: ast.List | ast.Tuple) -> Iterator[Rewrite]:
+def _constant(subject: Subject, node: ast.Compare, left: ast.Name, right: ast.List | ast.Tuple) -> Iterator[Rewrite]:
     values = [each.value for each in right.elts if isinstance(each, ast.Constant)]
     statement = statement_of(subject, node)
     usual = all(isinstance(each, str | int | bytes) for each in values)
-    if len(values) == len(right.elts) > 3 and usual and statement is not None:
-        text = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
-        yield Rewrite([([statement], subject.statements([statement], {id(right): text}))])
+    done = isinstance(subject.parents[id(node)], ast.IfExp)
+    if len(values) == len(right.elts) > 3 and usual and statement is not None and not done:
+        found = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
+        word = "not in" if isinstance(node.ops[0], ast.NotIn) else "in"
+        text = f"({left.id} {word} {found} if _exact({left.id}) else {subject.code(node)})"
+        yield Rewrite([([statement], subject.statements([statement], {id(node): text}))], helpers=[EXACT])
 
 
 def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> Iterator[Rewrite]:
@@ -56,26 +59,18 @@ def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribu
         if ast.dump(each.comparators[0]) == ast.dump(right) and not in_text(subject, each)
     ]
     changed, helpers = searched(subject, searches, index, code)
-    made = f"_as_set({code})"
-    if isinstance(right, ast.Name) and (subject.certain(right) or "") in {f"list[{each}]" for each in HASHABLE}:
-        made = f"set({code})"
-    else:
-        helpers.append(AS_SET)
-    yield Rewrite([before(subject, place, f"{index} = {made}", changed)], helpers=helpers)
+    at_hand = code if isinstance(right, ast.Name) else f"getattr({ast.unparse(right.value)}, {right.attr!r}, None)"
+    helpers = list(dict.fromkeys([EXACT, *helpers, AS_SET]))
+    yield Rewrite([before(subject, place, f"{index} = _as_set({at_hand})", changed)], helpers=helpers)
 
 
 def searched(subject: Subject, searches: list[ast.Compare], index: str, items: str) -> tuple[dict[int, str], list[str]]:
-    """Searches in a set in place of a list, and the helpers that they need: what cannot be hashed is in no set."""
+    """Searches in a set in place of a list, and the helpers that they need."""
     changed: dict[int, str] = {}
-    helpers: list[str] = []
     for each in searches:
-        if hashable(subject, [each.left]):
-            changed[id(each.comparators[0])] = index
-        else:
-            negated = "not " if isinstance(each.ops[0], ast.NotIn) else ""
-            changed[id(each)] = f"{negated}_has({index}, {subject.code(each.left)}, {items})"
-            helpers = [HAS]
-    return changed, helpers
+        negated = "not " if isinstance(each.ops[0], ast.NotIn) else ""
+        changed[id(each)] = f"{negated}_has({index}, {subject.code(each.left)}, {items})"
+    return changed, [EXACT, HAS]
 
 
 def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> ast.stmt | None:
@@ -83,7 +78,7 @@ def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute)
     if isinstance(right, ast.Name):
         name = right.id
         place = repeating(subject, node, {name}) if name in subject.local - subject.shared else None
-        return place if place is not None and _bound_before(subject, name, place) else None
+        return place if place is not None and bound_before(subject, name, place) else None
     assert isinstance(right.value, ast.Name)
     owner, part = right.value.id, f"{right.value.id}.{right.attr}"
 
@@ -91,10 +86,12 @@ def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute)
         changed = subject.changes(place)
         return owner in stored(place) or touched(changed, {part}) or owner in (changed or ())
 
-    return repeating(subject, node, {owner}, alters) if owner == "self" and subject.home else None
+    plain = owner == "self" and subject.home and not is_method(subject, right.attr)
+    return repeating(subject, node, {owner}, alters) if plain else None
 
 
-def _bound_before(subject: Subject, name: str, place: ast.stmt) -> bool:
+def bound_before(subject: Subject, name: str, place: ast.stmt) -> bool:
+    """Whether a name has a value before a statement, which does not change it."""
     if name in subject.parameters:
         return True
     made = [node for block in subject.blocks() for node in block if (found := assignment(node)) and found[0] == name]

@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_ar
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, calm, method_call
-from bakeoff.optimize.sources.rules.guards import ADD, AS_SET, hashable
+from bakeoff.optimize.sources.rules.guards import ADD, AS_SET
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 READERS = {"len", "sorted", "list", "tuple", "set", "sum", "min", "max", "zip", "enumerate"}
@@ -48,9 +48,8 @@ def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str
         value, lead = subject.code(item), ""
         if not isinstance(item, ast.Name | ast.Constant):
             value, lead = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
-        sure = hashable(subject, [item, *first.elts])
-        helpers += [] if sure else [ADD]
-        added = f"{index}.add({value})" if sure else f"_add({index}, {value})"
+        helpers.append(ADD)
+        added = f"{index} = _add({index}, {value}, {name})"
         changed[id(statement)] = f"{lead}{name}.append({value})\n{added}"
     begin = "set()" if not first.elts else f"_as_set({name})"
     helpers += [AS_SET] if first.elts else []
@@ -71,6 +70,8 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compar
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Name) and node.id == name:
             parent = subject.parents[id(node)]
+            if not isinstance(node.ctx, ast.Load) and parent is not start:
+                return None
             grand = subject.parents.get(id(parent))
             outer = subject.parents.get(id(grand)) if grand else None
             match parent:
@@ -88,7 +89,7 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compar
                     pass
                 case ast.Assign() | ast.AnnAssign() if parent is start:
                     pass
-                case ast.Call(func=ast.Name(id=called)) if called in READERS:
+                case ast.Call(func=ast.Name(id=called)) if called in READERS and subject.builtin(called):
                     pass
                 case _:
                     return None
