@@ -146,7 +146,7 @@ def test_the_kind_of_brackets_is_no_layout():
 
 
 def test_what_one_side_added_to_a_data_file_is_kept_with_its_comments():
-    base = "[tool]\na = 1\n\n[tool.x]\nb = 1\nc = 1\n"
+    base = "[tool]\na = 1\n\n[tool.x]\nb = 1\nd = 1\nc = 1\n"
     ours, theirs = base.replace("b = 1", "b = 2"), base.replace("c = 1", "# why\nc = 2")
     texts = Texts(*(text.encode() for text in (base, ours, theirs)))
     found = structured.merge_structured("toml", texts)
@@ -250,3 +250,155 @@ def test_a_file_that_takes_too_long_is_a_conflict(monkeypatch):
     versions = ["".join(rows) for rows in (lines, lines[::-1], sorted(lines))]
     monkeypatch.setattr(structured, "SECONDS", 0.5)
     assert structured.merge_structured("lines", Texts(*(text.encode() for text in versions))) is None
+
+
+CHAIN = """def rate(member, staff):
+    if member:
+        price = 5
+        return price
+    elif staff == 1:
+        return 3
+    else:
+        return 10
+
+
+def read(path):
+    try:
+        found = open(path)
+    except OSError:
+        found = None
+    finally:
+        print(path)
+    match found:
+        case 1:
+            return found
+        case 2:
+            return path
+    with open(path) as other:
+        return other.read()
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        # A branch that is gone, under another condition, or in another place; its body edited.
+        (("    if member:\n        price = 5\n        return price\n    elif", "    if"), ("price = 5", "price = 4")),
+        (("    if member:", "    if not member:"), ("price = 5", "price = 4")),
+        (("    if member:\n        price = 5\n        return price\n    elif staff == 1:\n        return 3\n",
+          "    if staff == 1:\n        return 3\n    elif member:\n        price = 5\n        return price\n"),
+         ("        return price\n", "        print(price)\n        return price\n")),
+        (("    elif staff == 1:\n        return 3\n", ""), ("return 10", "return 11")),  # what `else` stands for
+        (("    elif staff", "    elif member == 2:\n        return 1\n    elif staff"),
+         ("    else", "    elif staff == 2:\n        return 2\n    else")),  # both added one
+        (("    except OSError:\n        found = None\n", ""), ("found = None", "found = 0")),
+        (("    except OSError:", "    except ValueError:"), ("found = None", "found = 0")),
+        (("        case 1:\n            return found\n", ""), ("return found\n        case", "return 1\n        case")),
+        (("        case 1:", "        case 3:"), ("return found\n        case", "return 1\n        case")),
+        (("with open(path) as", "with open(path, 'rb') as"), ("other.read()", "other.read(9)")),
+    ],
+)  # fmt: skip
+def test_a_body_is_not_merged_under_another_condition(ours, theirs):
+    assert ours[0] in CHAIN
+    assert theirs[0] in CHAIN
+    assert merge(CHAIN, CHAIN.replace(*ours), CHAIN.replace(*theirs)) is None
+    assert merge(CHAIN, CHAIN.replace(*theirs), CHAIN.replace(*ours)) is None
+
+
+def test_a_body_stays_under_its_condition_where_a_branch_is_added_before_it():
+    ours = CHAIN.replace("    if member:", "    if staff == 2:\n        return 0\n    elif member:")
+    theirs = CHAIN.replace("        price = 5\n", "        price = 5\n        print(price)\n")
+    both = ours.replace("        price = 5\n", "        price = 5\n        print(price)\n")
+    assert merge(CHAIN, ours, theirs) == merge(CHAIN, theirs, ours) == both
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("import marshal as json\n", "import json\n"),
+        ("from b import thing\n", "from c import thing\n"),
+        ("from b import *\n", "from c import *\n"),
+        ("from b import thing\n", "thing = 1\n"),
+        ("import thing\n", "def thing():\n    pass\n"),
+    ],
+)
+def test_a_name_comes_from_one_thing(ours, theirs):
+    base = "import os\n\n\ndef f():\n    return os\n"
+    texts = [base.replace("import os\n", "import os\n" + text) for text in (ours, theirs)]
+    assert merge(base, *texts) is None
+    assert merge("from a import x\n", "from a.b import x\n", "from .a import x\n") is None
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        ("send(a, b)\n", "send(a, b, 3)\n", "send(0, a, b)\n"),
+        ("send(a, b)\n", "send(a, b, 3)\n", "send(a, b, 4)\n"),
+        ("x = (a, b)\n", "x = (a, b, c)\n", "x = (d, a, b)\n"),
+        ("def f(a, b): pass\n", "def f(a, b, c): pass\n", "def f(d, a, b): pass\n"),
+    ],
+)
+def test_what_stands_for_a_place_is_not_added_by_both(base, ours, theirs):
+    assert merge(base, ours, theirs) is None
+    assert merge("f(a, x=1, y=2)\n", "f(a, x=3, y=2)\n", "f(a, x=1, y=2, z=4)\n") == "f(a, x=3, y=2, z=4)\n"
+
+
+def test_the_order_of_annotated_fields_is_a_choice():
+    base = "class C:\n    x: int = 1\n"
+    found = merge_tree(
+        "python", Texts(*(f"{base}{more}".encode() for more in ("", "    y: int = 2\n", "    z: int = 3\n")))
+    )
+    assert found is not None
+    assert found.chosen
+
+
+INI = "[a]\nx = 1\n\n[b]\ndeps = one\n    two\ny = 2\n\n[c]\nz = 3\n"
+SHELL = "if test -f a; then\n  rm a\n  echo done\nfi\n\nbuild() {\n  make\n}\n"
+MAKE = "all: test\n\ntest:\n\tpip install x\n\tpytest\n\ntox:\n\ttox\n\naudit:\n\techo\n"
+JS = "function one()\n{\n  log();\n  return 1;\n}\n\nrun();\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "base", "ours", "theirs"),
+    [
+        ("lines", INI, ("[b]\ndeps = one\n    two\ny = 2\n\n", ""), ("y = 2\n", "y = 2\nw = 4\n")),
+        ("lines", INI, ("[b]\n", "[bb]\n"), ("y = 2\n", "y = 2\nw = 4\n")),
+        ("lines", INI, ("deps = one\n    two\n", ""), ("    two\n", "    two\n    three\n")),
+        ("lines", INI, ("deps = one\n", "needs = one\n"), ("    two\n", "    two\n    three\n")),
+        ("lines", SHELL, ("if test -f a; then\n  rm a\n  echo done\nfi\n", "rm a\n"), ("  rm a\n", "  rm a\n  rm -rf b\n")),
+        ("lines", SHELL, ("if test -f a", "if test -d a"), ("  echo done\n", "  echo done\n  rm -rf b\n")),
+        ("lines", SHELL, ("build() {\n  make\n}\n", ""), ("  make\n", "  make\n  make install\n")),
+        ("lines", MAKE, ("tox:\n", "tox:\n\tpip install -q x\n"),
+         ("\tpip install x\n\tpytest\n\ntox:\n\ttox\n", "\tpip install x\n\ttox -e py\n")),
+        ("lines", MAKE, ("test:\n", "check:\n"), ("\tpytest\n", "\tpytest\n\tpytest --slow\n")),
+        ("lines", JS, ("function one()\n", "function two()\n"), ("  return 1;\n", "  return 1;\n  stop();\n")),
+        ("toml", "[a]\nx = 1\n\n[b]\ny = 2\n\n[c]\nz = 3\n", ("[b]\ny = 2\n\n", ""), ("y = 2\n", "y = 2\nw = 4\n")),
+        ("toml", "[a]\nx = 1\n\n[b]\ny = 2\n", ("[b]\n", "[bb]\n"), ("y = 2\n", "y = 2\nw = 4\n")),
+        ("yaml", "a:\n  x: 1\nb:\n  y: 2\nc:\n  z: 3\n", ("b:\n  y: 2\n", ""), ("  y: 2\n", "  y: 2\n  w: 4\n")),
+        ("yaml", "a:\n  - x: 1\n    y: 2\n  - x: 3\n", ("  - x: 1\n    y: 2\n", ""), ("    y: 2\n", "    y: 5\n")),
+        ("json", '{\n  "a": {\n    "x": 1\n  },\n  "b": 2\n}\n', ('  "a": {\n    "x": 1\n  },\n', ""),
+         ('    "x": 1\n', '    "x": 1,\n    "y": 3\n')),
+        ("prose", "# A\n\nThese:\n\n- one\n- two\n\nEnd.\n", ("These:\n\n- one\n- two\n", "None of them.\n"),
+         ("- one\n", "- one\n- and a half\n")),
+        ("prose", "# A\n\n- one\n\n  - inner\n\n- two\n", ("- one\n", "- something else entirely\n"),
+         ("  - inner\n", "  - inner\n  - another\n")),
+        ("prose", "# A\n\n1. Open.\n2. Close.\n", ("2. Close.\n", "2. Close.\n3. Lock it.\n"),
+         ("2. Close.\n", "2. Close.\n3. Leave.\n")),
+        ("prose", "# Log\n\n## 1.0\n\n- old\n", ("## 1.0", "## 1.1\n\n- new\n\n## 1.0"), ("## 1.0", "- loose\n\n## 1.0")),
+        ("list", "build/\n*.pyc\n", ("build/\n", "build/\n!build/keep\n"), ("build/\n", "build/\nbuild/*\n")),
+        ("list", "# tests\npytest\n\n# docs\nsphinx\n", ("# tests\npytest\n\n", ""), ("pytest\n", "pytest\nrich\n")),
+    ],
+)  # fmt: skip
+def test_nothing_is_left_beside_or_under_what_the_other_side_took_out(form, base, ours, theirs):
+    assert ours[0] in base
+    assert theirs[0] in base
+    versions = [base.encode(), base.replace(*ours, 1).encode(), base.replace(*theirs, 1).encode()]
+    assert structured.merge_structured(form, Texts(*versions)) is None
+    assert structured.merge_structured(form, Texts(versions[0], versions[2], versions[1])) is None
+
+
+def test_lines_that_stand_for_themselves_may_stand_beside_one_that_is_gone():
+    base = "ant\nbee\ncat\n"
+    assert merge(base, "ant\ncat\n", "ant\nbee\nbug\ncat\n", "list") == "ant\nbug\ncat\n"
+    assert merge(base, "ant\ncat\n", "ant\nbee\nbug\ncat\n", "lines") is None

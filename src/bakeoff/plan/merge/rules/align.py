@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from bakeoff.plan.merge.rules.branches import conditions
 from bakeoff.plan.merge.rules.node import Node
 
 ALIKE = 0.6
@@ -111,6 +112,8 @@ def alike(one: Node, other: Node) -> bool:
     if one.label or other.label:
         return one.label == other.label
     if one.body is not None:
+        if conditions(one.body) & conditions(other.body or []):
+            return True
         pair = [node.heads[-1:] or node.body[0].heads[-1:] if node.body else node.heads[-1:] for node in (one, other)]
         if not all(pair):
             return not any(pair)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from bakeoff.plan.merge.rules.node import Node, UndecidedError
+from bakeoff.plan.merge.rules.origins import Origin, check_origins, origins_of
 
 _KNOWN = {*dir(builtins), "__file__", "__name__", "__path__", "__doc__", "__spec__"}
 
@@ -52,7 +53,8 @@ def check_python(versions: Sequence[Node], merged: Node) -> None:
     """Refuse Python that uses what one side took away, or cannot be parsed.
 
     That is: a name or an attribute that nothing defines, where no side used it so; a function that one side gave other
-    parameters and the other one calls once more; a module from a package of which one side imports nothing any more.
+    parameters and the other one calls once more; a module from a package of which one side imports nothing any more;
+    a name that has one meaning from each side.
     Versions that are no Python of today are not looked into, if both sides are none.
 
     Raises:
@@ -64,6 +66,7 @@ def check_python(versions: Sequence[Node], merged: Node) -> None:
     if any(each.unreadable for each in facts[1:]):
         raise UndecidedError
     old, our, their, now = facts
+    check_origins(our.origins, their.origins, now.origins)
     if now.undefined - our.undefined - their.undefined or now.missing - our.missing - their.missing:
         raise UndecidedError
     for one, other in ((our, their), (their, our)):
@@ -90,6 +93,7 @@ class Facts:
         functions: the parameters of each function, by its name.
         calls: how often something of a name is called.
         modules: those that it imports from, dots included.
+        origins: names that are bound at the top, each with what it comes from.
         unreadable: whether it is no Python of today.
     """
 
@@ -100,6 +104,7 @@ class Facts:
     functions: list[tuple[str, str]] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     modules: set[str] = field(default_factory=set)
+    origins: set[Origin] = field(default_factory=set)
     unreadable: bool = False
 
     @property
@@ -133,6 +138,7 @@ def facts_of(module: Node) -> Facts:
         facts.functions += part.functions
         facts.calls += part.calls
         facts.modules |= part.modules
+        facts.origins |= part.origins
         facts.unreadable |= part.unreadable
     return facts
 
@@ -148,6 +154,7 @@ def _facts_of(text: str) -> Facts:
             _look_up(symtable.symtable(text, "merged", "exec"), facts)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Facts(unreadable=True)
+    facts.origins |= set(origins_of(tree.body))
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bakeoff.plan.merge.rules.node import Node, UndecidedError
 from bakeoff.plan.merge.rules.python_tree import TOKEN, meaning_of
-from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
+from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 
 _IMPORTED = re.compile(r"(from\s+[.\w]+\s+import\s+)([^(#]*?)(\s*(?:#[^\n]*)?\n?)$", re.DOTALL)
 _KEYWORD = re.compile(r"\*{0,2}\s*([A-Za-z_]\w*)\s*(?::[^=]*)?(=(?!=))?")
@@ -140,6 +140,8 @@ class _Items:
 
     merge: TreeMerge
     sort: str
+    placed: bool
+    """Whether items of a display stand for their places, as in a tuple."""
 
     def leaf(self, old: Node | None, our: Node, their: Node) -> Node:
         """An item that both changed: what stands in its own brackets.
@@ -168,6 +170,30 @@ class _Items:
             raise UndecidedError
         if self.sort == "parameters" and not all("=" in item.text for item in items):
             raise UndecidedError
+
+    def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
+        """Refuse items that stand for a place, where both sides changed some and one of them how many there are.
+
+        Raises:
+            UndecidedError: there are such.
+        """
+        if self.sort == "import":
+            return
+        added = [[span for span in spans if not self._by_name(base, span)] for spans in (ours, theirs)]
+        if all(added) and any(len(span.nodes) != span.stop - span.start for spans in added for span in spans):
+            raise UndecidedError
+
+    def _by_name(self, base: Row, span: Span) -> bool:
+        """Whether all that was changed there is known by something else than its place."""
+        nodes = (*base[span.start : span.stop], *span.nodes)
+        match self.sort:
+            case "display":
+                return not self.placed
+            case "call":
+                return all(node.label.startswith("= ") for node in nodes)
+            case "parameters":
+                return all("=" in node.text for node in nodes)
+        return False
 
     def set_like(self, nodes: Row) -> bool:
         """Imported names."""
@@ -241,7 +267,7 @@ def _merge_group(merge: TreeMerge, old: Group, our: Group, their: Group) -> str:
     brackets = {(group.sort, group.opening if group.sort != "import" else "") for group in (old, our, their)}
     if len(brackets) > 1:
         raise UndecidedError
-    inner = TreeMerge(_Items(merge, our.sort))
+    inner = TreeMerge(_Items(merge, our.sort, our.opening == "("))
     items = inner.row(old.items, our.items, their.items)
     merge.chosen |= inner.chosen
     if our.sort == "import" and not items:

@@ -28,13 +28,13 @@ def merge_data(form: str, texts: Texts) -> bytes | None:
 
     None where neither can tell, or where a word of either side, as in a comment, would be lost.
     """
+    wanted = _wanted(form, texts)
+    if wanted is None:
+        return None
     lined, keyed = merge_tree("lines", texts), merge_keys(form, texts)
-    read = _READERS[form]
     try:
-        if lined is not None:
-            value = read(lined.content.decode())
-            if keyed is None or _same(value, read(keyed.decode())):
-                return lined.content
+        if lined is not None and _same(_READERS[form](lined.content.decode()), wanted):
+            return lined.content
         if keyed is not None:
             check_words([text.decode() for text in (texts.base, texts.ours, texts.theirs)], keyed.decode())
     except (_CannotTellError, UndecidedError, ValueError, RecursionError):
@@ -49,17 +49,37 @@ def merge_keys(form: str, texts: Texts) -> bytes | None:
     """
     read, edit = _READERS[form], _EDITORS[form]
     try:
-        base, ours, theirs = (text.decode() for text in (texts.base, texts.ours, texts.theirs))
-        values = read(base) if base.strip() else {}, read(ours), read(theirs)
-        if not all(isinstance(value, Mapping) for value in values):
-            return None
-        changes = list(_changes(*values))
-        wanted = read(ours)
-        _apply(wanted, values[2], changes)
+        ours, theirs = texts.ours.decode(), texts.theirs.decode()
+        wanted, changes = _by_key(form, texts)
         merged = edit(ours, theirs, changes)
         return merged.encode() if _same(read(merged), wanted) else None
     except (_CannotTellError, ValueError, RecursionError):
         return None
+
+
+def _wanted(form: str, texts: Texts) -> Any:
+    """The value that comes of merging the three by key; None where that cannot be told."""
+    try:
+        return _by_key(form, texts)[0]
+    except (_CannotTellError, ValueError, RecursionError):
+        return None
+
+
+def _by_key(form: str, texts: Texts) -> tuple[Any, list[Path]]:
+    """The merged value, and the keys of it that are theirs.
+
+    Raises:
+        _CannotTellError: both changed the same key, or one of the three is no mapping.
+    """
+    read = _READERS[form]
+    base, ours, theirs = (text.decode() for text in (texts.base, texts.ours, texts.theirs))
+    values = read(base) if base.strip() else {}, read(ours), read(theirs)
+    if not all(isinstance(value, Mapping) for value in values):
+        raise _CannotTellError
+    changes = list(_changes(*values))
+    wanted = read(ours)
+    _apply(wanted, values[2], changes)
+    return wanted, changes
 
 
 def _changes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bakeoff.plan.merge.rules.effects import Change, Effects, effects_of
@@ -10,7 +11,7 @@ from bakeoff.plan.merge.rules.items import merge_imports, merge_pieces
 from bakeoff.plan.merge.rules.node import Node, UndecidedError
 from bakeoff.plan.merge.rules.python_tree import STRING, TOKEN, label_of, meaning_of
 from bakeoff.plan.merge.rules.text_tree import merge_lines
-from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
+from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 
 _DOCSTRING = re.compile(rf"{STRING}\s*$")
 _PROSE = ("comment", "stray")
@@ -37,7 +38,7 @@ class PythonGrammar:
         if old is None:
             raise UndecidedError
         if all(_DOCSTRING.fullmatch(text) for text in (old, our, their)):
-            return merge_lines(old, our, their, touching=True)
+            return merge_lines(old, our, their, touching=True, nested=False)
         rows = [_without_comment(text) for text in (old, our, their)]
         codes, comments = [row[0] for row in rows], [row[1] for row in rows]
         if any(comments) and comments[0] != "inside":
@@ -77,7 +78,12 @@ class PythonGrammar:
             raise UndecidedError
         if any(mine.fields) and not all(other.fields):
             raise UndecidedError  # a field without a value behind one with a value
+        if mine.fields or other.fields:
+            return False  # their order may be that of a constructor's parameters
         return mine.pure and other.pure and not any(node.kind in _PROSE for node in (*ours, *theirs))
+
+    def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
+        """What belongs together is one node."""
 
     def set_like(self, nodes: Row) -> bool:
         """Imports alone."""

@@ -142,7 +142,7 @@ class _Reader:
             found.append(leaf)
             return at
         definition = _DEFINITION.match(leaf.text)
-        label = f"definition {definition[1]}" if definition else ""
+        label = f"definition {definition[1]}" if definition else _branch(leaf.text)
         first = decorators[0] if decorators else leaf
         heads = [*decorators, leaf.with_changes(label="", kind="head")]
         heads[0] = heads[0].with_changes(gap="")
@@ -161,6 +161,13 @@ class _Reader:
         else:
             found.append(node)
         return at
+
+
+def _branch(text: str) -> str:
+    """What a branch of a compound statement is known by: its condition, the same for `if` and `elif`."""
+    found = meaning_of(text.removeprefix("el") if re.match(r"elif\b", text) else text)
+    words = str(found).partition("\0#")[0].split("\0")
+    return f"branch {' '.join(words).removesuffix(' :')}"
 
 
 @dataclass(slots=True)

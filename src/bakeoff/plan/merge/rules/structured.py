@@ -17,9 +17,7 @@ FORMS = {
 }  # fmt: skip
 """The form of files whose names end so; findings call the rule by it. `merged` has a merger for each form."""
 
-LISTS = re.compile(
-    r"\.\w+ignore|\.gitattributes|manifest\.in|requirements.*\.(?:txt|in)|(?:authors|contributors|thanks)\b.*"
-)
+LISTS = re.compile(r"\.\w+ignore|requirements.*\.(?:txt|in)|(?:authors|contributors|thanks)\b.*")
 """Names of files each line of which stands for itself: the form `list`."""
 
 PROSE = re.compile(r"(?:changes|changelog|news|history|readme)")

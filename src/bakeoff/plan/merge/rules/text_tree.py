@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from bakeoff.plan.merge.rules.context import check_context
 from bakeoff.plan.merge.rules.node import Node, UndecidedError
-from bakeoff.plan.merge.rules.three_way import Row, Sides, TreeMerge
+from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 
 _HASHES = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
@@ -23,10 +24,14 @@ class TextGrammar:
     Attributes:
         touching: whether lines that stand side by side may be changed by one side each.
         union: whether what both added at one place may stand side by side.
+        listed: whether each line stands for itself.
+        nested: whether indentation says what a line belongs to.
     """
 
     touching: bool
     union: bool
+    listed: bool = False
+    nested: bool = True
     merge: TreeMerge = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,12 +63,16 @@ class TextGrammar:
         Raises:
             UndecidedError: it is not wanted.
         """
-        leaves = [
-            [_BULLET.match(node.text) is not None for node in row if node.kind == "leaf"] for row in (ours, theirs)
-        ]
-        if not self.union or (all(leaves) and set(leaves[0]) != set(leaves[1])):
-            raise UndecidedError  # a paragraph and an item of a list each have their place
+        if not self.union or any(node.text.startswith("!") for node in (*ours, *theirs) if self.listed):
+            raise UndecidedError  # `!` takes back what stands before it
+        shapes = [{_shape(node) for node in row if node.kind != "end"} for row in (ours, theirs)]
+        if shapes[0] != shapes[1] or "number" in shapes[0]:
+            raise UndecidedError  # a paragraph, an item of a list and a section each have their place
         return False
+
+    def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
+        """Refuse what would stand beside or under something else. Raises UndecidedError."""
+        check_context(base, ours, theirs, listed=self.listed, nested=self.nested)
 
     def set_like(self, nodes: Row) -> bool:
         """No order of text is without meaning."""
@@ -76,9 +85,15 @@ class TextGrammar:
         return ""
 
 
-def merge_lines(old: str, our: str, their: str, *, touching: bool) -> str:
+def _shape(node: Node) -> str:
+    if node.kind != "leaf" or not (found := _BULLET.match(node.text)):
+        return node.kind
+    return "number" if found[0].strip()[0].isdigit() else "item"
+
+
+def merge_lines(old: str, our: str, their: str, *, touching: bool, nested: bool = True) -> str:
     """Three texts merged line by line. Raises UndecidedError: both changed the same line, or lines side by side."""
-    grammar = TextGrammar(touching, union=False)
+    grammar = TextGrammar(touching, union=False, nested=nested)
     base, ours, theirs = (parse_lines(text).body or [] for text in (old, our, their))
     return "".join(node.said() for node in grammar.merge.row(base, ours, theirs))
 

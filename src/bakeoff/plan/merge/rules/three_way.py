@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bakeoff.plan.merge.rules.align import aligned, alike, labelled
+from bakeoff.plan.merge.rules.branches import check_branches
 from bakeoff.plan.merge.rules.node import Meaning, Node, UndecidedError, meanings
+
+BRANCHES = ("clause", "block")
+"""Kinds of nodes whose order matters: where one is moved, that is no move but another condition."""
 
 Row = Sequence[Node]
 Sides = tuple[Row, Row]
@@ -26,6 +30,9 @@ class Grammar(Protocol):
 
     def check_order(self, ours: Row, theirs: Row) -> bool:
         """Refuse what both added at one place if it matters which comes first; True if it cannot. Raises the same."""
+
+    def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
+        """Refuse an edit that the other side's would make part of something else. Raises UndecidedError."""
 
     def set_like(self, nodes: Row) -> bool:
         """Whether siblings are a set, such as imports: each stands for itself, wherever it stands."""
@@ -103,6 +110,8 @@ class TreeMerge:
             raise UndecidedError
         if old is not None and old.body is None:
             raise UndecidedError
+        if our.kind == "compound" and old is not None:
+            check_branches(old.body or [], our.body, their.body)
         if old is None and len(our.heads) == len(their.heads) == 1:
             heads = [self.node(None, our.heads[0], their.heads[0])]
         else:
@@ -143,7 +152,7 @@ class TreeMerge:
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class Span:
     """Nodes of the base that one side changed, and what it has there.
 
     Attributes:
@@ -190,6 +199,7 @@ class _Siblings:
             at: places[node.label]
             for at, node in enumerate(self.base)
             if at not in match and node.label in self.names and node.label in places
+            if node.kind not in BRANCHES
         }
 
     def merged(self) -> list[Node]:
@@ -197,7 +207,9 @@ class _Siblings:
         found: list[Node] = []
         at = 0
         if not self.of_heads:
-            self._check_neighbours()
+            ours, theirs = (list(self._spans(number)) for number in (0, 1))
+            self.merge.grammar.check_context(self.base, ours, theirs)
+            self._check_neighbours(ours, theirs)
         for pair in _groups(self.edits):
             edits = [edit for side in pair for edit in side]
             start, stop = min(edit.start for edit in edits), max(edit.stop for edit in edits)
@@ -207,9 +219,8 @@ class _Siblings:
         found += (self._kept(number) for number in range(at, len(self.base)))
         return found
 
-    def _check_neighbours(self) -> None:
+    def _check_neighbours(self, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
         """Refuse changes next to each other, one of them within a node, that depend on each other."""
-        ours, theirs = (list(self._spans(number)) for number in (0, 1))
         starts = {span.start: span for span in theirs}
         stops = {span.stop: span for span in theirs}
         for our in ours:
@@ -226,15 +237,15 @@ class _Siblings:
                     if not self.merge.grammar.set_like([*was[0], *was[1], *our.nodes, *their.nodes]):
                         self.merge.grammar.check_touching(was, (our.nodes, their.nodes))
 
-    def _spans(self, number: int) -> Iterator[_Span]:
+    def _spans(self, number: int) -> Iterator[Span]:
         """All that one side changed, nodes that it changed within included."""
         side = self.sides[number]
         for edit in self.edits[number]:
-            yield _Span(edit.start, edit.stop, side[edit.first : edit.last])
+            yield Span(edit.start, edit.stop, side[edit.first : edit.last])
         for at, now in self.matches[number].items():
             old, new = self.base[at], side[now]
             if old.meaning != new.meaning:
-                yield _Span(at, at + 1, [new], True, _edge_changed(old, new, 0), _edge_changed(old, new, -1))
+                yield Span(at, at + 1, [new], True, _edge_changed(old, new, 0), _edge_changed(old, new, -1))
 
     def _kept(self, at: int) -> Node:
         our, their = (side[match[at]] for side, match in zip(self.sides, self.matches, strict=True))

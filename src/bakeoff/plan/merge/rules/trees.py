@@ -63,7 +63,7 @@ def _language(form: str) -> tuple[Callable[[str], Node], PythonGrammar | TextGra
         case "prose":
             return parse_prose, TextGrammar(touching=True, union=True)
         case "list":
-            return parse_lines, TextGrammar(touching=True, union=True)
+            return parse_lines, TextGrammar(touching=True, union=True, listed=True)
         case _:
             return parse_lines, TextGrammar(touching=True, union=False)
 
