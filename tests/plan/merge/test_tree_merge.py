@@ -313,6 +313,13 @@ def test_a_body_stays_under_its_condition_where_a_branch_is_added_before_it():
     assert merge(CHAIN, ours, theirs) == merge(CHAIN, theirs, ours) == both
 
 
+def test_of_two_alike_statements_one_is_gone_and_the_other_changed():
+    base = "def f():\n    with lock:\n        one()\n        two()\n    with lock:\n        three()\n        four()\n"
+    ours = "def f():\n    with lock:\n        three(3)\n        four()\n"
+    assert merge(base, ours, base.replace("        two()", "        also()\n        two()")) is None
+    assert merge("a.b(1)\na.b(2)\n", "a.b(2, k=1)\n", "a.b(1, m=1)\na.b(2)\n") is None
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [

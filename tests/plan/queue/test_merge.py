@@ -212,6 +212,19 @@ def test_rules_come_from_the_settings(project):
     assert "a.broken could not be made anew by 'exit 3': status 3" in said.err
 
 
+def test_of_a_culprit_it_is_said_which_rule_made_what_fails(project):
+    project.lab.write("code.py", "def f():\n    return 1\n")
+    project.lab.commit("more")
+    code = "def f():\n    return 1\n\n\ndef g{0}():\n    return {0}\n"
+    project.branch("first", {"def-f": None, "code.py": code.format(1)})
+    project.branch("caller", {"calls-f": "x\n", "code.py": code.format(2)})
+    said = project.merge("first", "caller", "--run-id", "both")
+    assert "caller: code.py was merged by the rule python (proven)" in said.out
+    found = project.lab("show", "both", "--json").json
+    assert [one["ref"] for one in found["culprits"]] == ["caller"]
+    assert [(one["ref"], one["rule"]) for one in found["resolved"]] == [("caller", "python")]
+
+
 def test_lists_are_merged_as_the_attributes_of_the_base_say(project):
     project.lab.write("CHANGES", "start\n")
     project.lab.write(".gitattributes", "CHANGES merge=union\n")

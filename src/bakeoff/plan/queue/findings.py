@@ -136,7 +136,7 @@ class Findings:
         runs: runs of the tests on merged trees.
         tested_as: where none was needed, the change whose own tree, which passed, is that of all together.
         dropped: what the strategy `ours_first` left out of changes that landed.
-        resolved: what rules by kind of file resolved.
+        resolved: what rules by kind of file resolved, in changes that landed and in culprits.
         flaky: changes that failed together once, and passed when they were tested again.
     """
 

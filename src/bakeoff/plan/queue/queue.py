@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -365,10 +365,17 @@ class _Batch:
         why = TESTED if found.runs or found.tested_as else CHOSEN
         for number in outcome.landed:
             step = self.steps[at.commit, number]
-            found.resolved += [
-                Ruled(names[number], one.path, one.rule, PROVEN if one.why == PROVEN else why) for one in step.resolved
-            ]
+            found.resolved += _ruled(names[number], [step], why)
             found.dropped += await in_thread(self._named, number, step.dropped)
             assert step.point is not None
             at = step.point
+        for blame in outcome.blamed:  # what a rule made may be what fails
+            steps = [step for (_, number), step in self.steps.items() if number == blame.item]
+            found.resolved += _ruled(names[blame.item], steps, CHOSEN)
         return found
+
+
+def _ruled(ref: str, steps: Iterable[Step], why: str) -> list[Ruled]:
+    """What rules made in steps of one change; `why` that stands which is not proven."""
+    found = [Ruled(ref, one.path, one.rule, PROVEN if one.why == PROVEN else why) for s in steps for one in s.resolved]
+    return list(dict.fromkeys(found))

@@ -93,16 +93,25 @@ def _between(keys: Sequence[Sequence[Hashable]], rows: Sequence[range], found: d
 
 
 def _pair_alike(base: Sequence[Node], side: Sequence[Node], found: dict[int, int]) -> None:
-    """Pair what is alike between two pairs, in order."""
+    """Pair what is alike between two pairs, in order; statements only where as many of them are alike in both."""
     start = first = 0
     for at, now in [*sorted(found.items()), (len(base), len(side))]:
         if (at - start) * (now - first) <= MOST_PAIRS:
+            rows = base[start:at], side[first:now]
             for one in range(start, at):
                 for other in range(first, now):
-                    if alike(base[one], side[other]):
+                    if alike(base[one], side[other]) and _plain(base[one], rows):
                         found[one], first = other, other + 1
                         break
         start, first = at + 1, now + 1
+
+
+def _plain(node: Node, rows: tuple[Sequence[Node], Sequence[Node]]) -> bool:
+    """Whether it is plain which of several alike statements a node has become: none of them is gone or new."""
+    if node.kind in ("line", "item"):
+        return True
+    counts = [sum(alike(node, other) for other in row) for row in rows]
+    return counts[0] == counts[1]
 
 
 def alike(one: Node, other: Node) -> bool:
