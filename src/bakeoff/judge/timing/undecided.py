@@ -30,7 +30,7 @@ def seconds_needed(ratio: MedianSequence, alpha: float, floor: float, seconds: f
     least = next(each for each in range(1, 1000) if rank(each, alpha) is not None)
     gap = abs(ratio.median - floor)
     if count < least:
-        # One more half as many: the first interval spans all pairs.
+        # The first interval, at `least` pairs, reaches over all of them: half as many more are allowed for.
         return 1.5 * seconds * least / count if gap > ratio.spread else 4 * seconds * least / count
     far = ratio.median - ratio.low(alpha) if ratio.median > floor else ratio.high(alpha) - ratio.median
     if gap <= 0 or not math.isfinite(far):

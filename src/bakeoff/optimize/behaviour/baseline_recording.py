@@ -35,8 +35,7 @@ class BaselineRecording:
         self.servers = servers
         self.slot = slots[0]
         self.slots = slots
-        self.pairs: list[ProcessPair] = []
-        self.original = Original(servers, self.pairs, servers.options)
+        self.original = Original(servers, [], servers.options)
         self.target = target
         self.options: BehaviourOptions = servers.options
         self.source = b""
@@ -55,10 +54,10 @@ class BaselineRecording:
         await self.servers.ready(self.slot)
         if len(self.slots) > 1:
             await self.servers.warm((), SEEDS)
-        self.pairs += [await self.servers.process_pair(slot) for slot in self.slots]
-        if not self.pairs[0].tests.apart:
-            del self.pairs[1:]  # the paths that the original sees would not be the same
-        discovering = DiscoveryRun(self.servers, self.slot, self.pairs, self.target, self.doctests)
+        self.original.pairs += [await self.servers.process_pair(slot) for slot in self.slots]
+        if not self.original.pairs[0].tests.apart:
+            del self.original.pairs[1:]  # the paths that the original sees would not be the same
+        discovering = DiscoveryRun(self.servers, self.slot, self.original.pairs, self.target, self.doctests)
         discovering.decorated = bool(definition.decorators)
         found, recorded = await discovering.run()
         self.inner = found.inner
@@ -92,7 +91,7 @@ class BaselineRecording:
     # What the tests see
 
     async def _compared(self, found: Discovery, recorded: TestRun | None) -> Baseline:
-        module, config = found.module, self.pairs[0].tests
+        module, config = found.module, self.original.pairs[0].tests
         here = recorded or await self._recorded(found, found.reached)
         stable = {name: seconds for name, seconds in found.reached.items() if passed(here, name)}
         in_process: dict[str, str] = {}
@@ -170,7 +169,7 @@ class BaselineRecording:
 
     async def _recorded(self, found: Discovery, wanted: Mapping[str, float], seed: int = SEEDS[1]) -> TestRun:
         """Run tests with the function in their process, and note what comes of its calls."""
-        config = self.pairs[0].tests
+        config = self.original.pairs[0].tests
         async with self.servers.server(seed) as server:
             job = self._job(config, "record", wanted=wanted, module=found.module)
             return await run_tests(server, config, job, watched=True)
@@ -241,7 +240,7 @@ class BaselineRecording:
             states = [self.original.states.get(seed) for seed in SEEDS]
             baseline.state = common_state(self.source, self.target.qualname, baseline.module, states)
         if baseline.recorded:
-            again = await self.original.answers(baseline, kept, SEEDS[0], self.pairs[0], mode=REUSE)
+            again = await self.original.answers(baseline, kept, SEEDS[0], self.original.pairs[0], mode=REUSE)
             baseline.reusable = all(
                 index in again and same(one.expected, again[index], self.options)
                 for index, one in enumerate(baseline.recorded)

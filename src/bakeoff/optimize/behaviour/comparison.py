@@ -215,20 +215,19 @@ class Comparison:
 
     def reused(self, run: Replay, recorded: Sequence[Recorded]) -> None:
         """Compare calls that were given objects of earlier calls."""
-        for call, answer in zip(recorded, run.calls, strict=False):
-            one = of_call(call.expected, answer, ON_REUSED, self.options)
-            if one is not None:
-                self.differences.append(replace(one, reason=reasons.CROSS_CALL, detail=f"{one.reason}: {one.detail}"))
-        if len(run.calls) < len(recorded):
-            self.differences += self._stopped(run, recorded)
+        self._once_more(run, recorded, ON_REUSED, reasons.CROSS_CALL)
 
     def hostile(self, run: Replay, recorded: Sequence[Recorded]) -> None:
         """Compare hostile calls, with what came of them when the original was given the same."""
+        self.hostile_compared += len(run.calls)
+        self._once_more(run, recorded, ON_HOSTILE, reasons.DERIVED)
+
+    def _once_more(self, run: Replay, recorded: Sequence[Recorded], where: str, reason: str) -> None:
+        """Compare calls made in one further process; whatever differs there has the same reason."""
         for call, answer in zip(recorded, run.calls, strict=False):
-            self.hostile_compared += 1
-            one = of_call(call.expected, answer, ON_HOSTILE, self.options)
+            one = of_call(call.expected, answer, where, self.options)
             if one is not None:
-                self.differences.append(replace(one, reason=reasons.DERIVED, detail=f"{one.reason}: {one.detail}"))
+                self.differences.append(replace(one, reason=reason, detail=f"{one.reason}: {one.detail}"))
         if len(run.calls) < len(recorded):
             self.differences += self._stopped(run, recorded)
 
