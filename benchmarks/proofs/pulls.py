@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def clone_in(place: Path, repository: str) -> Path | None:
 
 def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Section]:
     """A section with every pull request whose project is there."""
-    found = list(tries(place, work, again=False, kept_only=options.kept))
+    found = list(tries(place, work, options.pull or (), kept_only=options.kept))
     if found:
         yield _section(found)
 
@@ -134,13 +134,25 @@ def _row(pull: Pull, tried: Tried) -> tuple[str, ...]:
     return f"{pull.repository} `{pull.commit[:7]}` `{pull.function}`", pull.same, verdict, speedup, pull.why
 
 
-def tries(place: Path, work: Path, again: bool, kept_only: bool = False) -> Iterator[tuple[Pull, Tried]]:
-    """Each pull request whose project is below `place`, with its result, made now or kept from before in `work`."""
+def tries(
+    place: Path, work: Path, again: Sequence[str] = (), kept_only: bool = False
+) -> Iterator[tuple[Pull, Tried]]:
+    """Each pull request whose project is below `place`, with its result, made now or kept from before in `work`.
+
+    Args:
+        place: where the clones are.
+        work: where results are kept.
+        again: those whose key has one of these texts are tried again, and no others are tried.
+        kept_only: try none.
+    """
     pulls, needs = listed()
     kept = work / "pulls.jsonl"
-    known = {} if again else read(kept)
+    known = read(kept)
     for pull in pulls:
-        if pull.key not in known:
+        wanted = any(text in pull.key for text in again) if again else pull.key not in known
+        if not wanted and pull.key not in known:
+            continue
+        if wanted:
             if kept_only or (source := clone_in(place, pull.repository)) is None:
                 continue
             tried = _tried(pull, source, work / "clones", needs.get(pull.repository, []))
