@@ -43,7 +43,10 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=PROOFS, help="these proofs alone; may be repeated")
     parser.add_argument("--kept", action="store_true", help="count what was found before, and try nothing further")
     parser.add_argument(
-        "--pull", action="append", metavar="TEXT", help="try pull requests again whose `owner/name@commit:function` has it"
+        "--pull",
+        action="append",
+        metavar="TEXT",
+        help="try those pull requests again whose key has this text",
     )
     parser.add_argument(
         "--problems", type=int, metavar="N", help="of HumanEval the first N in the order of their hashes"

@@ -33,7 +33,7 @@ SILENT = ("incomparable", "flaky", "not tried")
 UNTESTED = "untested"
 """It differs where no test goes, so that either verdict is right."""
 RACE_SECONDS = 10
-MOST_SECONDS = 180
+MOST_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,7 @@ def _row(pull: Pull, tried: Tried) -> tuple[str, ...]:
     return f"{pull.repository} `{pull.commit[:7]}` `{pull.function}`", pull.same, verdict, speedup, pull.why
 
 
-def tries(
-    place: Path, work: Path, again: Sequence[str] = (), kept_only: bool = False
-) -> Iterator[tuple[Pull, Tried]]:
+def tries(place: Path, work: Path, again: Sequence[str] = (), kept_only: bool = False) -> Iterator[tuple[Pull, Tried]]:
     """Each pull request whose project is below `place`, with its result, made now or kept from before in `work`.
 
     Args:

@@ -198,4 +198,42 @@ KINDS = {
         "import numpy as np\n\ndef work(a):\n    return (a * 2).astype('float32')\n",
         "behaviour/type",
     ),
+    "instances that get a private slot": Kind(
+        "class Rule:\n    __slots__ = ('text',)\n\n    def __init__(self, text):\n        self.text = text\n\n"
+        "    def fits(self, word):\n        return word.split('.')[:len(self.text.split('.'))] == self.text.split('.')\n",
+        "from mod import Rule\n\ndef test_it():\n    rule = Rule('a.b')\n"
+        "    assert [rule.fits(word) for word in ('a.b.c', 'a', 'a.b')] == [True, False, True]\n",
+        "class Rule:\n    __slots__ = ('text', '_parts')\n\n    def __init__(self, text):\n        self.text = text\n"
+        "        self._parts = None\n\n    def fits(self, word):\n        if self._parts is None:\n"
+        "            self._parts = self.text.split('.')\n        return word.split('.')[:len(self._parts)] == self._parts\n",
+        "class Rule:\n    __slots__ = ('text', '_found')\n\n    def __init__(self, text):\n        self.text = text\n"
+        "        self._found = None\n\n    def fits(self, word):\n        if self._found is None:\n"
+        "            self._found = word.split('.')[:len(self.text.split('.'))] == self.text.split('.')\n"
+        "        return self._found\n",
+        "behaviour/return|test-failed",
+        "Rule.fits",
+        "out of process and in-process",
+    ),
+    "instances that get a private attribute, made of others": Kind(
+        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n\n"
+        "    def at(self, place):\n        return self.start + place * (self.width + 1)\n",
+        "from mod import Steps\n\ndef test_it():\n    assert Steps(1, 2).at(3) == 10\n    assert Steps(0, 5).at(2) == 12\n",
+        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n"
+        "        self._step = self.width + 1\n\n    def at(self, place):\n        return self.start + place * self._step\n",
+        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n"
+        "        self._step = self.width + 2\n\n    def at(self, place):\n        return self.start + place * self._step\n",
+        "behaviour/return",
+        "Steps.at",
+        "out of process and in-process",
+    ),
+    "what is compared by identity": Kind(
+        "class Last:\n    __slots__ = ()\n\n    def __eq__(self, other):\n        return other is self\n\n\nLAST = Last()\n\n"
+        "def work(items):\n    return [item == LAST for item in items]\n",
+        "from mod import LAST, work\n\ndef test_it():\n    assert work([1, LAST]) == [False, True]\n",
+        "class Last:\n    __slots__ = ()\n\n    def __eq__(self, other):\n        return other is self\n\n\nLAST = Last()\n\n"
+        "def work(items):\n    return [item is LAST for item in items]\n",
+        "class Last:\n    __slots__ = ()\n\n    def __eq__(self, other):\n        return other is self\n\n\nLAST = Last()\n\n"
+        "def work(items):\n    return [item is Last() for item in items]\n",
+        "behaviour/return",
+    ),
 }  # fmt: skip

@@ -8,15 +8,19 @@ bakeoff: the folder needs the standard library only, imports its parts relativel
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .wire import DEFAULT, Incomparable, Limits, Malformed
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
+Added = Mapping[str, Mapping[str, str]]
+
 __all__ = [
     "DEFAULT",
     "FOLDER",
+    "Added",
     "Incomparable",
     "Limits",
     "Malformed",
@@ -48,7 +52,8 @@ def encode(
         limits: what one message may hold.
         consume: read generators and iterators to their end (they are used up by it); else they are incomparable.
         unseen: functions and classes, as `module:qualname`, whose code does not count: those that are being changed.
-            The code of all other classes of the project is a part of what their instances are.
+            The code of all other classes of the project is a part of what their instances are. Attributes of these
+            classes, too, as `module:Class.attribute`, which instances are written without.
         read: iterators that were read already: by id, each with what it gave (`instances.drained`), which is written
             for it. Those that are read now are entered, so that later messages hold them, too.
         messages: write exceptions that end iterators with what they say; else by their type alone.
@@ -80,17 +85,23 @@ def _putter(cls: type) -> Any:
     return putter(cls)
 
 
-def decode(data: bytes, limits: Limits = DEFAULT) -> Any:
+def decode(data: bytes, limits: Limits = DEFAULT, added: Added | None = None) -> Any:
     """The value that the bytes stand for. It imports the modules of its classes: only for disposable processes.
 
     Iterators come back as iterators over what they gave.
+
+    Args:
+        data: the message.
+        limits: what it may hold.
+        added: by class, as `module:qualname`: attributes that its instances get where the message has none, each with
+            the expression of `self` and of names of the module that gives them their value.
 
     Passes on Malformed: they stand for none, or for one that cannot be made.
     """
     from .decoder import build
     from .tree import parse
 
-    return build(parse(data, limits))
+    return build(parse(data, limits), added)
 
 
 def parse(data: bytes, limits: Limits = DEFAULT) -> Any:

@@ -235,16 +235,22 @@ def _module(encoder: Encoder, value: types.ModuleType) -> None:
 
 def _bare(encoder: Encoder, value: object) -> None:
     """Write an `object()`: a name of a module's where it has one, as what stands for "missing" has."""
-    for name, module in list(sys.modules.items()):
-        if type(module) is not types.ModuleType or type(name) is not str:
-            continue
-        for attribute, found in list(module.__dict__.items()):
-            if found is value:
-                encoder.out.append(wire.NAMED)
-                encoder.text(name)
-                encoder.text(attribute)
-                return
-    encoder.begin(wire.BARE, value)
+    if not any(put_named(encoder, value, name) for name in list(sys.modules)):
+        encoder.begin(wire.BARE, value)
+
+
+def put_named(encoder: Encoder, value: object, name: str) -> bool:
+    """Write the name that an object has in the module called `name`; False where it has none there."""
+    module = sys.modules.get(name)
+    if type(module) is not types.ModuleType or type(name) is not str:
+        return False
+    for attribute, found in list(module.__dict__.items()):
+        if found is value and type(attribute) is str:
+            encoder.out.append(wire.NAMED)
+            encoder.text(name)
+            encoder.text(attribute)
+            return True
+    return False
 
 
 PUT.update({

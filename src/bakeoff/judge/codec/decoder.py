@@ -6,6 +6,7 @@ Instances are made without `__init__`: what they hold is put into them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import wire
@@ -19,19 +20,20 @@ from .tree import Node
 from .wire import Malformed
 
 
-def build(parsed: Any) -> Any:
-    """The value.
+def build(parsed: Any, added: Mapping[str, Mapping[str, str]] | None = None) -> Any:
+    """The value; `added` as in `decode`.
 
     Passes on Malformed: it cannot be made here.
     """
     with wire.room(10_000):
-        return _Builder().value(parsed)
+        return _Builder(added or {}).value(parsed)
 
 
 class _Builder:
-    __slots__ = ("made",)
+    __slots__ = ("added", "made")
 
-    def __init__(self) -> None:
+    def __init__(self, added: Mapping[str, Mapping[str, str]]) -> None:
+        self.added = added
         self.made: dict[int, Any] = {}
 
     def value(self, parsed: Any) -> Any:
@@ -111,16 +113,20 @@ class _Builder:
         cls = self.value(node.parts[0])
         natives = [base for base in mro_of(cls) if base is not object and is_native(base)]
         made = self.instance(node, cls, natives[0]) if natives else self.note(node, object.__new__(cls))
-        state = dict(zip(node.words, self.values(node.parts[2:]), strict=True))
-        for name, slot in slots_of(cls).items():
-            if name in state:
-                slot.__set__(made, state.pop(name))
-        if state:
-            held = dictionary_of(cls)
-            if held is None:
-                raise Malformed(f"{cls!r} has no attributes {', '.join(state)}")
-            held.__get__(made).update(state)
+        _fill(made, cls, dict(zip(node.words, self.values(node.parts[2:]), strict=True)))
+        if self.added:
+            self.complete(made, cls, node.words)
         return made
+
+    def complete(self, made: Any, cls: Any, given: Sequence[str]) -> None:
+        """Set the attributes that were added to its class, and that the message does not have."""
+        for base in mro_of(cls):
+            module, qualname = name_of(base)
+            slots = slots_of(base)
+            for name, text in self.added.get(f"{module}:{qualname}", {}).items():
+                if text and name not in given and (name in slots or dictionary_of(cls) is not None):
+                    names = sys.modules[module].__dict__
+                    _fill(made, cls, {name: eval(text, names, {"self": made})})  # noqa: S307 - the candidate's own
 
     def instance(self, node: Node, cls: Any, base: Any) -> Any:
         """One whose class has a C part, with what that holds."""
@@ -158,6 +164,22 @@ class _Builder:
 
     def bare(self, node: Node) -> Any:
         return self.note(node, object())
+
+
+def _fill(made: Any, cls: Any, state: dict[str, Any]) -> None:
+    """Give an instance its attributes.
+
+    Raises:
+        Malformed: its class has no place for one of them.
+    """
+    for name, slot in slots_of(cls).items():
+        if name in state:
+            slot.__set__(made, state.pop(name))
+    if state:
+        held = dictionary_of(cls)
+        if held is None:
+            raise Malformed(f"{cls!r} has no attributes {', '.join(state)}")
+        held.__get__(made).update(state)
 
 
 _FILLED = (list, set, dict)

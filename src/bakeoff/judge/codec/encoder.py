@@ -21,7 +21,8 @@ class Encoder:
     Args:
         limits: what it may hold.
         consume: read iterators to their end.
-        unseen: functions and classes, as `module:qualname`, whose code does not count.
+        unseen: functions and classes, as `module:qualname`, whose code does not count, and attributes of these classes
+            that do not.
         putter: how instances of a class are written that `PUT` does not have yet; it enters what it finds there.
         read: iterators that were read before, by id, each with what it gave; those that are read now are entered.
         messages: of an exception that ends an iterator, write what it says, too, and not its type alone.

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import wire
 from .arrays import DTYPE, FUNCTION, SCALAR, is_function
-from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, put_class, slots_of
+from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, put_class, put_named, slots_of
 from .encoder import PUT, Encoder, Put, put_pairs
 from .language import general_rule, is_sign
 from .library import ITERATORS, LISTED, Rule, resolved
@@ -104,14 +104,23 @@ def _is_exception(cls: type) -> bool:
 def _instance(cls: type, reader: Any) -> Put:
     """Function that writes instances: the class, what their built-in base holds, and their attributes.
 
-    Those of an immutable base that have no attributes are values like any other: they get no number.
+    Those of an immutable base that have no attributes are values like any other: they get no number. One that holds
+    nothing, and has a name in the module of its class, is that name, as what stands for "missing" or "infinite" is: it
+    is often compared by identity.
     """
     slots = slots_of(cls)
     dictionary = dictionary_of(cls)
     skipped = _cached(cls)
+    names = [":".join(name_of(base)) for base in mro_of(cls)]
     numbered = not (reader in _FIXED and not slots and dictionary is None) and not is_sign(cls)
 
     def put(encoder: Encoder, value: Any) -> None:
+        state = _state(value, slots, dictionary, skipped)
+        for name in names:
+            if name in encoder.unseen:
+                state = {each: part for each, part in state.items() if f"{name}.{each}" not in encoder.unseen}
+        if reader is None and not state and put_named(encoder, value, name_of(cls)[0]):
+            return
         if numbered:
             if not encoder.begin(wire.OBJECT, value):
                 return
@@ -124,7 +133,7 @@ def _instance(cls: type, reader: Any) -> Put:
         else:
             reader(encoder, value)
         encoder.depth += 1
-        encoder.fields(_state(value, slots, dictionary, skipped))
+        encoder.fields(state)
 
     return put
 

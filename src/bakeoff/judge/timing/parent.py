@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from bakeoff.errors import BakeoffError
@@ -110,6 +110,7 @@ class Code:
         unseen: functions and classes, as `module:qualname`, whose code may differ: those that are being changed.
         messages: compare what exceptions say, too, and not their types alone.
         inner: call the function without its decorators.
+        added: attributes that contenders give instances of its class, see `codec.decode`.
     """
 
     module: str
@@ -121,6 +122,7 @@ class Code:
     unseen: Sequence[str] = ()
     messages: bool = False
     inner: bool = False
+    added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class Gone(Exception):
@@ -165,6 +167,7 @@ class Parent:
             "module": code.module, "qualname": code.qualname, "root": code.root, "path": list(code.path),
             "is_async": code.is_async, "inner": code.inner, "preload": list(code.preload),
             "unseen": list(code.unseen), "messages": code.messages, "codec": CODEC, "cpu": cpu, "contenders": files,
+            "added": code.added,
         }  # fmt: skip
         self.said = ""
         try:

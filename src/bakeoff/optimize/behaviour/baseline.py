@@ -11,6 +11,7 @@ from bakeoff.optimize.behaviour.evaluation import ProcessConfig
 from bakeoff.optimize.behaviour.inside.serving import ONCE
 from bakeoff.optimize.behaviour.options import BehaviourOptions
 from bakeoff.optimize.behaviour.runs import Call
+from bakeoff.optimize.source_code.added_attributes import added_attributes
 from bakeoff.optimize.target import Target
 
 RECORDED_BYTES = 16 << 20
@@ -100,6 +101,14 @@ class Baseline:
         """Function and classes whose code is what changes."""
         return unseen_of(self.module, self.target.qualname)
 
+    def added_by(self, files: Mapping[str, bytes | None]) -> Mapping[str, Mapping[str, str]]:
+        """Attributes that changed files give the instances of the target's class, as `codec.decode` takes them."""
+        own = files.get(str(self.target.path))
+        if own is None or "." not in self.target.qualname:
+            return {}
+        found = added_attributes(self.source, own, self.target.qualname)
+        return {f"{self.module}:{name}": attributes for name, attributes in found.items()}
+
     def serve(self, options: BehaviourOptions, root: str) -> dict[str, Any]:
         """Order for a process that loads a candidate in a project whose top it sees at `root`."""
         return serve_job(self.module, self.target.qualname, self.seen_from(root), root, options, inner=self.inner)
@@ -132,6 +141,11 @@ class Baseline:
         }
 
 
+def names_of(added: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Added attributes as the codec names those that do not count: no caller of the original knows of them."""
+    return [f"{cls}.{name}" for cls, attributes in added.items() for name in attributes]
+
+
 def unseen_of(module: str, qualname: str) -> list[str]:
     """A function and the classes around it, as the codec names them."""
     parts = qualname.split(".")
@@ -148,6 +162,7 @@ def serve_job(
         "sys_path": sys_path,
         "root": root,
         "unseen": unseen_of(module, qualname),
+        "added": {},
         "before": [],
         "mode": ONCE,
         "inner": inner,

@@ -13,7 +13,7 @@ import anyio
 
 from bakeoff.judge.checks.protected import USUAL
 from bakeoff.optimize import reasons
-from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests
+from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests, names_of
 from bakeoff.optimize.behaviour.comparison import ON_HOSTILE, ON_LATER, ON_REUSED, Comparison
 from bakeoff.optimize.behaviour.discovery import SEEDS
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, Files, ProcessConfig, replay, run_tests
@@ -56,6 +56,7 @@ class Judging:
         self.hostile = hostile
         self.options: BehaviourOptions = servers.options
         self.found = Comparison(baseline, self.options)
+        self.added = baseline.added_by(candidate.files)
         self.files: Files = {}
         self.overrides: dict[str, bytes] = {}
 
@@ -125,19 +126,18 @@ class Judging:
     async def _tests_with(
         self, config: ProcessConfig, candidate_config: ProcessConfig, wanted: Mapping[str, float]
     ) -> TestRun:
-        baseline = self.baseline
         async with self.servers.server(SEEDS[0]) as server:
             return await run_tests(
                 server,
                 config,
                 self._job(config, "proxy", wanted),
-                candidate=CandidateProcess(baseline.serve(self.options, config.root), candidate_config, self.files),
+                candidate=CandidateProcess(self._serve(config), candidate_config, self.files),
                 overrides=self.overrides,
             )
 
     def _job(self, config: ProcessConfig, mode: str, wanted: Mapping[str, float]) -> dict[str, Any]:
         baseline = self.baseline
-        return job_of_tests(
+        job = job_of_tests(
             baseline.target,
             config,
             self.options,
@@ -147,6 +147,11 @@ class Judging:
             doctests=b">>>" in baseline.source,
             inner=baseline.inner,
         )
+        return {**job, "unseen": [*job["unseen"], *names_of(self.added)]}
+
+    def _serve(self, config: ProcessConfig) -> dict[str, Any]:
+        serve = self.baseline.serve(self.options, config.root)
+        return {**serve, "unseen": [*serve["unseen"], *names_of(self.added)], "added": self.added}
 
     # Calls once more
 
@@ -207,7 +212,7 @@ class Judging:
             )
             for call in recorded
         ]
-        serve = {**self.baseline.serve(self.options, config.root), "mode": mode}
+        serve = {**self._serve(config), "mode": mode}
         async with self.servers.server(seed) as server:
             return await replay(server, config, serve, calls, files=self.files)
 

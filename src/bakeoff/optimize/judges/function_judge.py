@@ -15,7 +15,7 @@ from bakeoff.judge.timing.parent import READS, Code, place
 from bakeoff.judge.timing.plan import Input
 from bakeoff.judge.timing.race import Options
 from bakeoff.judge.timing.speed import Speed
-from bakeoff.optimize.behaviour.baseline import Baseline
+from bakeoff.optimize.behaviour.baseline import Baseline, names_of
 from bakeoff.optimize.behaviour.behaviour import Behaviour
 from bakeoff.optimize.behaviour.judgement import Judgement
 from bakeoff.optimize.candidate import Candidate
@@ -96,6 +96,7 @@ class FunctionJudge:
                 f"process without its tests ({_first_reason(baseline)}); time a whole command with --bench"
             )
         inputs = [Input(call.before, call.derived) for call in baseline.recorded]
+        added = _joined(baseline.added_by(candidate.files) for candidate in candidates.values())
         names = {path for candidate in candidates.values() for path in candidate.files}
         original = {path: content for path, content in self.contents(names).items() if content is not None}
         async with self.workspace.lease() as slot:
@@ -108,9 +109,10 @@ class FunctionJudge:
                 _folders(baseline, slot),
                 self.is_async,
                 imported_by(candidate.files for candidate in candidates.values()),
-                baseline.unseen,
+                [*baseline.unseen, *names_of(added)],
                 self.checker.options.messages,
                 baseline.inner,
+                added,
             )
             raced = await race(
                 place(command),
@@ -164,6 +166,15 @@ class FunctionJudge:
     async def _interpreter(self, baseline: Baseline, slot: Slot, reads: Sequence[str]) -> Command:
         memory = max(LEAST_MEMORY, 4 * baseline.peak)
         return await self.checker.interpreter(slot, memory, reads, {"PYTHONHASHSEED": "0"})
+
+
+def _joined(added: Iterable[Mapping[str, Mapping[str, str]]]) -> dict[str, dict[str, str]]:
+    """Attributes that several candidates add; of one that two of them set to something else, what the last does."""
+    found: dict[str, dict[str, str]] = {}
+    for each in added:
+        for cls, attributes in each.items():
+            found.setdefault(cls, {}).update(attributes)
+    return found
 
 
 def _first_reason(baseline: Baseline) -> str:

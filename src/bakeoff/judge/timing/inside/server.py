@@ -59,7 +59,7 @@ class _Server:
         if setup["cpu"] is not None:
             os.sched_setaffinity(0, {setup["cpu"]})
         sys.path[:0] = [os.path.join(setup["root"], entry) for entry in setup["path"]]
-        self.codec = _codec(setup["codec"], frozenset(setup["unseen"]), setup["messages"])
+        self.codec = _codec(setup)
         self.preload([*setup["preload"], *(["asyncio"] if setup["is_async"] else [])])
 
     def preload(self, names: list[str]) -> None:
@@ -211,8 +211,9 @@ def _files(contenders: list[dict[str, Any]], sources: bytes) -> list[dict[str, b
     ]
 
 
-def _codec(folder: str, unseen: frozenset[str], with_messages: bool) -> Any:
+def _codec(setup: dict[str, Any]) -> Any:
     """The parts of the codec that forks need, loaded from where it stands."""
+    folder, unseen, with_messages = setup["codec"], frozenset(setup["unseen"]), setup["messages"]
     spec = importlib.util.spec_from_file_location(
         "_bakeoff_codec", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
@@ -233,7 +234,7 @@ def _codec(folder: str, unseen: frozenset[str], with_messages: bool) -> Any:
         encode = staticmethod(
             lambda value: package.neutral(package.encode(value, unseen=unseen, messages=with_messages))
         )
-        build = staticmethod(decoder.build)
+        build = staticmethod(lambda tree: decoder.build(tree, setup["added"]))
         parse = staticmethod(lambda data: tree.parse(data, package.DEFAULT))
 
     return Codec

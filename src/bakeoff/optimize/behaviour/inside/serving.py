@@ -45,13 +45,14 @@ class Served:
 
     Args:
         job: `module` (its name), `qualname`, `inner` (call it without its decorators), `sys_path`, `root`, `unseen`,
-            `mode`: how calls are made, see `MODES`.
+            `added` (see `codec.decode`), `mode`: how calls are made, see `MODES`.
         codec: the module.
     """
 
     def __init__(self, job: dict[str, Any], codec: Any) -> None:
         self.codec = codec
         self.unseen = frozenset(job["unseen"])
+        self.added = job["added"]
         self.limits = codec.Limits(nodes=300_000, size=job["result_limit"], items=job["items_limit"])
         finder = ProjectFinder(job["root"])
         sys.meta_path.insert(0, finder)
@@ -80,7 +81,7 @@ class Served:
         """Make a call: what came of it, with the arguments as they are then."""
         if self.late is not None:
             return self._used_later(self.late, call)
-        args, kwargs = self.codec.decode(call, self.limits)
+        args, kwargs = self._decoded(call)
         if self.reused is not None:
             args, kwargs = self.reused.filled(args, kwargs)
         nodes = writeback.nodes((args, kwargs))
@@ -94,6 +95,9 @@ class Served:
         whole, found, after, *told = self._outcome(header, args, kwargs, nodes, result, raised)
         return header, [whole, found, after, *map(_printed, (1, 2), places), *told]
 
+    def _decoded(self, call: bytes) -> Any:
+        return self.codec.decode(call, self.limits, self.added)
+
     def _called(self, args: Any, kwargs: Any) -> tuple[Any, BaseException | None]:
         try:
             result: Any = self.target(*args, **kwargs)
@@ -102,7 +106,7 @@ class Served:
             return None, failure
 
     def _made(self, call: bytes) -> tuple[Any, BaseException | None, Any]:
-        args, kwargs = self.codec.decode(call, self.limits)
+        args, kwargs = self._decoded(call)
         return *self._called(args, kwargs), (args, kwargs)
 
     def _used_later(self, late: LateReader, call: bytes) -> tuple[dict[str, Any], list[bytes]]:
