@@ -162,3 +162,16 @@ def test_texts_are_cut_where_a_parser_may_break() -> None:
     assert any(text.endswith("\u200d") for text in found)
     assert any(text.startswith("\u200d") for text in found)
     assert all(1 <= len(text) <= len(texts[0]) for text in found)
+
+
+def test_texts_beyond_ascii_get_signs_that_belong_to_others_at_their_ends() -> None:
+    """A joiner, an accent, half of a pair: at the start, in the midst, at the end, and one of those that were seen."""
+    texts = [
+        text
+        for (text,) in made_of(*((each,) for each in ("", "ab", "\u3042b", "\U0001f469\u200d\U0001f527", "abcdef")))
+    ]
+    for sign in "\u200d\u0301\ufe0f":
+        assert any(text.endswith(sign) for text in texts)
+        assert any(text.startswith(sign) for text in texts)
+    assert max(map(len, texts)) <= 6
+    assert all(text.isascii() for (text,) in made_of(("ab",), ("abc",), ("d",)))

@@ -315,3 +315,25 @@ def test_private_attributes_of_functions_are_their_own() -> None:
         assert not any(state.after().values())
     finally:
         del sys.modules[module.__name__]
+
+
+def test_what_another_class_counts_for_itself_is_its_own() -> None:
+    own, other = types.ModuleType("mods_of_state.own"), types.ModuleType("mods_of_state.other")
+    for module in (own, other):
+        module.__file__ = "mod.py"
+        exec("class Made:\n    __count = 0\n    __names = []\n    total = 0\n", vars(module))
+        sys.modules[module.__name__] = module
+    try:
+        state = ModuleState(own, lambda path: path == "mod.py", codec.encode, (codec.Incomparable,))
+        other.Made._Made__count += 1
+        assert not any(state.after().values())
+        own.Made._Made__count += 1
+        other.Made._Made__names.append(1)
+        other.Made.total += 1
+        assert sorted(name for name, digest in state.after().items() if digest) == [
+            "mods_of_state.other.Made._Made__names",
+            "mods_of_state.other.Made.total",
+            "mods_of_state.own.Made._Made__count",
+        ]
+    finally:
+        del sys.modules[own.__name__], sys.modules[other.__name__]

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import wire
 from .encoder import PUT, Encoder
+from .local import is_local, note_class, note_function
 from .wire import Incomparable
 
 _own: Any = type.__dict__
@@ -171,6 +172,8 @@ def put_class(encoder: Encoder, cls: type) -> None:
     module, qualname = name_of(cls)
     encoder.text(module)
     encoder.text(qualname)
+    if is_local(qualname):
+        note_class(f"{module}:{qualname}", cls)
     known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
     encoder.out.append(bytes(8) if known else digest(cls))
 
@@ -180,13 +183,26 @@ def _function(encoder: Encoder, value: types.FunctionType) -> None:
     cells = value.__closure__
     if cells is not None and not _named(module, qualname, value):
         raise Incomparable("function with a closure")
-    if type(module) is not str or "<" in qualname:
+    if type(module) is not str or (is_local(qualname) and not _can_be_found(encoder, module, value)):
         raise Incomparable("function without a name in its module")
     encoder.out.append(wire.FUNCTION)
     encoder.text(module)
     encoder.text(qualname)
     known = in_library(module) or f"{module}:{qualname}" in encoder.unseen
-    encoder.out.append(bytes(8) if known else function_digest(value, cells or ()))
+    found = bytes(8) if known else function_digest(value, cells or ())
+    if is_local(qualname):
+        note_function(f"{module}:{qualname}", found, value)
+    encoder.out.append(found)
+
+
+def _can_be_found(encoder: Encoder, module: str, value: types.FunctionType) -> bool:
+    """Whether a local function is its code alone, in a module that nothing changes; see `local`."""
+    if any(name.partition(":")[0] == module for name in encoder.unseen) or in_library(module):
+        return False
+    if value.__defaults__ or value.__kwdefaults__ or value.__dict__ or value.__code__.co_freevars:
+        return False
+    held = sys.modules.get(module)
+    return type(held) is types.ModuleType and held.__dict__ is value.__globals__ and bool(held.__dict__.get("__file__"))
 
 
 def _named(module: Any, qualname: str, value: Any) -> bool:

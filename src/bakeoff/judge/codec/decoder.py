@@ -11,10 +11,11 @@ from typing import Any
 
 from . import wire
 from .arrays import DTYPE, FUNCTION, SCALAR
-from .classes import dictionary_of, is_native, mro_of, name_of, slots_of
+from .classes import dictionary_of, digest, function_digest, is_native, mro_of, name_of, slots_of
 from .instances import SAID, isinstance_of, named_rule
 from .language import GENERAL
 from .library import LISTED, imported
+from .local import is_local, local_class, local_function
 from .pandas_values import OFFSET, ZONE
 from .tree import Node
 from .wire import Malformed
@@ -88,6 +89,11 @@ class _Builder:
             known = _UNNAMED.get(qualname)
             if known is not None:
                 return self.note(node, known)
+        if is_local(qualname):
+            found = local_class(f"{module}:{qualname}")
+            if node.words[2] not in (bytes(8), digest(found)):
+                raise Malformed(f"{module}:{qualname} is another class here")
+            return self.note(node, found)
         return self.note(node, imported(f"{module}:{qualname}"))
 
     def enum(self, node: Node) -> Any:
@@ -195,6 +201,13 @@ def _failing(items: list[Any], failure: BaseException) -> Any:
     raise failure
 
 
+def _function(builder: _Builder, node: Node) -> Any:
+    module, qualname, digest_of = node.words
+    if is_local(qualname):
+        return local_function(f"{module}:{qualname}", digest_of, function_digest)
+    return imported(f"{module}:{qualname}")
+
+
 _RULES = {rule.name: rule for rule in (SCALAR, DTYPE, FUNCTION, OFFSET, ZONE, *GENERAL)}
 """Rules of classes that have many names."""
 
@@ -214,7 +227,7 @@ _BUILD: dict[bytes, Any] = {
     wire.SLICE: lambda builder, node: slice(*builder.values(node.parts)),
     wire.BYTEARRAY: lambda builder, node: builder.note(node, bytearray(node.parts[0])),
     wire.CLASS: _Builder.cls, wire.ENUM: _Builder.enum, wire.MODULE: _module, wire.BARE: _Builder.bare,
-    wire.FUNCTION: lambda builder, node: imported("{}:{}".format(*node.words)),
+    wire.FUNCTION: _function,
     wire.NAMED: lambda builder, node: imported("{}:{}".format(*node.words)),
     wire.METHOD: lambda builder, node: getattr(builder.value(node.parts[0]), node.words[0]),
     wire.LISTED: _Builder.listed, wire.LISTED_MUTABLE: _Builder.listed, wire.ITERATOR: _Builder.iterator,

@@ -59,6 +59,7 @@ class Comparison:
         derived: derived calls.
         hostile_compared: hostile calls.
         here: tests that were run in its own process.
+        known_in_process: what all tests do besides with the original in their process; `wrote_in_process` files.
         made: arguments of the calls that were made in tests: one that fails ends its test, so that others are not made.
     """
 
@@ -76,6 +77,8 @@ class Comparison:
     hostile_compared: int = 0
     here: list[str] = field(default_factory=list)
     made: set[bytes] = field(default_factory=set)
+    known_in_process: set[tuple[str, str]] = field(default_factory=set)
+    wrote_in_process: set[str] = field(default_factory=set)
     _in_tests: set[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,8 +103,21 @@ class Comparison:
         """Take down a difference that is not one of a call."""
         self.differences.append(Difference(reason, where, "", detail))
 
-    def watch(self, watched: Watched | None, where: str, known: Collection[tuple[str, str]] = ()) -> None:
-        """Take over what was seen of a process; `known` is what the original's process does there besides."""
+    def watch(
+        self,
+        watched: Watched | None,
+        where: str,
+        known: Collection[tuple[str, str]] = (),
+        written: Collection[str] = (),
+    ) -> None:
+        """Take over what was seen of a process.
+
+        Args:
+            watched: what was seen.
+            where: for the differences.
+            known: what the original's process does there besides.
+            written: files of the project that it changes there besides.
+        """
         if watched is None:
             return
         baseline = self.baseline
@@ -112,10 +128,9 @@ class Comparison:
         if baseline.leaves:
             seen = [one for one in seen if one.reason != reasons.PROCESS_LEAK]
         self.differences += seen
-        folders = {os.path.dirname(path) for path in baseline.wrote}
-        strange = [
-            path for path in watched.wrote if path not in baseline.wrote and os.path.dirname(path) not in folders
-        ]
+        before = {*baseline.wrote, *written}
+        folders = {os.path.dirname(path) for path in before}
+        strange = [path for path in watched.wrote if path not in before and os.path.dirname(path) not in folders]
         if strange and not watched.ended:
             self.add(reasons.FS_ESCAPE, where, f"it changes files of the project: {', '.join(strange[:5])}")
 
@@ -271,10 +286,18 @@ class Comparison:
 
     # The tests, in the candidate's process
 
+    def is_odd_in_process(self, run: TestRun, others: Collection[str]) -> bool:
+        """Whether a run does what the original was not seen to do, or some of `others`, which do not reach it, fail."""
+        watched, baseline = run.watched, self.baseline
+        known = {*baseline.evidence, *baseline.evidence_here}
+        failing = any(name not in run.tests or run.tests[name].outcome != "passed" for name in others)
+        return failing or not known.issuperset(watched.evidence) or not baseline.wrote.issuperset(watched.wrote)
+
     def tests_in_process(self, run: TestRun, wanted: Mapping[str, float]) -> None:
         """Compare a run of the tests named in `wanted`, made in the candidate's own process."""
         baseline = self.baseline
-        self.watch(run.watched, "in process", baseline.evidence_here)
+        known = {*baseline.evidence_here, *self.known_in_process}
+        self.watch(run.watched, "in process", known, self.wrote_in_process)
         if run.forged:
             self.add(reasons.TAMPERING, "in process", "it wrote false reports")
         if run.late is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,10 @@ SMALL = 30
 """Items of a container that hypothesis makes one by one; larger ones are made from what was seen, by chance."""
 UNIQUE = 5
 """Elements of a set or keys of a dict that are drawn anew at most; where all have more, those seen stay."""
+MARKS = ("Cf", "Mn", "Me")
+"""Categories of Unicode of signs that belong to others."""
+SIGNS = "\u200d\u0301\ufe0f\u3042\U0001f469\ud800"
+"""A joiner, a combining accent, a variation selector, a wide letter, an emoji, half of a pair."""
 FLOATS = {"<f8": "<d", "<f4": "<f"}
 """Arrays whose elements are numbers that can be made anew, and how each is written."""
 
@@ -143,8 +148,25 @@ def _texts(samples: list[str]) -> Any:
         made = st.text(st.sampled_from(letters), min_size=low, max_size=high)
     else:
         made = _by_chance(lambda chance: "".join(chance.choices(pool, k=_size(chance, low, high))))
+    if not all(map(str.isascii, samples)):
+        placed = _by_chance(lambda chance: _with_sign(chance, chance.choice(samples), letters, high))
+        made = st.one_of(made, placed, placed)
     # What is parsed is seldom met by chance; a text that ends, or begins, in its midst is what breaks a parser.
     return st.one_of(made, _by_chance(lambda chance: _cut(chance, chance.choice(long), low))) if long else made
+
+
+def _with_sign(chance: random.Random, text: str, letters: Sequence[str], high: int) -> str:
+    """A text beyond ASCII with one more sign that changes how others are read or how wide they are, mostly at an end.
+
+    In place of one of its characters where it is as long as the longest.
+    """
+    marks = [letter for letter in letters if unicodedata.category(letter) in MARKS]
+    sign = chance.choice(marks if marks and chance.random() < 0.5 else SIGNS)
+    place = chance.choice((len(text), len(text), 0, chance.randint(0, len(text))))
+    if len(text) < high:
+        return text[:place] + sign + text[place:]
+    place = max(place - 1, 0)
+    return text[:place] + sign + text[place + 1 :]
 
 
 def _cut(chance: random.Random, text: str, low: int) -> str:

@@ -15,7 +15,7 @@ from bakeoff.judge.checks.protected import USUAL
 from bakeoff.optimize import reasons
 from bakeoff.optimize.behaviour.baseline import Baseline, Recorded, job_of_tests, names_of
 from bakeoff.optimize.behaviour.comparison import ON_HOSTILE, ON_LATER, ON_REUSED, Comparison
-from bakeoff.optimize.behaviour.discovery import SEEDS
+from bakeoff.optimize.behaviour.discovery import SEEDS, passed
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, Files, ProcessConfig, replay, run_tests
 from bakeoff.optimize.behaviour.hostile_recording import Hostile
 from bakeoff.optimize.behaviour.inside.serving import LATER, ONCE, REUSE
@@ -238,11 +238,23 @@ class Judging:
             detail = f"{what}: that can be judged only in the candidate's own process, which needs --trust"
             found.add(reasons.INCOMPARABLE, "", detail)
             return
+        run = await self._tests_of(config, wanted)
+        others = {name: seconds for name, seconds in wanted.items() if name not in baseline.in_process}
+        if others and found.is_odd_in_process(run, others):
+            # Of these the original was never watched: what they do, and whether they pass here, is to be known of it.
+            original = await self._tests_of(config, wanted, original=True)
+            found.known_in_process |= set(original.watched.evidence)
+            found.wrote_in_process |= set(original.watched.wrote)
+            wanted = {name: seconds for name, seconds in wanted.items() if name not in others or passed(original, name)}
         found.here = sorted(wanted)
+        await in_thread(found.tests_in_process, run, wanted)
+
+    async def _tests_of(self, config: ProcessConfig, wanted: Mapping[str, float], *, original: bool = False) -> TestRun:
+        """Run tests in the process of the candidate's function, or of the original's."""
+        own, overrides = ({}, self.overrides) if original else (self.files, {})
         async with self.servers.server(SEEDS[0]) as server:
             job = self._job(config, "record", wanted)
-            run = await run_tests(server, config, job, own=self.files, watched=True)
-        await in_thread(found.tests_in_process, run, wanted)
+            return await run_tests(server, config, job, own=own, overrides=overrides, watched=True)
 
     # Applying
 

@@ -45,6 +45,7 @@ class ModuleState:
     ) -> None:
         self.encode = encode
         self.failures = failures
+        self.own = module.__name__
         package = module.__name__.partition(".")[0]
         self.modules = [
             each
@@ -79,7 +80,9 @@ class ModuleState:
                 yield f"{module}.{name}", value
             elif isinstance(value, type) and value.__module__ == module:
                 for inner, held in sorted(vars(value).items()):
-                    if type(held) in kinds and not inner.startswith("__"):
+                    # A number that a class of another module keeps for itself counts what was called there.
+                    counter = type(held) is int and module != self.own and inner.startswith(f"_{name.lstrip('_')}__")
+                    if type(held) in kinds and not inner.startswith("__") and not counter:
                         yield f"{module}.{name}.{inner}", held
 
     def _instances(self) -> Iterator[tuple[str, Any]]:

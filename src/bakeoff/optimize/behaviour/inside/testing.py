@@ -17,6 +17,8 @@ from .importing import ProjectFinder
 from .proxy import Proxy
 
 MESSAGE = 3000
+LOADING = 60.0
+"""Seconds that importing the candidate may take at least: on a busy machine that is long, and says nothing of it."""
 
 
 class Reporter:
@@ -128,7 +130,7 @@ def run_tests(report: socket.socket, link: socket.socket | None, job: dict[str, 
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     taken = any(isinstance(path, str) and os.path.realpath(path) == place for path in files)
     if link is not None:
-        _wait_for_candidate(report, link, job["timeout"])
+        _wait_for_candidate(report, link, max(LOADING, job["timeout"]))
     root = job["root"]
     proxy = Proxy(report, link, codec, job)
     target = os.path.join(root, job["target"][0]), job["target"][1]
