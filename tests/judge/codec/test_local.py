@@ -133,3 +133,27 @@ def test_a_local_function_that_no_module_has_is_refused(written: object) -> None
     message = encode(written.functions()[0])
     with pytest.raises(Malformed):
         decode(message.replace(message[-8:], b"\1" * 8))
+
+
+def test_what_a_decorator_compiles_when_it_is_called_does_not_count() -> None:
+    lazy = """
+import functools
+
+def lazily(function):
+    def made(*args):
+        return 3
+    return functools.update_wrapper(made, function)
+
+class Held:
+    @lazily
+    def size(self):
+        return {}
+"""
+    messages = []
+    for text, called in (("3", False), ("3", True), ("4", False)):
+        names = {"__name__": "codec_lazily"}
+        exec(lazy.format(text), names)
+        if called:
+            names["Held"].size.__code__ = (lambda *args: sum(args)).__code__
+        messages.append(encode(names["Held"]()))
+    assert messages[0] == messages[1] != messages[2]

@@ -236,4 +236,31 @@ KINDS = {
         "def work(items):\n    return [item is Last() for item in items]\n",
         "behaviour/return",
     ),
+    "instances of a class that a fixture defines": Kind(
+        "def work(item, names):\n    return {name: getattr(item, name) for name in names}\n",
+        "import pytest\nfrom mod import work\n\n@pytest.fixture\ndef Point():\n    from dataclasses import dataclass\n\n"
+        "    @dataclass\n    class Point:\n        x: int\n        y: int = 2\n\n    return Point\n\n"
+        "def test_it(Point):\n    assert work(Point(1), 'xy') == {'x': 1, 'y': 2}\n",
+        "def work(item, names):\n    held = vars(item)\n    return {name: held[name] for name in names}\n",
+        "def work(item, names):\n    return {name: getattr(item, name) for name in reversed(names)}\n",
+        "behaviour/return",
+    ),
+    "functions that tests write in place": Kind(
+        "def work(xs, key=None):\n    return sorted(xs, key=key)[:2]\n",
+        "from mod import work\n\ndef last(x):\n    return x[-1:]\n\ndef test_it():\n"
+        "    assert work(['ab', 'ba', 'cc'], lambda x: last(x)) == ['ba', 'ab']\n    assert work([2, 1, 3]) == [1, 2]\n",
+        "import heapq\n\ndef work(xs, key=None):\n    return heapq.nsmallest(2, xs, key)\n",
+        "def work(xs, key=None):\n    return sorted(xs)[:2]\n",
+        "behaviour/return",
+    ),
+    "a table beside it, while other tests write files": Kind(
+        "MARKS = {'a', 'b'}\n\ndef work(text):\n    return any(text.startswith(mark) for mark in sorted(MARKS))\n",
+        "import os, subprocess, sys\nfrom mod import work\n\ndef test_it():\n    assert work('ax') and not work('xa')\n\n"
+        "def test_other():\n    with open(os.path.join(os.path.dirname(__file__), 'kept.txt'), 'w') as file:\n"
+        "        file.write('x')\n    assert subprocess.run([sys.executable, '-c', '']).returncode == 0\n",
+        "MARKS = ('a', 'b')\n\ndef work(text):\n    return text.startswith(MARKS)\n",
+        "MARKS = ('a', 'b')\n\ndef work(text):\n    open('other.txt', 'w').close()\n    return text.startswith(MARKS)\n",
+        "fs-escape",
+        judged="out of process and in-process",
+    ),
 }  # fmt: skip

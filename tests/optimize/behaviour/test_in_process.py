@@ -65,7 +65,7 @@ async def test_without_trust_it_is_incomparable(tmp_path: Path) -> None:
 COUNTING = "COUNT = [0]\n\ndef work(f):\n    COUNT[0] += 1\n    return COUNT[0]\n"
 COUNTING_TESTS = (
     "from mod import COUNT, work\n\ndef test_first():\n    assert work(1) >= 1\n\n"
-    "def test_then():\n    before = work(lambda: 2)\n    assert work(1) == before + 1\n"
+    "def test_then():\n    n = 2\n    before = work(lambda: n)\n    assert work(1) == before + 1\n"
 )
 
 

@@ -132,6 +132,9 @@ def _of_cell(cell: Any) -> bytes:
 def _of_member(value: Any) -> bytes:
     kind = type(value)
     if kind is types.FunctionType:
+        wrapped = value.__dict__.get("__wrapped__")
+        if wrapped is not None:  # what a decorator makes may be compiled when it is first called
+            return b"wrapped" + _of_member(wrapped)
         return _of_code(value.__code__) + _of_constant(value.__defaults__) + _of_names(value.__kwdefaults__)
     if kind is staticmethod or kind is classmethod:
         return kind.__name__.encode() + _of_member(value.__func__)
