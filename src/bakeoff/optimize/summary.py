@@ -62,6 +62,11 @@ def set_aside(found: RunView) -> list[str]:
     return [f"{name}: {why}" for name, why in ((found.baseline or {}).get("set_aside") or {}).items()]
 
 
+def uncollected(found: RunView) -> list[str]:
+    """Files whose tests pytest could not collect, each with why: nobody knows whether they reach the function."""
+    return [f"{name}: {why}" for name, why in ((found.baseline or {}).get("uncollected") or {}).items()]
+
+
 def tests_of(found: RunView) -> tuple[str, ...]:
     """The tests that reach the function, as many as the record names."""
     return tuple(map(str, (found.baseline or {}).get("test_names", ())))

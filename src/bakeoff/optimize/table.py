@@ -27,6 +27,7 @@ from bakeoff.optimize.summary import (
     speedup_of,
     support,
     tests_of,
+    uncollected,
     unverified,
 )
 from bakeoff.optimize.view import JOB_NAME, RunView
@@ -172,6 +173,9 @@ def _winner_lines(run: OpenRun, found: RunView, winner: CandidateState, landing:
     if aside := set_aside(found):
         yield f"  set aside, as they judge nothing while calls are noted: {counted(len(aside), 'test')}"
         yield from (f"    {one_line(text, 200)}" for text in aside[:TESTS])
+    if lost := uncollected(found):
+        yield f"  tests of {counted(len(lost), 'file')} could not be collected, and judge nothing"
+        yield from (f"    {one_line(text, 200)}" for text in lost[:TESTS])
     if (missing := not_compared(found)) is not None:
         yield f"  not compared: {missing}"
     if winner.candidate.note:

@@ -115,10 +115,10 @@ async def test_tests_that_cannot_judge_are_set_aside_and_said(tmp_path: Path) ->
         "@pytest.mark.skip\ndef test_skipped():\n    work(1)\n\n"
         "@pytest.mark.xfail\ndef test_expected():\n    assert work(1) == 2\n"
     )
-    async with judging(
-        tmp_path / "p", {"mod.py": "def work(x):\n    return 1\n", "test_mod.py": tests}, "mod.py:work"
-    ) as judge:
+    files = {"mod.py": "def work(x):\n    return 1\n", "test_mod.py": tests, "test_gone.py": "import no_such_module\n"}
+    async with judging(tmp_path / "p", files, "mod.py:work") as judge:
         found = await judge("def work(x):\n    return 2 - 1\n")
         assert found.same
         assert list(judge.baseline.tests) == ["test_mod.py::test_passes"]
         assert set(found.receipt["set_aside"]) == {"test_mod.py::test_fails", "test_mod.py::test_expected"}
+        assert "no_such_module" in found.receipt["uncollected"]["test_gone.py"]

@@ -132,7 +132,11 @@ class _Builder:
             for name, text in self.added.get(f"{module}:{qualname}", {}).items():
                 if text and name not in given and (name in slots or dictionary_of(cls) is not None):
                     names = sys.modules[module].__dict__
-                    _fill(made, cls, {name: eval(text, names, {"self": made})})  # noqa: S307 - the candidate's own
+                    try:
+                        value = eval(text, names, {"self": made})  # noqa: S307 - the candidate's own
+                    except AttributeError:  # it is still being made
+                        continue
+                    _fill(made, cls, {name: value})
 
     def instance(self, node: Node, cls: Any, base: Any) -> Any:
         """One whose class has a C part, with what that holds."""

@@ -44,6 +44,7 @@ class Baseline:
         tests: those that are judged with the candidate in another process, with the seconds they take.
         in_process: those that can be judged only in the candidate's process, and why.
         set_aside: those that judge nothing, and why.
+        uncollected: files whose tests are not known, as pytest could not collect them, and why.
         passing: all tests that pass and can be repeated, whether they reach the function or not.
         expected: the calls of each of `tests`.
         here: the calls of each of `in_process`, as far as they can be compared.
@@ -95,6 +96,7 @@ class Baseline:
     state: dict[str, str] = field(default_factory=dict)
     inner: bool = False
     line: int = 0
+    uncollected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def unseen(self) -> list[str]:
@@ -128,6 +130,7 @@ class Baseline:
             "test_names": list(self.tests)[:50],
             "in_process": dict(self.in_process),
             "set_aside": dict(self.set_aside),
+            "uncollected": dict(self.uncollected),
             "only_outcome": sorted(self.unrepeatable),
             "calls": sum(map(len, self.expected.values())),
             "recorded": len(self.recorded) - derived,

@@ -136,6 +136,7 @@ class BaselineRecording:
             root=config.root,
             inner=found.inner,
             line=found.line,
+            uncollected=found.uncollected,
         )
         try:
             await self._record(baseline)
