@@ -135,7 +135,6 @@ async def test_files_that_cannot_be_collected_are_named_where_no_test_reaches(tm
         "mod.py": MODULE,
         "test_mod.py": f"import generated\n{REACH}",
         "test_other.py": "def test_other():\n    pass\n",
-        "pytest.ini": "[pytest]\naddopts = --continue-on-collection-errors\n",
     }
     with pytest.raises(BehaviourError) as raised:
         async with judging(tmp_path / "p", files, "mod.py:double", python=sys.executable):

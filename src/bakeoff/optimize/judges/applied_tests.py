@@ -108,7 +108,8 @@ class AppliedTests:
         command = await self.interpreter(baseline, slot)
         report = f"applied-{os.urandom(6).hex()}.xml"
         folder = os.path.relpath(await in_thread(home, str(slot.outside), str(baseline.target.path)), str(slot.outside))
-        words = [*command.argv, "-m", "pytest", "-q", f"--junitxml={slot.temp}/{report}", *self._given(baseline)]
+        words = [*command.argv, "-m", "pytest", "-q", "--continue-on-collection-errors"]
+        words += [f"--junitxml={slot.temp}/{report}", *self._given(baseline)]
         cwd = os.path.normpath(os.path.join(command.cwd, folder))
         limit = max(LEAST, FACTOR * sum(baseline.passing.values()))
         done = await self.processes.run(replace(command, argv=words, cwd=cwd, timeout=limit, output_limit=64 << 20))

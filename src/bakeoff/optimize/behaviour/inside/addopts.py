@@ -77,6 +77,7 @@ def arguments(root: str, folder: str, given: list[str]) -> list[str]:
 def flags(root: str, folder: str) -> list[str]:
     """The options for one run of tests in this process, configured in `folder`."""
     found = ["-q", "--no-header", "--no-summary", "--tb=short", f"--rootdir={root}", "-o", "addopts="]
+    found.append("--continue-on-collection-errors")  # a file that lacks a module says nothing of the others
     configured = configuration(folder)
     if folder != root and configured is not None:
         found += ["-c", configured[0]]
