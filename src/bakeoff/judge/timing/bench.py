@@ -46,6 +46,9 @@ class Bench:
             change.
         seed: of everything that is left to chance.
         seconds: that one fork may take.
+
+    Attributes:
+        loading: seconds in which forks loaded contenders, so far.
     """
 
     def __init__(self, place: Place, code: Code, contenders: Sequence[Files], seed: int, seconds: float = 30.0) -> None:
@@ -59,6 +62,7 @@ class Bench:
         self.parents: list[Parent] = []
         self.started = 0
         self.turn = 0
+        self.loading = 0.0
         self._killed = False
         self.waits = False
         self.changing = False
@@ -135,6 +139,7 @@ class Bench:
             self.parents.insert(place, self.parents.pop())
             sample = Sample(contender)
             sample.fail("crash", f"the parent of its fork was lost: {failure}")
+        self.loading += sample.load / 1e9
         self.load.used += float(sample.facts.get("cpu_seconds", 0.0))
         return sample
 

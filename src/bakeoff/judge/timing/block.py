@@ -16,6 +16,9 @@ from bakeoff.judge.timing.bench_lock import BenchLock
 
 Result = TypeVar("Result")
 
+LOADING = 5.0
+"""Times the seconds that loading contenders may take besides: a large package takes longer than its calls."""
+
 
 @dataclass(slots=True)
 class Blocks:
@@ -32,10 +35,17 @@ class Blocks:
     kill: Callable[[], None]
     _since: float = field(default_factory=time.monotonic)
     _apart: float = 0.0
+    _loading: float = 0.0
 
     def begin(self) -> None:
         """Count from now on."""
-        self._since, self._apart = time.monotonic(), 0.0
+        self._since, self._apart, self._loading = time.monotonic(), 0.0, 0.0
+
+    def loaded(self, seconds: float) -> None:
+        """Count seconds apart in which contenders were loaded; see `LOADING`."""
+        more = max(0.0, min(seconds, LOADING * self.seconds - self._loading))
+        self._loading += more
+        self._apart += more
 
     @contextmanager
     def starting(self) -> Iterator[None]:

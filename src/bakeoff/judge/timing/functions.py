@@ -125,7 +125,10 @@ class FunctionSampler(Sampler[Evidence, Round]):
 
     def rounds(self, names: Sequence[str], until: float) -> Sequence[Round]:
         """Rounds of one chunk; none where load disturbed it."""
-        return self.bench.chunk(self.plan, [0, *(self.numbers[name] for name in names)], until)
+        before = self.bench.loading
+        taken = self.bench.chunk(self.plan, [0, *(self.numbers[name] for name in names)], until)
+        self.blocks.loaded(self.bench.loading - before)
+        return taken
 
     def add(self, pairs: Evidence, taken: Round, name: str) -> float | None:
         """Add a pair; its ratio, where it is known what the contender gains it by."""
