@@ -49,7 +49,7 @@ class Proxy:
         job: `mode`, see above; `unseen`, functions and classes whose code does not count; `fit`, whether to find out
             which tests can be judged this way: where not, the function here does it; `result_limit`, bytes of one
             call; `items_limit`, that are read of one iterator; `noted_limit`, values in the arguments of one test's
-            calls that are noted: of calls after that many nothing is.
+            calls that are noted: of calls after that many nothing is, and with `fit` none is passed on.
     """
 
     def __init__(
@@ -214,12 +214,13 @@ class Proxy:
     def _passed_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         with self._lock:
             index, self.index = self.index, self.index + 1
-            why = self._changed()
+            why = self._changed() or self._spent()
             sent: list[Any] = []
             before = b""
             if why is None:
                 try:
-                    before = self.codec.encode((args, kwargs), self.limits, unseen=self.unseen)
+                    before, nodes = self.codec.counted((args, kwargs), self.limits, unseen=self.unseen)
+                    self.left -= max(nodes, len(before) // BYTES)
                     sent = writeback.nodes((args, kwargs))  # what has bytes has an end, too
                 except (self.codec.Incomparable, RecursionError) as failure:
                     why = str(failure)
@@ -277,6 +278,10 @@ class Proxy:
                 if now.get(name, names) is not value:
                     return f"{module.__name__}.{name} was changed"
         return None
+
+    def _spent(self) -> str | None:
+        """Why a test is not for another process: sending what it gives would take many times as long as the test."""
+        return f"it gives it more than {self.noted:,} values" if self.fit and self.left <= 0 else None
 
     def _asked(self, index: int, before: bytes) -> frames.Frame:
         if self.link is None:
