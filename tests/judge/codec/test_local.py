@@ -63,6 +63,16 @@ def functions():
 
 def closed(width):
     return lambda x: x + width
+
+class Table:
+    pass
+
+class Context:
+    def __init__(self, width):
+        self.table = type("table", (Table,), {"width": width})
+
+WIDE, NARROW = Context(3), Context("3")
+TWICE = [type("twin", (Table,), {}) for _ in range(2)]
 """
 
 READING = """
@@ -122,6 +132,13 @@ def test_local_functions_are_told_apart_by_their_code(tmp_path: Path, written: o
     for odd in (default, written.closed(1)):
         with pytest.raises(Incomparable):
             encode(odd)
+
+
+def test_classes_that_have_no_name_in_their_module_are_found_by_their_code(tmp_path: Path, written: object) -> None:
+    both = [written.NARROW.table(), written.WIDE.table()]
+    shown = "[type(value[0]) is sys.modules['codec_written'].NARROW.table, value[1].width]"
+    assert read_elsewhere(tmp_path, encode(both), f"[sys := __import__('sys'), {shown}][1]") == "[True, 3] True"
+    assert "no attribute" in read_elsewhere(tmp_path, encode(written.TWICE[0]()), "value")
 
 
 def test_functions_within_what_is_being_changed_stay_incomparable(written: object) -> None:

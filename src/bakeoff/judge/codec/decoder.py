@@ -15,7 +15,7 @@ from .classes import dictionary_of, digest, function_digest, is_native, mro_of, 
 from .instances import SAID, isinstance_of, named_rule
 from .language import GENERAL
 from .library import LISTED, imported
-from .local import is_local, local_class, local_function
+from .local import is_local, local_class, local_function, nameless_class
 from .pandas_values import OFFSET, ZONE
 from .tree import Node
 from .wire import Malformed
@@ -94,7 +94,13 @@ class _Builder:
             if node.words[2] not in (bytes(8), digest(found)):
                 raise Malformed(f"{module}:{qualname} is another class here")
             return self.note(node, found)
-        return self.note(node, imported(f"{module}:{qualname}"))
+        try:
+            return self.note(node, imported(f"{module}:{qualname}"))
+        except Malformed:
+            alike = nameless_class(module, qualname, node.words[2], digest)
+            if alike is None:
+                raise
+            return self.note(node, alike)
 
     def enum(self, node: Node) -> Any:
         cls, name, value = self.values(node.parts)

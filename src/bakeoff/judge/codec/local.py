@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LOCALS = "<locals>"
 _classes: dict[str, type] = {}
+_nameless: dict[tuple[str, str, bytes], type] = {}
 _functions: dict[tuple[str, bytes], types.FunctionType] = {}
 
 
@@ -79,6 +80,26 @@ def local_function(name: str, digest: bytes, digest_of: Any) -> types.FunctionTy
                 _functions[name, digest] = made
                 return made
     raise Malformed(f"{name} cannot be had here: its module has no such function")
+
+
+def nameless_class(module: str, qualname: str, digest: bytes, digest_of: Any) -> type | None:
+    """The only class of that name and digest, of those that calls of `type` made; None where there is no such one."""
+    key = module, qualname, digest
+    if key not in _nameless:
+        found, waiting = [], [object]
+        seen = {id(object)}
+        while waiting:
+            for cls in type.__subclasses__(waiting.pop()):
+                if id(cls) in seen:
+                    continue
+                seen.add(id(cls))
+                waiting.append(cls)
+                if (cls.__module__, cls.__qualname__) == (module, qualname) and digest_of(cls) == digest:
+                    found.append(cls)
+        if len(found) != 1:
+            return None
+        _nameless[key] = found[0]
+    return _nameless[key]
 
 
 def _source(module: types.ModuleType) -> str:
