@@ -16,6 +16,12 @@ class Kind:
     judged: str = "out of process"
 
 
+STEPS = (
+    "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n\n"
+    "    def __eq__(self, other):\n        return vars(self) == vars(other)\n\n"
+    "    def __hash__(self):\n        return hash((self.start, self.width))\n\n"
+)
+
 KINDS = {
     "method": Kind(
         "class Bag:\n    def __init__(self, items):\n        self.items = list(items)\n\n"
@@ -215,15 +221,26 @@ KINDS = {
         "out of process and in-process",
     ),
     "instances that get a private attribute, made of others": Kind(
-        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n\n"
-        "    def at(self, place):\n        return self.start + place * (self.width + 1)\n",
+        STEPS + "    def at(self, place):\n        return self.start + place * (self.width + 1)\n",
         "from mod import Steps\n\ndef test_it():\n    assert Steps(1, 2).at(3) == 10\n    assert Steps(0, 5).at(2) == 12\n",
-        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n"
-        "        self._step = self.width + 1\n\n    def at(self, place):\n        return self.start + place * self._step\n",
-        "class Steps:\n    def __init__(self, start, width):\n        self.start, self.width = start, width\n"
-        "        self._step = self.width + 2\n\n    def at(self, place):\n        return self.start + place * self._step\n",
+        STEPS.replace("= start, width", "= start, width\n        self._step = self.width + 1")
+        + "    def at(self, place):\n        return self.start + place * self._step\n",
+        STEPS.replace("= start, width", "= start, width\n        self._step = self.width + 2")
+        + "    def at(self, place):\n        return self.start + place * self._step\n",
         "behaviour/return",
         "Steps.at",
+        "out of process and in-process",
+    ),
+    "instances that keep what they computed, though they can change": Kind(
+        "class Bag:\n    def __init__(self, items):\n        self.items = items\n\n"
+        "    def total(self):\n        found = 0\n        for item in self.items:\n            found += item\n        return found\n",
+        "from mod import Bag\n\ndef test_it():\n    assert Bag([1, 2]).total() == 3\n    assert Bag([4]).total() == 4\n",
+        "class Bag:\n    def __init__(self, items):\n        self.items = items\n        self._add = None\n\n"
+        "    def total(self):\n        if self._add is None:\n            self._add = sum\n        return self._add(self.items)\n",
+        "class Bag:\n    def __init__(self, items):\n        self.items = items\n        self._total = None\n\n"
+        "    def total(self):\n        if self._total is None:\n            self._total = sum(self.items)\n        return self._total\n",
+        "cross-call-state",
+        "Bag.total",
         "out of process and in-process",
     ),
     "what is compared by identity": Kind(

@@ -122,7 +122,7 @@ class Fixed:
 
 
 def reused() -> Reused:
-    return Reused(codec, functools.partial(codec.encode, consume=False))
+    return Reused(codec, functools.partial(codec.encode, consume=False), {})
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Whoever keeps results by the identity of an argument gives an old answer then.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Set
 from typing import Any
 
 from . import writeback
@@ -20,11 +21,13 @@ class Reused:
     Args:
         codec: the module.
         encode: bytes of a call, as the codec makes them without using up iterators.
+        added: attributes that the candidate gives instances, see `codec.decode`: they stay as earlier calls left them.
     """
 
-    def __init__(self, codec: Any, encode: Any) -> None:
+    def __init__(self, codec: Any, encode: Any, added: Mapping[str, Mapping[str, str]]) -> None:
         self.codec = codec
         self.encode = encode
+        self.added = added
         self.kept: dict[tuple[int | str, type], Any] = {}
 
     def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -44,6 +47,9 @@ class Reused:
         kept = self.kept.setdefault((place, kind), value)
         if writeback.is_table(value):
             return _filled_table(kept, value)
+        own = {name for base in kind.__mro__ for name in self.added.get(f"{base.__module__}:{base.__qualname__}", ())}
+        if own and _is_changeable(kind):
+            return _with_own(kept, value, own)
         if kept is not value:
             _fill(kept, value)
         return kept if _content(kept) is not None else value
@@ -64,10 +70,25 @@ def _content(value: Any) -> Any:
     kind: Any = type(value)
     if kind in (list, bytearray, dict, set, deque):
         return value
-    changeable = kind.__flags__ & HEAP and kind.__hash__ in (object.__hash__, None)
-    if not changeable or kind.__setattr__ is not object.__setattr__ or isinstance(value, type):
+    if not _is_changeable(kind) or isinstance(value, type):
         return None
     return object.__getattribute__(value, "__dict__") if kind.__dictoffset__ else None
+
+
+def _is_changeable(kind: Any) -> bool:
+    """Whether callers can give instances other attributes: not where they are hashed by these, or refuse it."""
+    hashed = kind.__hash__ not in (object.__hash__, None)
+    return bool(kind.__flags__ & HEAP) and not hashed and kind.__setattr__ is object.__setattr__
+
+
+def _with_own(kept: Any, value: Any, own: Set[str]) -> Any:
+    """The earlier instance with the attributes of the new one, but for its own: who keeps results there keeps them."""
+    old, new = (writeback.attributes(each) or {} for each in (kept, value))
+    for name in old.keys() - new.keys() - own:
+        object.__delattr__(kept, name)
+    for name in new.keys() - own if kept is not value else ():
+        object.__setattr__(kept, name, new[name])
+    return kept
 
 
 def _fill(kept: Any, value: Any, deep: bool = True) -> None:

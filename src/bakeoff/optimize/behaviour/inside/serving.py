@@ -63,7 +63,7 @@ class Served:
         self.target = target_in(self.module, job["qualname"], inner=job["inner"])
         self.qualname = job["qualname"]
         self.threads = threading.active_count()
-        self.reused = Reused(codec, self._as_it_is) if job["mode"] == REUSE else None
+        self.reused = Reused(codec, self._as_it_is, self.added) if job["mode"] == REUSE else None
         self.late = LateReader(self._made, self.encode, self._as_it_is) if job["mode"] == LATER else None
         failures = (codec.Incomparable, RecursionError, MemoryError)
         self.state: ModuleState | None = None

@@ -57,7 +57,7 @@ def _changeable(item: Any) -> bool:
         return _is_chance(item)
     if _of_library(item):
         return is_table(item)
-    return not isinstance(item, (tuple, frozenset)) and _attributes(item) is not None
+    return not isinstance(item, (tuple, frozenset)) and attributes(item) is not None
 
 
 def is_iterator(item: Any) -> bool:
@@ -103,7 +103,7 @@ def is_table(item: Any) -> bool:
     return isinstance(item, (pandas.Series, pandas.DataFrame, pandas.api.extensions.ExtensionArray))
 
 
-def _attributes(item: Any) -> dict[str, Any] | None:
+def attributes(item: Any) -> dict[str, Any] | None:
     """Attributes set on an instance, slots included; None where nothing can be."""
     found: dict[str, Any] = {}
     any_place = False
@@ -153,7 +153,7 @@ def _parts(item: Any) -> Iterator[Any]:
         if item.dtype == object:
             yield from item.ravel().tolist()
         return
-    held = None if isinstance(item, (set, frozenset, bytearray)) else _attributes(item)
+    held = None if isinstance(item, (set, frozenset, bytearray)) else attributes(item)
     for name in sorted(held or ()):
         yield (held or {})[name]
 
@@ -259,7 +259,7 @@ class Restored:
             ours.tag, ours.text, ours.tail, ours.attrib = theirs.tag, theirs.text, theirs.tail, self.real(theirs.attrib)
             ours[:] = children
         if not isinstance(ours, (set, bytearray)):
-            self._set(ours, _attributes(ours) or {}, _attributes(theirs) or {})
+            self._set(ours, attributes(ours) or {}, attributes(theirs) or {})
 
     def _set(self, ours: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
         for name in before.keys() - after.keys():
