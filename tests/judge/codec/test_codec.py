@@ -251,7 +251,7 @@ def test_a_state_that_is_none_is_no_value() -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (closure(), "function with a closure"), (lambda: 1, "function without a name in its module"),
+        (closure(), "function with a closure"), (lambda x=1: x, "function without a name in its module"),
         (held(threading.Lock()), "lock"), (held(threading.RLock()), "lock"), (sys.stdout.__class__, None), ([].append, None),
         (types.CodeType.__new__, None), (iter(object, 1).__class__, None), (types.ModuleType("made"), "module"),
         (compile("1", "", "eval"), "type builtins.code"), (closed(io.StringIO()), "stream that is closed"),

@@ -254,6 +254,23 @@ async def test_calls_beyond_what_is_noted_of_a_test_are_judged_by_its_outcome(
         assert (await judge(source.replace("xs[0]", "min(xs[0], 5)"))).reason == "behaviour/return"
 
 
+async def test_many_values_need_no_trust_where_other_tests_judge(tmp_path: Path) -> None:
+    source = "def work(xs):\n    return xs[0]\n"
+    tests = (
+        "import pytest\nfrom mod import work\n\ndef test_few():\n    assert work([3]) == 3\n\n"
+        "@pytest.mark.parametrize('turn', range(20))\ndef test_many(turn):\n    given = [turn] * 600\n"
+        "    assert work(given) == work(given) == turn\n"
+    )
+    options = {"python": sys.executable, "noted": 1000}
+    async with judging(tmp_path / "p", {"mod.py": source, "test_mod.py": tests}, "mod.py:work", **options) as judge:
+        baseline = judge.baseline
+        assert next(iter(baseline.tests)) == "test_mod.py::test_few"
+        assert not baseline.in_process
+        assert 10 <= len(baseline.set_aside) <= 17  # of all tests together five times as many values are looked at
+        assert (await judge(source + "    # the same\n")).reason is None
+        assert (await judge(source.replace("xs[0]", "xs[0] or None"))).reason == "behaviour/type"
+
+
 NETWORKED = """
 import socket
 

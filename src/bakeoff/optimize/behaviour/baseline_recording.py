@@ -12,6 +12,7 @@ from bakeoff.optimize.behaviour.differences import DIGEST, comparable, same
 from bakeoff.optimize.behaviour.discovery import SEEDS, Discovery, DiscoveryRun, last_line, passed
 from bakeoff.optimize.behaviour.evaluation import CandidateProcess, ProcessConfig, run_tests
 from bakeoff.optimize.behaviour.inside.later import LAZY
+from bakeoff.optimize.behaviour.inside.proxy import SPENT
 from bakeoff.optimize.behaviour.inside.serving import LATER, REUSE
 from bakeoff.optimize.behaviour.observable import common_state
 from bakeoff.optimize.behaviour.options import DERIVED, BehaviourOptions
@@ -100,8 +101,17 @@ class BaselineRecording:
             here = await self._recorded(found, stable)
             stable = {name: seconds for name, seconds in stable.items() if passed(here, name)}
             in_process = {name: why for name, why in in_process.items() if name in stable}
-        flaky = found.reached.keys() - stable.keys()
-        set_aside = {**found.set_aside, **dict.fromkeys(sorted(flaky), "it passed once and failed once: flaky")}
+        spent = {name: why for name, why in in_process.items() if why.startswith(SPENT)}
+        if self.options.trust or len(in_process) == len(spent) == len(stable):
+            spent = {}  # they are judged in their process, or all that there is
+        in_process = {name: why for name, why in in_process.items() if name not in spent}
+        stable = {name: seconds for name, seconds in stable.items() if name not in spent}
+        flaky = found.reached.keys() - stable.keys() - spent.keys()
+        set_aside = {
+            **found.set_aside,
+            **spent,
+            **dict.fromkeys(sorted(flaky), "it passed once and failed once: flaky"),
+        }
         tests = {name: seconds for name, seconds in stable.items() if name not in in_process}
         expected, unrepeatable = {}, set()
         for name in tests:

@@ -29,6 +29,10 @@ GIVEN = 128 << 10
 """The same of arguments, which calls are made of once more: those of large ones show where time goes."""
 BYTES = 64
 """Of a message that count as one value, where a value is long."""
+ALL = 5
+"""Times as many values that calls of all tests together may hold as those of one."""
+SPENT = "its tests give it more than"
+"""Begins the reason why calls of a test are not looked at."""
 CALLS = 200
 """Calls of one test that are reported in full."""
 
@@ -49,7 +53,7 @@ class Proxy:
         job: `mode`, see above; `unseen`, functions and classes whose code does not count; `fit`, whether to find out
             which tests can be judged this way: where not, the function here does it; `result_limit`, bytes of one
             call; `items_limit`, that are read of one iterator; `noted_limit`, values in the arguments of one test's
-            calls that are noted: of calls after that many nothing is, and with `fit` none is passed on.
+            calls that are noted: of calls after that many nothing is, and with `fit` none is passed on; see `ALL`, too.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Proxy:
         self.test = ""
         self.index = 0
         self.noted = self.left = job["noted_limit"]
+        self.rest = ALL * self.noted
         self.deadline: float | None = None
         self.lines: list[int] = []
         self._globals: list[tuple[types.ModuleType, dict[str, Any]]] = []
@@ -76,7 +81,7 @@ class Proxy:
 
     def begin(self, test: str, deadline: float | None) -> None:
         """The calls from now on are of this test."""
-        self.test, self.index, self.deadline, self.left = test, 0, deadline, self.noted
+        self.test, self.index, self.deadline, self.left = test, 0, deadline, min(self.noted, self.rest)
 
     def loaded(self, module: types.ModuleType) -> None:
         """Remember what the module's names stand for: whoever changes that means it for the function, too."""
@@ -161,7 +166,7 @@ class Proxy:
         if self.mode == "count":
             return "", index
         if self.left <= 0:
-            return f"its test gives it more than {self.noted:,} values", index
+            return f"{SPENT} {self.noted:,} values", index
         return self._encoded((args, kwargs), of_test=True), index
 
     def _encoded(self, value: Any, *, of_test: bool = False) -> bytes | str:
@@ -173,7 +178,8 @@ class Proxy:
         """
         try:
             found, nodes = self.codec.counted(value, self.limits, consume=False, unseen=self.unseen)
-            self.left -= max(nodes, len(found) // BYTES) if of_test else 0
+            if of_test:
+                self._spend(nodes, found)
             return found  # type: ignore[no-any-return]
         except self.codec.Incomparable as failure:
             return str(failure)
@@ -220,7 +226,7 @@ class Proxy:
             if why is None:
                 try:
                     before, nodes = self.codec.counted((args, kwargs), self.limits, unseen=self.unseen)
-                    self.left -= max(nodes, len(before) // BYTES)
+                    self._spend(nodes, before)
                     sent = writeback.nodes((args, kwargs))  # what has bytes has an end, too
                 except (self.codec.Incomparable, RecursionError) as failure:
                     why = str(failure)
@@ -281,7 +287,12 @@ class Proxy:
 
     def _spent(self) -> str | None:
         """Why a test is not for another process: sending what it gives would take many times as long as the test."""
-        return f"it gives it more than {self.noted:,} values" if self.fit and self.left <= 0 else None
+        return f"{SPENT} {self.noted:,} values" if self.fit and self.left <= 0 else None
+
+    def _spend(self, nodes: int, message: bytes) -> None:
+        spent = max(nodes, len(message) // BYTES)
+        self.left -= spent
+        self.rest -= spent
 
     def _asked(self, index: int, before: bytes) -> frames.Frame:
         if self.link is None:
