@@ -84,7 +84,7 @@ class Served:
         args, kwargs = self._decoded(call)
         if self.reused is not None:
             args, kwargs = self.reused.filled(args, kwargs)
-        nodes = writeback.nodes((args, kwargs))
+        nodes = writeback.nodes((args, kwargs), self.added)
         places = [os.fstat(stream).st_size for stream in (1, 2)]
         started = time.monotonic()
         with warnings.catch_warnings(record=True) as warned:

@@ -6,7 +6,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from copy import copy
 from itertools import count
 from typing import Any
@@ -24,10 +24,10 @@ NATIVE = ("builtins", "itertools", "_collections", "re")
 ATOMS = (type(None), bool, int, float, complex, str, bytes, range, *NAMED)
 
 
-def nodes(value: Any) -> list[Any]:
+def nodes(value: Any, added: Mapping[str, Mapping[str, str]] | None = None) -> list[Any]:
     """Mutable objects and iterators in a value, in an order that depends on the value alone.
 
-    Elements of sets are left out.
+    Elements of sets are left out, and what attributes hold that a candidate added (see `codec.decode`).
     """
     found: list[Any] = []
     seen: set[int] = set()
@@ -41,7 +41,7 @@ def nodes(value: Any) -> list[Any]:
         kept.append(item)
         if _changeable(item):
             found.append(item)
-        waiting.extend(reversed(list(_parts(item))))
+        waiting.extend(reversed(list(_parts(item, own_of(type(item), added) if added else frozenset()))))
     return found
 
 
@@ -127,7 +127,13 @@ def attributes(item: Any) -> dict[str, Any] | None:
     return found | held
 
 
-def _parts(item: Any) -> Iterator[Any]:
+def own_of(kind: type, added: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """Attributes that a candidate added to a class."""
+    classes = (f"{base.__module__}:{base.__qualname__}" for base in kind.__mro__)
+    return frozenset(name for cls in classes for name in added.get(cls, ()))
+
+
+def _parts(item: Any, own: Container[str]) -> Iterator[Any]:
     if isinstance(item, BOUND):
         yield item.__self__
         return
@@ -155,7 +161,8 @@ def _parts(item: Any) -> Iterator[Any]:
         return
     held = None if isinstance(item, (set, frozenset, bytearray)) else attributes(item)
     for name in sorted(held or ()):
-        yield (held or {})[name]
+        if name not in own:
+            yield (held or {})[name]
 
 
 class Restored:
