@@ -47,7 +47,7 @@ class Reused:
         kept = self.kept.setdefault((place, kind), value)
         if writeback.is_table(value):
             return _filled_table(kept, value)
-        own = {name for base in kind.__mro__ for name in self.added.get(f"{base.__module__}:{base.__qualname__}", ())}
+        own = writeback.own_of(kind, self.added)
         if own and _is_changeable(kind):
             return _with_own(kept, value, own)
         if kept is not value:
