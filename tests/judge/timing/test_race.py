@@ -415,9 +415,9 @@ async def test_seconds_are_those_of_blocks(tmp_path: Path) -> None:
         await anyio.sleep(0.01)
     assert 0.01 <= blocks.until() - until <= time.monotonic() - since
     until = blocks.until()
-    blocks.loaded(3.0)
+    blocks.lose(3.0)
     assert round(blocks.until() - until, 6) == 3.0
-    blocks.loaded(1000.0)  # no race takes more than six times its seconds
+    blocks.lose(1000.0)  # no race takes more than six times its seconds
     assert round(blocks.until() - until, 6) == 50.0
     blocks.begin()
     assert blocks.until() > before

@@ -216,7 +216,7 @@ KINDS = {
         "        self._found = None\n\n    def fits(self, word):\n        if self._found is None:\n"
         "            self._found = word.split('.')[:len(self.text.split('.'))] == self.text.split('.')\n"
         "        return self._found\n",
-        "behaviour/return|test-failed",
+        "cross-call-state",
         "Rule.fits",
         "out of process and in-process",
     ),

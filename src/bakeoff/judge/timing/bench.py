@@ -48,7 +48,7 @@ class Bench:
         seconds: that one fork may take.
 
     Attributes:
-        loading: seconds in which forks loaded contenders, so far.
+        lost: seconds so far in which forks loaded contenders, or others had their processor.
     """
 
     def __init__(self, place: Place, code: Code, contenders: Sequence[Files], seed: int, seconds: float = 30.0) -> None:
@@ -62,7 +62,7 @@ class Bench:
         self.parents: list[Parent] = []
         self.started = 0
         self.turn = 0
-        self.loading = 0.0
+        self.lost = 0.0
         self._killed = False
         self.waits = False
         self.changing = False
@@ -139,8 +139,9 @@ class Bench:
             self.parents.insert(place, self.parents.pop())
             sample = Sample(contender)
             sample.fail("crash", f"the parent of its fork was lost: {failure}")
-        self.loading += sample.load / 1e9
-        self.load.used += float(sample.facts.get("cpu_seconds", 0.0))
+        used = float(sample.facts.get("cpu_seconds", 0.0))
+        self.load.used += used
+        self.lost += (sample.load + (0 if self.waits else max(0.0, sample.outside - 1e9 * used))) / 1e9
         return sample
 
     def keeps(self, contender: int, job: Job) -> list[str]:

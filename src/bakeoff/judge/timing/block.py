@@ -16,8 +16,8 @@ from bakeoff.judge.timing.bench_lock import BenchLock
 
 Result = TypeVar("Result")
 
-LOADING = 5.0
-"""Times the seconds that loading contenders may take besides: a large package takes longer than its calls."""
+LOST = 5.0
+"""Times the seconds that loading contenders, and others that have the processor, may take besides."""
 
 
 @dataclass(slots=True)
@@ -35,16 +35,16 @@ class Blocks:
     kill: Callable[[], None]
     _since: float = field(default_factory=time.monotonic)
     _apart: float = 0.0
-    _loading: float = 0.0
+    _lost: float = 0.0
 
     def begin(self) -> None:
         """Count from now on."""
-        self._since, self._apart, self._loading = time.monotonic(), 0.0, 0.0
+        self._since, self._apart, self._lost = time.monotonic(), 0.0, 0.0
 
-    def loaded(self, seconds: float) -> None:
-        """Count seconds apart in which contenders were loaded; see `LOADING`."""
-        more = max(0.0, min(seconds, LOADING * self.seconds - self._loading))
-        self._loading += more
+    def lose(self, seconds: float) -> None:
+        """Count seconds apart in which nothing could be measured, up to `LOST` times those that there are."""
+        more = max(0.0, min(seconds, LOST * self.seconds - self._lost))
+        self._lost += more
         self._apart += more
 
     @contextmanager

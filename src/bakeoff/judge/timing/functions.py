@@ -125,9 +125,9 @@ class FunctionSampler(Sampler[Evidence, Round]):
 
     def rounds(self, names: Sequence[str], until: float) -> Sequence[Round]:
         """Rounds of one chunk; none where load disturbed it."""
-        before = self.bench.loading
+        before = self.bench.lost
         taken = self.bench.chunk(self.plan, [0, *(self.numbers[name] for name in names)], until)
-        self.blocks.loaded(self.bench.loading - before)
+        self.blocks.lose(self.bench.lost - before)
         return taken
 
     def add(self, pairs: Evidence, taken: Round, name: str) -> float | None:
