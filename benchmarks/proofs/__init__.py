@@ -15,7 +15,7 @@ from benchmarks.measure import REPOSITORY
 from benchmarks.proofs import page
 from benchmarks.proofs.page import Section
 
-PROOFS = ("pulls", "humaneval", "enamel")
+PROOFS = ("pulls", "humaneval", "enamel", "algotune")
 WORK = REPOSITORY / "build" / "proofs"
 """What was found, kept so that a proof that is cut goes on where it was."""
 
@@ -49,6 +49,6 @@ def _options(words: list[str]) -> argparse.Namespace:
         help="try those pull requests again whose key has this text",
     )
     parser.add_argument(
-        "--problems", type=int, metavar="N", help="of HumanEval the first N in the order of their hashes"
+        "--problems", type=int, metavar="N", help="of each set the first N in the order of their hashes"
     )
     return parser.parse_args(words)
