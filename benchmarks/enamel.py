@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +21,26 @@ def jobs(clone: Path) -> Iterator[Job]:
     """One job for each problem whose plain solution runs on inputs of its generator."""
     common = HEADER + (clone / "enam" / "datautils.py").read_text()
     plain = json.loads((clone / "samples" / "humaneval-canonical.json").read_text())
+    for number, row in problems(clone).items():
+        if not plain[number] or not row["input_generator"].strip():
+            continue
+        job = Job(f"enamel:{row['entry_point']}", plain[number][0].encode(), row["entry_point"])
+        if (fitting := _with_inputs(job, row, common)) is not None:
+            yield fitting
+
+
+def problems(clone: Path) -> dict[int, dict[str, str]]:
+    """Rows of the set by their numbers in HumanEval, without those that ENAMEL leaves out of it."""
+    csv.field_size_limit(sys.maxsize)
+    left_out = numbers_left_out("\n".join(file.read_text() for file in (clone / "enam").glob("*.py")))
     with (clone / "dataset" / "enamel.csv").open(newline="") as file:
-        for number, row in enumerate(csv.DictReader(file)):
-            if not plain[number] or not row["input_generator"].strip():
-                continue
-            job = Job(f"enamel:{row['entry_point']}", plain[number][0].encode(), row["entry_point"])
-            if (fitting := _with_inputs(job, row, common)) is not None:
-                yield fitting
+        return {number: row for number, row in enumerate(csv.DictReader(file)) if number not in left_out}
+
+
+def numbers_left_out(source: str) -> list[int]:
+    """Numbers of the problems that ENAMEL leaves out of HumanEval, as its source says."""
+    told = re.search(r"^PROBLEMSET = .*\{([\d, ]+)\}", source, re.MULTILINE)
+    return [int(number) for number in told[1].split(",")] if told else []
 
 
 def _with_inputs(job: Job, row: dict[str, str], common: str) -> Job | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
-from benchmarks.proofs import enamel, humaneval, humaneval_problems, humaneval_published, page, pulls
+from benchmarks.enamel import numbers_left_out
+from benchmarks.proofs import algotune, enamel, humaneval, humaneval_problems, humaneval_published, page, pulls
 from benchmarks.proofs.examples import Example, examples
 from benchmarks.proofs.humaneval_strength import Agreement, mutated
 from benchmarks.proofs.humaneval_writing import same_text
@@ -184,8 +186,8 @@ def test_what_stands_for_assertions_is_left_out_of_canonical_code():
 
 
 def test_what_enamel_leaves_out_is_left_out():
-    assert enamel._left_out("import os\nPROBLEMSET = sorted(set(range(164)) - {2, 23, 160})\n") == [2, 23, 160]
-    assert enamel._left_out("") == []
+    assert numbers_left_out("import os\nPROBLEMSET = sorted(set(range(164)) - {2, 23, 160})\n") == [2, 23, 160]
+    assert numbers_left_out("") == []
 
 
 def test_inputs_of_a_generator_become_tests_of_the_canonical_code():
@@ -204,3 +206,47 @@ def test_a_winner_that_fails_the_set_is_seen():
     assert rows["canonical solutions, here"] == "0.400"
     assert rows["**after the rules**"] == "0.367"
     assert rows["winners that fail ENAMEL's tests"] == "1"
+
+
+def test_solvers_that_are_light_are_taken_with_their_highest_published_speed_up(tmp_path: Path):
+    def put(path: str, text: str) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    for task in ("sort", "route"):
+        put(f"AlgoTuneTasks/{task}/{task}.py", "import numpy\nfrom AlgoTuneTasks.base import Task\n")
+    put("AlgoTuneTasks/heavy/heavy.py", "import torch\n")
+    put("results/Some Model 4/sort/solver.py", "import numpy\n")
+    put("results/Other/sort/solver.py", "import numba\n")
+    put("results/Other/heavy/solver.py", "import numpy\n")
+    put("results/Other/route/solver.py", "import numpy\n")
+    put("results/Other/route/fast.pyx", "")
+    told = {"some-model-4-20250514": {"final_speedup": "2.5"}, "other": {"final_speedup": "9.0"}}
+    put("reports/generation.json", json.dumps({task: {"n": 7} for task in ("sort", "route", "heavy")}))
+    put("reports/agent_summary.json", json.dumps(dict.fromkeys(("sort", "route", "heavy"), told)))
+    found = list(algotune.entries(tmp_path))
+    assert [(one.task, one.size, one.model, one.published) for one in found] == [
+        ("sort", 7, "some-model-4-20250514", 2.5)
+    ]
+
+
+def test_a_solver_that_starts_processes_is_not_light(tmp_path: Path):
+    for name, text in {"plain": "import math, json\n", "starts": "import subprocess\n", "broken": "def\n"}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert algotune._needs(tmp_path / "plain.py") == set()
+    assert not algotune._needs(tmp_path / "starts.py") <= algotune.LIGHT
+    assert not algotune._needs(tmp_path / "broken.py") <= algotune.LIGHT
+
+
+def test_the_table_of_solvers_counts_what_was_confirmed():
+    found = [
+        algotune.Found("a", "m", 2.0, "faster", speedup=[2.1, 2.0, 2.2], itself="not-faster"),
+        algotune.Found("b", "m", 9.0, "faster", speedup=[3.0, 2.9, 3.1], itself="undecided"),
+        algotune.Found("c", "m", 1.5, "wrong answers", "1 of 4"),
+        algotune.Found("d", "m", 1.01, "not-faster", speedup=[1.0, 0.99, 1.02], itself="faster"),
+    ]
+    text = algotune._section(found, 10).text("here")
+    assert "faster here, by the lower bound: 2 of 3" in text
+    assert "within a factor of 1.5 of what was published: 1 of 2" in text
+    assert "called faster in 1 of 3" in text
+    assert "wrong answers: 1 of 4" in text

@@ -8,7 +8,6 @@ as the expert's solution at every level, 0 is wrong or twice as slow.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
 import shutil
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.enamel import problems
 from benchmarks.measure import BAKEOFF
 from benchmarks.proofs.page import Section
 from benchmarks.proofs.pulls import clone_in
@@ -49,11 +49,7 @@ def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Sect
     clone = work / "enamel"
     if not clone.exists():
         subprocess.run(["git", "clone", "--quiet", source, clone], check=True)
-    csv.field_size_limit(sys.maxsize)
-    with (clone / "dataset" / "enamel.csv").open() as file:
-        rows = {row["task_id"]: (index, row) for index, row in enumerate(csv.DictReader(file))}
-    for index in _left_out("\n".join(file.read_text() for file in (clone / "enam").glob("*.py"))):
-        rows.pop(f"HumanEval/{index}", None)
+    rows = {row["task_id"]: (index, row) for index, row in problems(clone).items()}
     codes = json.loads((clone / "samples" / "humanevalplus-canonical.json").read_text())
     kept = work / "enamel.jsonl"
     found = {one.name: one for one in map(_read, kept.read_text().splitlines())} if kept.exists() else {}
@@ -66,12 +62,6 @@ def prove(place: Path, work: Path, options: argparse.Namespace) -> Iterator[Sect
             print(found[name], flush=True)
     if found := {name: one for name, one in found.items() if name in rows}:
         yield _section(list(found.values()), len(rows))
-
-
-def _left_out(source: str) -> list[int]:
-    """Numbers of the problems that ENAMEL leaves out of HumanEval, as its source says."""
-    told = re.search(r"^PROBLEMSET = .*\{([\d, ]+)\}", source, re.MULTILINE)
-    return [int(number) for number in told[1].split(",")] if told else []
 
 
 def _read(line: str) -> Scored:
