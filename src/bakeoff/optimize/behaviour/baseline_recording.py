@@ -21,6 +21,7 @@ from bakeoff.optimize.behaviour.runs import Call, TestRun
 from bakeoff.optimize.behaviour.server_pool import ProcessPair, ServerPool
 from bakeoff.optimize.errors import BehaviourError
 from bakeoff.optimize.source_code.definitions import locate
+from bakeoff.optimize.source_code.raised import raised_by
 from bakeoff.optimize.target import Target
 from bakeoff.workspace.blocking import in_thread
 from bakeoff.workspace.slots.slot import Slot
@@ -238,6 +239,7 @@ class BaselineRecording:
             asked += [Asked(before, max(2.0, self.options.floor / 2), derived=True) for before in made]
         raised = {call.type for calls in baseline.expected.values() for call in calls if call.kind == "raise"}
         raised |= {call.type for calls in baseline.here.values() for call in calls if call.kind == "raise"}
+        raised |= raised_by(self.source, self.target.qualname, baseline.line)
 
         def fits(call: Asked, answer: Call) -> bool:
             return not call.derived or answer.kind != "raise" or answer.type in raised
