@@ -175,3 +175,17 @@ def test_texts_beyond_ascii_get_signs_that_belong_to_others_at_their_ends() -> N
         assert any(text.startswith(sign) for text in texts)
     assert max(map(len, texts)) <= 6
     assert all(text.isascii() for (text,) in made_of(("ab",), ("abc",), ("d",)))
+
+
+def test_whole_numbers_of_a_large_range_are_tried_where_digits_and_logarithms_change() -> None:
+    found = {call[0] for call in made_of((0,), (10**200 + 7,), (12,))}
+    assert any(number + beside in {base**power for base in (2, 10) for power in range(1, 700)}
+               for number in found if number > 4 for beside in (-1, 0, 1))  # fmt: skip
+
+
+def test_blanks_and_letters_have_others_of_their_kind() -> None:
+    found = "".join(call[0] for call in made_of(*[(f"{' ' * n} Word {n}",) for n in range(9)]))
+    assert any(blank in found for blank in "\t\n\r\f\xa0")
+    assert any(letter in found for letter in "wORD")
+    short = "".join(call[0] for call in made_of(("up", 1), ("on", 2), ("in", 3)))
+    assert set(short) <= set("uponi")

@@ -6,6 +6,7 @@ import random
 import sys
 import types
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def asked(reader: LateReader, *args: Any) -> tuple[str, str, Any]:
 
 def test_a_result_is_changed_and_asked_for_again() -> None:
     held = [1]
-    assert asked(late(lambda: held))[2] == [1, 1]
+    assert asked(late(lambda: held))[2] == [1, 1, 1]
     assert asked(late(lambda: [1]))[2] == [1]
     assert asked(late(lambda: 5)) == ("counted", "", None)
 
@@ -168,8 +169,26 @@ def test_an_earlier_result_that_moves_is_said() -> None:
 
 def test_a_lazy_result_is_read_after_the_arguments_changed() -> None:
     kind, message, found = asked(late(lambda xs: (x for x in xs)), [1, 2])
-    assert (kind, message, list(found)) == ("return", LAZY, [1, 2, 1])
-    assert list(asked(late(lambda xs: iter([*xs])), [1, 2])[2]) == [1, 2]
+    assert (kind, message, list(found[0])) == ("return", LAZY, [1, 2, 1, 2, 2])
+    assert list(asked(late(lambda xs: iter([*xs])), [1, 2])[2][0]) == [1, 2]
+
+
+def test_an_iterator_is_read_with_its_arguments_changed_behind_its_first_item() -> None:
+    def above_the_mean(xs: list[int]) -> Iterator[int]:
+        return (x for x in xs if x > sum(xs) / len(xs))
+
+    def above_the_first_mean(xs: list[int]) -> Iterator[int]:
+        for mean in [sum(xs) / len(xs)]:
+            yield from (x for x in xs if x > mean)
+
+    def read(function: Any, xs: list[int]) -> list[Any]:
+        whole, (first, rest) = asked(late(function), xs)[2]
+        return [list(whole), first, list(rest)]
+
+    one, other = (read(function, [*range(40)]) for function in (above_the_mean, above_the_first_mean))
+    assert one[:2] == other[:2]
+    assert (one[2][0], other[2][0]) == (29, 21)
+    assert asked(late(lambda xs: iter(xs)), [])[2][1] is StopIteration
 
 
 def test_lazy_results_are_told_from_others() -> None:
@@ -221,9 +240,13 @@ def test_what_chance_has_a_part_in_has_to_change_and_all_else_to_be_the_same() -
 
 
 STATE = """
+import threading
 from collections import Counter, defaultdict
+from contextvars import ContextVar
 
 COUNT = 0
+CURRENT = ContextVar("current")
+LOCAL = threading.local()
 BY_KEY = defaultdict(list)
 COUNTS = Counter()
 TABLE = {"a": [{1}]}
@@ -266,6 +289,8 @@ def work():
         ("BY_KEY['a'].append(1)", "BY_KEY"),
         ("COUNTS['a'] += 1", "COUNTS"),
         ("TABLE['a'][0].add(2)", "TABLE"),
+        ("CURRENT.set(3)", "CURRENT"),
+        ("LOCAL.last = 3", "LOCAL"),
     ],
 )
 def test_each_global_that_changes_is_named(change: str, name: str) -> None:

@@ -10,7 +10,7 @@ import random
 import struct
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bakeoff.judge.codec import wire
@@ -24,6 +24,9 @@ MARKS = ("Cf", "Mn", "Me")
 """Categories of Unicode of signs that belong to others."""
 SIGNS = "\u200d\u0301\ufe0f\u3042\U0001f469\ud800"
 """A joiner, a combining accent, a variation selector, a wide letter, an emoji, half of a pair."""
+BLANKS = " \t\n\r\f\xa0"
+MANY_STEPS = 40
+"""Steps of logarithms in a range from which some are tried: below it chance meets them."""
 FLOATS = {"<f8": "<d", "<f4": "<f"}
 """Arrays whose elements are numbers that can be made anew, and how each is written."""
 
@@ -82,8 +85,19 @@ def _by_chance(make: Callable[[random.Random], Any]) -> Any:
 def _ints(samples: list[int]) -> Any:
     from hypothesis import strategies as st
 
-    low, high = _range(samples)
-    return st.integers(int(low), int(high))
+    low, high = int(_range(samples)[0]), int(_range(samples)[1])
+    steps = [near for near in _steps(max(abs(low), abs(high))) if low <= near <= high]
+    made = st.integers(low, high)
+    return st.one_of(made, made, st.sampled_from(steps)) if len(steps) > MANY_STEPS else made
+
+
+def _steps(most: int) -> Iterator[int]:
+    """Powers of two and of ten up to a number, and the numbers beside them: logarithms and digits change there."""
+    for base in (2, 10):
+        power = 1
+        while power <= most:
+            yield from (sign * (power + beside) for sign in (1, -1) for beside in (-1, 0, 1))
+            power *= base
 
 
 def _range(samples: Sequence[float]) -> tuple[float, float]:
@@ -148,6 +162,8 @@ def _texts(samples: list[str]) -> Any:
         made = st.text(st.sampled_from(letters), min_size=low, max_size=high)
     else:
         made = _by_chance(lambda chance: "".join(chance.choices(pool, k=_size(chance, low, high))))
+    if long:
+        made = st.one_of(made, made, _by_chance(lambda chance: _with_relative(chance, chance.choice(long))))
     if not all(map(str.isascii, samples)):
         placed = _by_chance(lambda chance: _with_sign(chance, chance.choice(samples), letters, high))
         made = st.one_of(made, placed, placed)
@@ -167,6 +183,19 @@ def _with_sign(chance: random.Random, text: str, letters: Sequence[str], high: i
         return text[:place] + sign + text[place:]
     place = max(place - 1, 0)
     return text[:place] + sign + text[place + 1 :]
+
+
+def _with_relative(chance: random.Random, text: str) -> str:
+    """A text with one of its blanks, at an end mostly, or letters as another of its kind.
+
+    Who strips or compares takes them for the same more often than is meant.
+    """
+    places = [place for place, letter in enumerate(text) if letter.isspace() or letter.isalpha()]
+    if not places:
+        return text
+    place = chance.choice((places[0], places[-1], chance.choice(places)))
+    other = chance.choice(BLANKS) if text[place].isspace() else text[place].swapcase()[:1]
+    return text[:place] + other + text[place + 1 :]
 
 
 def _cut(chance: random.Random, text: str, low: int) -> str:

@@ -15,6 +15,9 @@ from . import writeback
 LAZY, MOVED = "lazy", "a result of its changed with the next call"
 """Messages of a call: its result is lazy; it is not the same after another call."""
 
+MOST = 1000
+"""Items that a list is made longer by."""
+
 Made = Callable[[bytes], tuple[Any, Any, Any]]
 """Makes an encoded call: what it returned, what it raised (one is None), and the arguments it was given."""
 
@@ -37,6 +40,8 @@ class LateReader:
     def answer(self, call: bytes) -> tuple[dict[str, Any], bytes]:
         """What the call gives in the end: a lazy result once its arguments were changed, others at a second call.
 
+        An iterator is read a second time, its arguments changed between its first item and the others.
+
         The header's `kind` is `counted` where nothing of the result can change: then there is nothing to compare.
         Passes on Incomparable: something has no bytes.
         """
@@ -47,7 +52,8 @@ class LateReader:
         if lazy(result):
             disturb(given)
             self.earlier = call
-            return {"kind": "return", "type": type(result).__name__, "message": LAZY}, self.encode(result)
+            found = (result, self._halfway(call)) if isinstance(result, Iterator) else result
+            return {"kind": "return", "type": type(result).__name__, "message": LAZY}, self.encode(found)
         before, moved = self.as_it_is(result), False
         if self.earlier is not None and self.earlier != call:
             self.made(self.earlier)
@@ -58,6 +64,17 @@ class LateReader:
         header = {"kind": "return" if raised is None else "raise", "message": MOVED if moved else ""}
         found = again if raised is None else type(raised)
         return {**header, "type": type(found).__name__}, self.encode(found)
+
+    def _halfway(self, call: bytes) -> Any:
+        """The first item of an iterator, and what is left of it once the arguments were changed behind that."""
+        result, _, given = self.made(call)
+        first = []
+        try:
+            first.append(next(result))
+        except Exception as failure:
+            return type(failure)
+        disturb(given)
+        return first, result
 
 
 def lazy(result: Any) -> bool:
@@ -90,7 +107,8 @@ def disturb(value: Any) -> None:
     for each in writeback.nodes(value):
         kind = type(each)
         if kind in (list, deque):
-            each.append(each[0] if each else None)
+            # So many that what is reckoned from all of them, such as a mean, is another.
+            each.extend([each[0], *[each[-1]] * min(len(each), MOST)] if each else [None])
         elif kind is bytearray:
             each.append(0)
         elif kind is dict:

@@ -10,10 +10,12 @@ import hashlib
 import os
 import random
 import sys
+import threading
 import types
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 MAPPINGS = (dict, defaultdict, OrderedDict, Counter)
@@ -100,7 +102,14 @@ class ModuleState:
         for module in self.modules:
             for name, value in sorted(vars(module).items()):
                 if not name.startswith("__"):
-                    yield module.__name__, name, value
+                    yield module.__name__, name, _current(value)
+
+
+def _current(value: Any) -> Any:
+    """What a context variable or a thread-local object holds here and now; any other value as it is."""
+    if isinstance(value, ContextVar):
+        return value.get(None)
+    return dict(vars(value)) if isinstance(value, threading.local) else value
 
 
 def _shown(value: Any, depth: int = DEEP) -> Any:
