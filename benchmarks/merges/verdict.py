@@ -15,6 +15,8 @@ from bakeoff.plan.merge.hunks import Texts
 _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.arguments, ast.FunctionDef, ast.ClassDef)
 
+_VERSION = re.compile(r"\bv?\d+(?:\.\d+)+(?:[-.]?[a-z]+[-.]?\d*)*|\b[0-9a-f]{40}\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -32,8 +34,8 @@ class Verdict:
 def judge(texts: Texts, merged: bytes, people: bytes | None, kind: str) -> Verdict:
     """The verdict on a merged file: by statements for Python of today, by lines for plain files, else by words."""
     python = kind == "python"
-    sides = [text.decode("utf-8", "replace") for text in (texts.base, texts.ours, texts.theirs)]
     found = merged.decode("utf-8", "replace")
+    sides = _settled([text.decode("utf-8", "replace") for text in (texts.base, texts.ours, texts.theirs)], found)
     trees = [_tree(text) for text in (*sides, found)] if python else []
     if python and trees[1] is not None and trees[2] is not None:
         wrong = list(_faults_of_trees(trees)) if trees[3] is not None else ["is no Python"]
@@ -42,6 +44,21 @@ def judge(texts: Texts, merged: bytes, people: bytes | None, kind: str) -> Verdi
         wrong = list(_faults(*map(parts, (*sides, found))))
     equal = _equal(merged, people, python)
     return Verdict(() if equal in ("bytes", "tree") else tuple(wrong), equal)
+
+
+def _settled(sides: list[str], merged: str) -> list[str]:
+    """The sides with the merged line in place of theirs, where all have it but for a version that both sides moved.
+
+    Only one of the two can stand; it is not lost if the other one does.
+    """
+    rows = [text.splitlines(keepends=True) for text in sides]
+    of_sides = [{_VERSION.sub("version", line): line for line in row if _VERSION.search(line)} for row in rows]
+    for line in set(merged.splitlines(keepends=True)):
+        shape = _VERSION.sub("version", line)
+        was = [lines.get(shape) for lines in of_sides]
+        if None not in was and len(set(was)) == len(was) and line in was[1:]:
+            rows = [[line if each in was else each for each in row] for row in rows]
+    return ["".join(row) for row in rows]
 
 
 def _equal(merged: bytes, people: bytes | None, python: bool) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bakeoff.plan.merge.hunks import Texts
 from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN, Resolution
+from bakeoff.plan.merge.rules.versions import settle_versions
 from bakeoff.reader.reading import UnreadError, read_here
 
 FORMS = {
@@ -17,8 +18,11 @@ FORMS = {
 }  # fmt: skip
 """The form of files whose names end so; findings call the rule by it. `merged` has a merger for each form."""
 
-LISTS = re.compile(r"\.\w+ignore|requirements.*\.(?:txt|in)|(?:authors|contributors|thanks)\b.*")
-"""Names of files each line of which stands for itself: the form `list`."""
+LISTS = re.compile(
+    r"\.\w+ignore|(?:[\w.]+[-_])?(?:requirements|constraints).*\.(?:txt|in)|(?:authors|contributors|thanks)\b.*"
+    r"|requirements/[^/]*\.(?:txt|in)"
+)
+"""Names of files, or ends of paths, each line of which stands for itself: the form `list`."""
 
 PROSE = re.compile(r"(?:changes|changelog|news|history|readme)")
 """Names without a suffix of files that are prose all the same."""
@@ -34,7 +38,7 @@ def form_of(path: str) -> str:
     """The form of a file by its name."""
     name = path.rpartition("/")[2].lower()
     stem, dot, suffix = name.rpartition(".")
-    if LISTS.fullmatch(name):
+    if LISTS.fullmatch(name) or LISTS.fullmatch("/".join(path.lower().rsplit("/", 2)[-2:])):
         return "list"
     if not dot or not stem:
         return "prose" if PROSE.fullmatch(name) else OTHER
@@ -57,13 +61,22 @@ def merge_structured(form: str, texts: Texts) -> Resolution | None:
 def merged(data: bytes, sizes: Sequence[int], form: str) -> list[Any] | None:
     """The same in the reader process of base, our and their version in a row; the bytes as Latin-1, and choices."""
     base, ours = sizes[0], sizes[0] + sizes[1]
-    texts = Texts(data[:base], data[base:ours], data[ours:])
+    texts, newer = _settled(form, Texts(data[:base], data[base:ours], data[ours:]))
     if form in ("json", "toml", "yaml"):  # each merger is imported in the reader process alone
         from bakeoff.plan.merge.rules.keys import merge_data
 
         content = merge_data(form, texts)
-        return None if content is None else [content.decode("latin-1"), []]
+        return None if content is None else [content.decode("latin-1"), newer]
     from bakeoff.plan.merge.rules.trees import merge_tree
 
     found = merge_tree(form, texts)
-    return None if found is None else [found.content.decode("latin-1"), list(found.chosen)]
+    return None if found is None else [found.content.decode("latin-1"), [*found.chosen, *newer]]
+
+
+def _settled(form: str, texts: Texts) -> tuple[Texts, list[str]]:
+    """The texts in which both have the newer of two versions, and what was chosen."""
+    try:
+        parts, done = settle_versions(form, [part.decode() for part in (texts.base, texts.ours, texts.theirs)])
+    except ValueError:
+        return texts, []
+    return Texts(*(part.encode() for part in parts)), ["both moved a version: the newer one"] if done else []
