@@ -44,6 +44,11 @@ class Change:
     before: Effects
     after: Effects
 
+    @property
+    def acts(self) -> bool:
+        """Whether something that may have any effect, such as a call, is there no more, or was not there before."""
+        return not (self.before.pure and self.after.pure)
+
     def meets(self, other: Change) -> bool:
         """Whether what one of the two changes to bind or read has to do with what the other is about."""
         return self._disturbs(other) or other._disturbs(self)

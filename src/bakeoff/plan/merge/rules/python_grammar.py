@@ -65,6 +65,8 @@ class PythonGrammar:
         ours, theirs = (Change(_effects(old), _effects(new)) for old, new in zip(was, now, strict=True))
         if ours.meets(theirs):
             raise UndecidedError
+        if ours.acts and theirs.acts:
+            self.merge.chosen.add("both changed what is run there: taken as if neither needs the other")
 
     def check_order(self, ours: Row, theirs: Row) -> bool:
         """Refuse statements that do not commute; True for definitions, imports and constants.
