@@ -220,6 +220,57 @@ def test_two_versions_of_one_entry_stay_a_conflict(ours, theirs):
     assert merge("", LOG, LOG.replace("first", "last"), "prose") is None
 
 
+PEOPLE = "# People\n\n- [Ann Lee](https://github.com/ann)\n- [Bo](https://github.com/bo)\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        (PEOPLE, "- [Cy Orr](https://github.com/cy)\n", "- [Di](https://github.com/dee)\n"),
+        ("Tools\n=====\n\n.. autofunction:: one\n", ".. autofunction:: two\n", ".. autofunction:: three\n"),
+        ("# Log\n\n- One #1\n", "- Fix links in tables #22\n", "- Fix text in tables #23\n"),
+    ],
+)
+def test_entries_that_are_alike_but_for_their_names_both_stay(base, ours, theirs):
+    assert merge(base, base + ours, base + theirs, "prose") == base + ours + theirs
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("- Fix the links #22\n", "- Repaired links in tables, thanks to Ann #22\n"),  # one issue
+        ("- Fix the links in all of the tables #22\n", "- Fix the links in all of the tables #23\n"),
+        ("- [Cy](https://github.com/cy)\n", "- [Cy Orr](https://github.com/cy)\n"),
+    ],
+)
+def test_two_versions_of_one_entry_do_not_both_stay(ours, theirs):
+    base = "# Log\n\n- One #1\n"
+    assert merge(base, base + ours, base + theirs, "prose") is None
+
+
+def test_names_that_both_added_under_a_directive_both_stay():
+    base = "Functions\n=========\n\n.. autosummary::\n   :toctree: made/\n\n   one\n   two\n"
+    texts = Texts(*(f"{base}{more}\nEnd.\n".encode() for more in ("", "   three\n", "   four\n")))
+    found = merge_tree("prose", texts)
+    assert found is not None
+    assert found.content.decode() == f"{base}   three\n   four\n\nEnd.\n"
+    assert found.chosen
+    both = base.replace("   one\n", "   three\n   one\n")
+    assert merge(base, both, base + "   three\n", "prose") is None  # it would be there twice
+    assert merge(base, base.replace("   two\n", ""), base + "   three\n", "prose") is None
+
+
+def test_calls_side_by_side_are_no_proof():
+    base = "def f(a):\n    a.open()\n    a.read()\n    return a\n"
+    ours, theirs = base.replace("    a.read()\n", ""), base.replace("    a.read()\n", "    a.read()\n    a.log()\n")
+    for versions in ((base, ours, theirs), (base, theirs, ours)):
+        found = merge_tree("python", Texts(*(text.encode() for text in versions)))
+        assert found is None or found.chosen
+    found = merge_tree("python", Texts(*(f"x = 1\ny = 2\n{more}".encode() for more in ("", "z = 3\n", ""))))
+    assert found is not None
+    assert not found.chosen
+
+
 def test_a_package_is_required_once():
     base = "attrs\nclick>=8\n"
     assert merge(base, base + "rich\n", base + "rich>=13\n", "list") is None

@@ -15,6 +15,9 @@ from bakeoff.plan.merge.rules.node import Node
 ALIKE = 0.6
 """Share of equal words from which two statements count as versions of one."""
 
+NEARLY = 0.8
+"""The same share for entries that refer to different things."""
+
 MOST_PAIRS = 2500
 """Pairs of nodes that are compared for likeness at one place."""
 
@@ -22,6 +25,8 @@ MOST_ALIKE = 1000
 """Nodes between two anchors from which those that stand there often are left out of account."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+_ENTRY = re.compile(r"\s*(?:[-*+•]|\.\.)\s+\S")
+_REFERENCE = re.compile(r"https?://[^\s)>\]]+|[\w.+-]+@[\w-]+\.[\w.]+|:\w+:`\d+`|(?<!\w)(?:#|gh-|GH-)\d+")
 
 
 def labelled(*rows: Sequence[Node]) -> set[str]:
@@ -127,7 +132,25 @@ def alike(one: Node, other: Node) -> bool:
         if not all(pair):
             return not any(pair)
         return likeness(pair[0][0].text, pair[1][0].text) >= ALIKE
+    if _ENTRY.match(one.text) and _ENTRY.match(other.text):
+        return _alike_entries(one.text, other.text)
     return likeness(one.text, other.text) >= ALIKE
+
+
+def _alike_entries(one: str, other: str) -> bool:
+    """The same of two entries of a list, by their words alone: links and signs are much the same in all entries.
+
+    Two that refer to one issue are versions of one; two that refer to different issues or addresses only if they say
+    nearly the same besides.
+    """
+    refers = [set(_REFERENCE.findall(text)) for text in (one, other)]
+    if any(re.search(r"\d", reference) for reference in refers[0] & refers[1]):
+        return True
+    least = NEARLY if all(refers) and not refers[0] & refers[1] else ALIKE
+    words = [Counter(re.findall(r"\w+", _REFERENCE.sub("", text))) for text in (one, other)]
+    if not all(words):
+        return refers[0] == refers[1]
+    return 2 * (words[0] & words[1]).total() / (words[0].total() + words[1].total()) >= least
 
 
 def likeness(one: str, other: str) -> float:

@@ -14,6 +14,8 @@ _HASHES = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)]|#\.|\.\.)\s+\S")
 _REQUIRED = re.compile(r"([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=|[<>;@]).*\n?$|([A-Za-z][\w.-]*)\n?$")
+_NAMES = re.compile(r"(?:[ \t]+[A-Za-z_][\w./-]*\n)+")
+"""Indented lines of one name each, as under a directive that lists documents or functions."""
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
@@ -38,14 +40,17 @@ class TextGrammar:
         self.merge = TreeMerge(self)
 
     def leaf(self, old: Node | None, our: Node, their: Node) -> Node:
-        """A paragraph that both changed: line by line.
+        """A paragraph that both changed: line by line; what both added to a list of names alone stays, ours first.
 
         Raises:
             UndecidedError: they changed the same line.
         """
-        if old is None or old.text.count("\n") < 2:
+        if old is None:
             raise UndecidedError
-        text = merge_lines(old.text, our.text, their.text, touching=self.touching)
+        names = self.union and all(_NAMES.fullmatch(node.text) for node in (old, our, their))
+        if not names and old.text.count("\n") < 2:
+            raise UndecidedError
+        text = merge_lines(old.text, our.text, their.text, touching=self.touching, names=self.merge if names else None)
         return our.with_changes(text=text, meaning=_words(text))
 
     def check_touching(self, was: Sides, now: Sides) -> None:
@@ -91,11 +96,19 @@ def _shape(node: Node) -> str:
     return "number" if found[0].strip()[0].isdigit() else "item"
 
 
-def merge_lines(old: str, our: str, their: str, *, touching: bool, nested: bool = True) -> str:
-    """Three texts merged line by line. Raises UndecidedError: both changed the same line, or lines side by side."""
-    grammar = TextGrammar(touching, union=False, nested=nested)
+def merge_lines(
+    old: str, our: str, their: str, *, touching: bool, nested: bool = True, names: TreeMerge | None = None
+) -> str:
+    """Three texts merged line by line; `names` is the merge that they are of, where each line is a name alone.
+
+    Passes on UndecidedError: both changed the same line, or lines side by side.
+    """
+    grammar = TextGrammar(touching, union=names is not None, listed=names is not None, nested=nested)
     base, ours, theirs = (parse_lines(text).body or [] for text in (old, our, their))
-    return "".join(node.said() for node in grammar.merge.row(base, ours, theirs))
+    merged = "".join(node.said() for node in grammar.merge.row(base, ours, theirs))
+    if names is not None:
+        names.chosen |= grammar.merge.chosen
+    return merged
 
 
 def parse_lines(text: str) -> Node:
