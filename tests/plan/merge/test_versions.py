@@ -75,6 +75,7 @@ def test_a_commit_is_compared_by_the_version_that_its_comment_names():
         ("requirements.txt", "a<{}\n", ("1.0", "1.1", "1.2")),
         ("requirements.txt", "a{}\n", (">=1.0", ">=1.1", "==1.2")),
         ("config.json", '{{\n  "limit": "{}"\n}}\n', ("1.0", "1.1", "1.2")),
+        ("config.json", '{{\n  "a": {{\n    "version": "{}"\n  }}\n}}\n', ("1.0", "1.1", "1.2")),
         ("config.json", '{{\n  "a": {{\n    "b": {{\n      "version": "{}"\n    }}\n  }}\n}}\n', ("1.0", "1.1", "1.2")),
     ],
 )
@@ -123,6 +124,12 @@ def test_the_resolution_says_that_it_is_a_choice():
     found = merge_structured("python", Texts(*versions))
     assert found is not None
     assert (found.content, found.why) == (versions[2], CHOSEN)
+
+
+def test_lines_end_as_they_did():
+    assert merge("requirements.txt", "a==1.0", "a==1.3", "a==1.1\nb==2.0\n")[0] == "a==1.3\nb==2.0\n"
+    texts = [f'__version__ = "{version}"\r\n' for version in ("1.0", "1.1", "1.2")]
+    assert merge("p/__init__.py", *texts)[0] == texts[2]
 
 
 def test_versions_are_ordered_as_packages_order_them():

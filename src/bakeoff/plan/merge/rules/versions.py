@@ -23,7 +23,7 @@ _SHAPES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
         (OTHERS, re.compile(rf"\s*{_QUOTED}(?P<name>[A-Za-z][\w.-]*(?:\[[\w,. -]*\])?)\s*(?:==|>=)\s*")),
     ),
     "lines": ((OWN, re.compile(r"(?P<name>(?:current_)?version)\s*=\s*(?P<quote>[\"']?)")),),
-    "json": ((OWN, re.compile(r"(?:  |    |\t)\"(?P<name>version)\"\s*:\s*(?P<quote>\")")),),
+    "json": ((OWN, re.compile(r"(?P<indent>[ \t]+)\"(?P<name>version)\"\s*:\s*(?P<quote>\")")),),
     "yaml": (
         (OTHERS, re.compile(r"\s*(?:- )?(?P<name>rev):\s+(?P<quote>[\"']?)")),
         (OTHERS, re.compile(r"\s*(?:- )?uses:\s+(?P<name>[\w./-]+)@(?P<quote>)")),
@@ -50,7 +50,7 @@ class Pin:
     Attributes:
         group: `own` or `others`.
         head: its line before the version; the same in all three texts.
-        tail: from the version to the end of the line.
+        tail: from the version to the end of the line, without what ends it.
         rank: to compare it by; None where it is none that can be compared.
         rest: the tail without what tells the version.
         lines: the numbers of all lines that say so.
@@ -84,7 +84,8 @@ def settle_versions(form: str, texts: Sequence[str]) -> tuple[list[str], bool]:
         for pins in here.values():
             for row, pin in zip(lines, pins, strict=True):
                 for number in pin.lines:
-                    row[number] = pin.head + pins[side].tail
+                    end = row[number][len(row[number].rstrip("\r\n")) :]
+                    row[number] = pin.head + pins[side].tail + end
         done |= bool(here)
     return ["".join(row) for row in lines], done
 
@@ -115,14 +116,15 @@ def _pins(form: str, text: str) -> dict[object, Pin]:
 def _each(form: str, text: str) -> Iterator[tuple[object, Pin]]:
     """Each pin, with what it is of."""
     table = above = ""
-    for number, line in enumerate(text.splitlines(keepends=True)):
+    first = re.search(r"^[ \t]+(?=\S)", text, re.MULTILINE)  # what keys at the top of a JSON file are indented by
+    for number, line in enumerate(each.rstrip("\r\n") for each in text.splitlines(keepends=True)):
         if named := _TABLE.match(line):
             table, above = named[1], ""
         if named := _ABOVE.match(line):
             above = named[1]
         for group, shape in _SHAPES.get(form, ()):
             head = shape.match(line)
-            if head is None:
+            if head is None or (form == "json" and (first is None or head["indent"] != first[0])):
                 continue
             tail = line[head.end() :]
             rank, rest = _ranked(tail)
