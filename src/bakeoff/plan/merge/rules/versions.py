@@ -151,10 +151,5 @@ def rank_of(text: str) -> tuple[object, ...] | None:
     release = [int(part) for part in found[1].split(".")]
     while release and not release[-1]:
         release.pop()
-    stage = (found[2] or "").lower()
-    unfinished = found[4] is not None
-    if unfinished and not stage:
-        stage, number, unfinished = "dev", found[4], False
-    else:
-        number = found[3]
-    return tuple(release), _STAGES[stage], int(number or 0), not unfinished, int(found[4] or 0)
+    stage = _STAGES[(found[2] or "").lower()]
+    return tuple(release), stage, int(found[3] or 0), found[4] is None, int(found[4] or 0)
