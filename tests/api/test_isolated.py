@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
-import re
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -17,6 +14,27 @@ from typing import Any
 
 import anyio
 import pytest
+from isolated_calls import (
+    Bad,
+    Mute,
+    fail,
+    ids,
+    large,
+    leave,
+    leave_and_compute,
+    leave_and_die,
+    leave_and_end,
+    leave_and_lose_the_keeper,
+    leave_and_wait,
+    misuse,
+    open_in_a_child,
+    with_forging_child,
+    with_fork,
+    with_noisy_child,
+    with_raw_output,
+    with_reading_child,
+    write_later,
+)
 
 import bakeoff
 from bakeoff.api import isolated as isolated_module
@@ -47,45 +65,6 @@ def descriptors() -> list[str]:
 # What a function and its children write and read.
 
 
-def with_noisy_child(number: int) -> int:
-    subprocess.run(["git", "--version"], check=True)
-    return number
-
-
-def with_raw_output(number: int) -> int:
-    os.write(1, b"EXCEPTION 3\nabc\n")
-    os.write(2, b"err\n")
-    return number
-
-
-class Touch:
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (Path(self.path),)
-
-
-def with_forging_child(number: int) -> int:
-    for data in (pickle.dumps(999), pickle.dumps(Touch("forged"))):
-        forged = b"RETURN %d\n%b" % (len(data), data)
-        program = f"import os, sys\nfor fd in range(64):\n try: os.write(fd, {forged!r})\n except OSError: pass"
-        subprocess.run([sys.executable, "-c", program], check=True)
-    return number
-
-
-def with_reading_child(number: int) -> int:
-    subprocess.run(["cat"], check=True, timeout=20)
-    assert sys.stdin.read() == ""
-    return number
-
-
-def with_fork(number: int) -> int:
-    """The fork comes back out of the function, too."""
-    os.fork()
-    return number
-
-
 @pytest.mark.parametrize(
     "function", [with_noisy_child, with_raw_output, with_forging_child, with_reading_child, with_fork]
 )
@@ -97,31 +76,8 @@ async def test_what_is_written_and_read_beside_the_socket_is_no_answer(
     assert not (tmp_path / "forged").exists()
 
 
-def open_in_a_child(_: int) -> str:
-    program = "import os; print([fd for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')])"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-
-
 async def test_no_child_inherits_the_socket() -> None:
     assert await bakeoff.fan_out(open_in_a_child, [1], isolate=True) == ["['0', '1', '2']\n"]
-
-
-def own_sockets() -> list[int]:
-    return [fd for fd in range(3, 64) if os.path.exists(f"/proc/self/fd/{fd}") and stat.S_ISSOCK(os.fstat(fd).st_mode)]
-
-
-def misuse(item: str) -> str:
-    (link,) = own_sockets()
-    if item == "early":
-        os.write(link, b"hello" * 20)
-    elif item == "number":
-        os.write(link, isolated_module.HEADER.pack(77, isolated_module.RESULT, 0))
-    elif item == "closed":
-        os.closerange(3, 64)
-    elif item == "held":
-        os.close(link)
-        time.sleep(60)
-    return item
 
 
 @BY_WORKERS
@@ -139,20 +95,6 @@ async def test_a_worker_that_answers_nonsense_is_killed_and_its_item_fails(how: 
     assert [ends[0], ends[2]] == ["a", "b"]
     assert text in str(ends[1])
     assert ends[1].kind == "error"
-
-
-def write_later(_: int) -> int:
-    (link,) = own_sockets()
-    if os.fork() == 0:  # what Python is told of a fork does not reach one made by C
-        os._exit(0)
-    os.wait()
-    if (pid := ctypes.CDLL(None).fork()) == 0:
-        while os.getppid() and not Path(f"/proc/{os.getppid()}/wchan").read_text().startswith(("unix", "wait", "0")):
-            time.sleep(0.001)
-        time.sleep(0.05)
-        os.write(link, b"x")
-        os._exit(0)
-    return pid
 
 
 async def test_an_idle_worker_that_speaks_is_replaced() -> None:
@@ -182,48 +124,6 @@ async def test_an_idle_worker_that_died_is_replaced() -> None:
 
 
 # What is raised.
-
-
-class Told(Exception):
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(f"{code} {text}")
-
-
-class Mute(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("no")
-
-
-class Bad:
-    """Cannot be unpickled."""
-
-    def __reduce__(self) -> Any:
-        return int, ("x",)
-
-
-def fail(how: str) -> Any:
-    match how:
-        case "cause":
-            raise LookupError("outer") from KeyError("inner")
-        case "exception":
-            raise Told(3, "times")
-        case "local":
-            raise type("Local", (ValueError,), {})("here")
-        case "mute":
-            raise Mute
-        case "memory":
-            raise MemoryError("all of it")
-        case "result":
-            return lambda: 0
-        case "unreadable":
-            return Bad()
-        case "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "crashed":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case "exited":
-            os._exit(3)
-    return how
 
 
 @pytest.mark.parametrize(
@@ -272,10 +172,6 @@ async def test_a_worker_that_cannot_be_started_is_a_failed_item(monkeypatch: pyt
 # Reuse, and what is left.
 
 
-def ids(_: int) -> tuple[int, int]:
-    return os.getpid(), os.getppid()
-
-
 async def test_workers_are_reused_and_leave_no_process_and_no_descriptor() -> None:
     await bakeoff.fan_out(ids, [0], isolate=True)
     before = descriptors(), children()
@@ -291,42 +187,9 @@ async def test_workers_are_reused_and_leave_no_process_and_no_descriptor() -> No
     assert (descriptors(), children()) == before
 
 
-def large(size: int) -> bytes:
-    return bytes(size)
-
-
 async def test_large_items_and_results() -> None:
     assert await bakeoff.fan_out(len, [bytes(5_000_000)], isolate=True) == [5_000_000]
     assert await bakeoff.fan_out(large, [5_000_000], isolate=True) == [bytes(5_000_000)]
-
-
-LEFT = """exec 9>"$FIFO"; (env -i setsid sh -c 'echo bare >&9; : > "$0"; exec sleep 600' "$FIFO.$$" &)
-(setsid sleep 601 &) ; echo up >&9"""
-
-
-def leave(path: str) -> int:
-    with subprocess.Popen(["sh", "-c", LEFT], env={**os.environ, "FIFO": path}) as shell:
-        while not os.path.exists(f"{path}.{shell.pid}"):
-            time.sleep(0.005)
-    return os.getppid()
-
-
-def leave_and_wait(path: str) -> None:
-    leave(path)
-    signal.pause()
-
-
-def leave_and_compute(path: str) -> None:
-    """Inside C code that lets no other thread run."""
-    leave(path)
-    re.match(r"(a+)+$", "a" * 60 + "b")
-
-
-def leave_and_lose_the_keeper(path: str) -> None:
-    subprocess.run(["sh", "-c", 'exec 9>"$FIFO"; (setsid sleep 601 &) ; echo up >&9; echo up >&9'],
-                   env={**os.environ, "FIFO": path}, check=True)  # fmt: skip
-    os.kill(os.getppid(), signal.SIGKILL)
-    signal.pause()
 
 
 async def test_what_a_call_leaves_ends_with_the_fan_out(tmp_path: Path) -> None:
@@ -344,16 +207,6 @@ async def test_what_a_cancelled_call_leaves_is_gone_when_it_ends(tmp_path: Path,
         await anyio.to_thread.run_sync(fifo.wait_for, 2)
         group.cancel_scope.cancel()
     fifo.wait_until_gone(0.0)
-
-
-def leave_and_end(path: str) -> None:
-    leave(path)
-    os._exit(1)
-
-
-def leave_and_die(path: str) -> None:
-    leave(path)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("function", [leave_and_end, leave_and_die])
@@ -419,7 +272,7 @@ async def test_of_two_who_end_a_worker_both_wait(tmp_path: Path) -> None:
 SCRIPT = """
 import os, sys, dataclasses, bakeoff
 sys.path.insert(0, {tests!r})
-from test_isolated import leave_and_compute, leave_and_wait
+from isolated_calls import leave_and_compute, leave_and_wait
 
 @dataclasses.dataclass
 class Point:
