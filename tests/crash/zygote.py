@@ -142,8 +142,12 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    for name in ("cli.resume", "cli.run", "process.spawner", "workflow.job"):
-        import_module(f"bakeoff.{name}")
+    # What children would each import, and each find out about this machine.
+    for name in ("attempt", "merge", "optimize", "plan", "resume", "run", "show"):
+        import_module(f"bakeoff.cli.{name}")
+    for name in ("optimize", "plan.queue", "plan.run", "sampling.attempt", "workflow"):
+        import_module(f"bakeoff.{name}.session")
+    import_module("bakeoff.workspace.sandbox.machine").look()
     for line in sys.stdin:
         request = json.loads(line)
         pid = os.fork()
