@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -163,26 +165,44 @@ def _environ(process: Path) -> bytes:
         return b""
 
 
+CONFIG = "[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"
+
+
+@functools.cache
+def first_project(folder: Path) -> Path:
+    """The work tree that every lab begins with, made once below `folder` and copied: that takes one git, not four."""
+    home, root = folder / "first-home", folder / "first-project"
+    home.mkdir()
+    root.mkdir()
+    (home / ".gitconfig").write_text(CONFIG)
+    files = {"calc.py": ADD, "tests/test_calc.py": TEST, ".gitignore": "bakeoff.toml\n__pycache__/\n.pytest_cache/\n"}
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=root, env={**os.environ, "HOME": str(home)}, check=True)
+    return root
+
+
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Lab:
+def lab(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Lab:
     for name in [name for name in os.environ if name.startswith(("GIT_", "BAKEOFF_", "SPECKIT_"))]:
         monkeypatch.delenv(name)
     home, root = tmp_path / "home", tmp_path / "project"
     home.mkdir()
-    root.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    (home / ".gitconfig").write_text(
-        "[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"
-    )
+    (home / ".gitconfig").write_text(CONFIG)
+    shutil.copytree(first_project(tmp_path_factory.getbasetemp()), root, symlinks=True)
     made = Lab(root, tmp_path, capfd.readouterr, monkeypatch)
-    made.git("init", "-q")
-    made.write("calc.py", ADD)
-    made.write("tests/test_calc.py", TEST)
-    made.write(".gitignore", "bakeoff.toml\n__pycache__/\n.pytest_cache/\n")
-    made.commit("first")
+    made.git("update-index", "-q", "--refresh")
     monkeypatch.chdir(root)
     return made
