@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,12 @@ def diff_of(project: Path, work: Work, with_tests: bool) -> bytes:
     return diff(repository, *ends)
 
 
+def shown(project: Path, work: Work, with_tests: bool) -> tuple[list[str], str]:
+    """Its changed paths as lines, and its diff for people. Passes on BakeoffError: the work is not there any more."""
+    repository, *ends = _ends(project, work, with_tests)
+    return _stat(changed_between(repository, *ends)), diff_text(repository, *ends)
+
+
 def shown_diff(project: Path, work: Work, with_tests: bool) -> str:
     """Its diff for people, see `diff_text`. Passes on BakeoffError: the work is not there any more."""
     repository, *ends = _ends(project, work, with_tests)
@@ -149,8 +155,12 @@ def _check_kept(repository: Repository, work: Work, commit: str) -> None:
 
 def stat_of(project: Path, work: Work, with_tests: bool) -> list[str]:
     """The same as lines for a person."""
+    return _stat(changed_by(project, work, with_tests))
+
+
+def _stat(changed: Iterable[Changed]) -> list[str]:
     lines = []
-    for change in changed_by(project, work, with_tests):
+    for change in changed:
         size = "binary" if change.added is None else f"+{change.added} -{change.deleted}"
         lines.append(f"{change.status} {path_text(change.path)}  {size}")
     return lines

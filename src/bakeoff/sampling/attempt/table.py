@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bakeoff.engine.record import RunStatus
 from bakeoff.jobs.job import OpenRun
-from bakeoff.jobs.landing import SHORT, diff_lines, shown_diff, stat_of
+from bakeoff.jobs.landing import SHORT, diff_lines, shown
 from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.jobs.outcome import stopped_lines
 from bakeoff.judge.checks.diagnosis import broken, why_unrunnable
@@ -253,10 +253,10 @@ def _winner_lines(run: OpenRun, found: RunView, winner: AttemptView, landing: La
     yield f"run {name}: attempt {winner.id} wins{' (tests changed)' if changed else ''}"
     if changed:
         yield f"  it changed {', '.join(changed)}; judged without that, and landed without it but for --with-tests"
-    files = stat_of(run.project, work, landing.with_tests)
+    files, diff = shown(run.project, work, landing.with_tests)
     yield from (f"  {line}" for line in files[:SHORT])
     if len(files) > SHORT:
         yield f"  and {len(files) - SHORT} more files"
-    yield from diff_lines(name, shown_diff(run.project, work, landing.with_tests), whole=landing.diff)
+    yield from diff_lines(name, diff, whole=landing.diff)
     if not landing.takes:
         yield f"  take it with: bakeoff apply {name}"

@@ -307,7 +307,7 @@ def changed_between(repository: Repository, before: str, after: str) -> tuple[Ch
 
 def compared(git: Git, before: str, after: str) -> tuple[Changed, ...]:
     """The same in any repository."""
-    return parse_changed(git.run(*_COMPARE, before, after))
+    return parse_changed(git.run(*_COMPARE, before, after)) if before != after else ()
 
 
 _COMPARE = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")

@@ -161,7 +161,9 @@ class Slot:
 
     def _check_out(self, commit: str) -> None:
         base = self.base
-        changed = changed_between(base.repository, base.snapshot.tree, base.repository.tree_of(commit))
+        if commit == base.snapshot.commit:
+            return
+        changed = changed_between(base.repository, base.snapshot.tree, commit)
         for path in changed:
             given = None if path.status == "D" else base.given_below(os.fsencode(path.path))
             if given is not None:
