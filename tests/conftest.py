@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from hypothesis import HealthCheck, settings
 from bakeoff.process.proctable import PR_SET_CHILD_SUBREAPER
 
 # A slow machine is no fault of what is tested. Chance is for `make soak`: what `make test` says must be repeatable.
-settings.register_profile("test", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("soak", parent=settings.get_profile("test"), derandomize=False)
+settings.register_profile(
+    "test", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.register_profile("soak", parent=settings.get_profile("test"), max_examples=1000, derandomize=False)
 settings.load_profile("soak" if os.environ.get("BAKEOFF_SOAK") else "test")
 
 # Thousands of interpreters are started below: without bytecode each of them would compile the same files again.
@@ -27,6 +30,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, _handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from what is imported and collected: it stays, and each search went through it all."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -60,6 +60,7 @@ class Real:
             "OPENAI_MODEL": "scripted",
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # else it starts twice, seconds of CPU each, for a larger heap
         }
 
     def extra(self, url: str, retries: int) -> tuple[str, ...]:
