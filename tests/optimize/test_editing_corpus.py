@@ -16,6 +16,7 @@ from bakeoff.optimize.source_code.definitions import Definition, definitions, lo
 from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.source_code.indentation import dedented, lines_in_strings, reindented
 from bakeoff.optimize.source_code.python_file import PythonFile
+from searches import examples
 
 SOAK = bool(os.environ.get("BAKEOFF_SOAK"))
 MARK = "\n\nimport zz_module as zz_alias\nZZ_CONSTANT = '''\n  kept\n'''\n"
@@ -76,7 +77,7 @@ def check(path: Path, raw: bytes, qualname: str) -> None:
 @pytest.mark.soak
 def test_library() -> None:
     """A sample; the whole library in the soak."""
-    for path, raw in sources(modules(None if SOAK else 20)):
+    for path, raw in sources(modules(None if SOAK else 10)):
         names = [name for name, _, _ in definitions(PythonFile.read(raw).tree)]
         for qualname in dict.fromkeys(names[:: max(1, len(names) // (6 if SOAK else 3))]):
             check(path, raw, qualname)
@@ -103,7 +104,8 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@pytest.mark.soak
+@settings(deadline=None, max_examples=examples(50))
 @given(
     before=st.lists(PIECES, max_size=5),
     after=st.lists(PIECES, max_size=4),

@@ -30,6 +30,7 @@ from bakeoff.model.protocol import Message, ModelError, Request
 from bakeoff.sampling.result import SamplingResult
 from bakeoff.sampling.similarity import exact, normalised, numeric, rouge_l, similarities
 from sampling.worlds import Backend, rate_limited, real, says_pass, virtual
+from searches import examples
 
 ALL: list[Any] = [
     RejectionSamplingStrategy,
@@ -165,7 +166,8 @@ def test_a_conversation_that_grew_too_long_ends_no_other_lane() -> None:
 # Which one is chosen.
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_the_winner_does_not_depend_on_who_is_fast(data: st.DataObject) -> None:
     loops, lanes = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
@@ -200,7 +202,8 @@ def test_the_winner_does_not_depend_on_who_is_fast(data: st.DataObject) -> None:
     assert ids == sorted(set(ids))
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(1, 6))
 def test_fastest_takes_the_first(seed: int, lanes: int) -> None:
     chance = random.Random(seed)
@@ -330,7 +333,8 @@ def test_answers_are_compared() -> None:
     assert (rouge_l([], []), rouge_l(["a"], [])) == (1.0, 0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
 def test_the_common_subsequence_is_the_longest(first: list[str], second: list[str]) -> None:
     table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]

@@ -15,6 +15,7 @@ from bakeoff.workflow.expression_nodes import children, paths
 from bakeoff.workflow.expression_parser import parse
 from bakeoff.workflow.expressions import ExpressionError, compile_template, truth
 from bakeoff.workflow.values import plain
+from searches import examples
 
 DATA = {
     "inputs": {
@@ -410,7 +411,8 @@ PIECES = st.sampled_from(
 SOURCES = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40)
 
 
-@settings(max_examples=400)
+@pytest.mark.soak
+@settings(max_examples=examples(130))
 @given(SOURCES)
 @example("0]")
 def test_nothing_but_expression_errors_is_raised_and_results_repeat(source: str) -> None:

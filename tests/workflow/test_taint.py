@@ -17,6 +17,7 @@ from bakeoff.workflow.models import StepModel, Text
 from bakeoff.workflow.shell_text import PLAIN, surroundings
 from bakeoff.workflow.step_type import StepTypes
 from bakeoff.workflow.validate import validate
+from searches import examples
 
 HEAD = "workflow: {id: a, name: A}\nsteps:\n  - {id: agent, type: prompt, prompt: hello}\n"
 SAFE_HEAD = HEAD.replace("type: prompt, prompt: hello", "type: shell, run: ls")
@@ -385,7 +386,8 @@ def test_quoting_between_quotes_is_an_error_even_for_old_files() -> None:
     assert "brings its own quotes" in message
 
 
-@settings(max_examples=150)
+@pytest.mark.soak
+@settings(max_examples=examples(50))
 @given(
     st.lists(st.sampled_from(["'", '"', "`", "\\", "$(", ")", "(", "#", "\n", " ", "a", "<<E\n", "\nE\n", "{{x|sh}}"]))
 )

@@ -26,6 +26,7 @@ from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings import PlanSettings
 from plan.decompose.trees import SMALL, check, files, regular
+from searches import examples
 
 DEFAULT = PlanSettings()
 
@@ -221,16 +222,10 @@ def text(made: Hierarchy) -> str:
     return json.dumps(to_json(made))
 
 
-@given(projects(), st.integers(0, 1000))
-@settings(max_examples=60)
-def test_every_tree(project, seed):
-    every_tree(project, seed)
-
-
 @pytest.mark.soak
 @given(projects(), st.integers())
-@settings(max_examples=3000 if os.environ.get("BAKEOFF_SOAK") else 60)
-def test_very_many_trees(project, seed):
+@settings(max_examples=examples(60))
+def test_every_tree(project, seed):
     every_tree(project, seed)
 
 
@@ -245,9 +240,9 @@ def test_the_same_in_other_processes_with_other_hash_seeds_elsewhere(tmp_path):
         "imports = {p: {q for q in paths if int(p[-6:-3]) % 31 == int(q[-6:-3]) % 29} for p in paths}\n"
         "print(json.dumps(to_json(decompose([SourceFile(p, 900) for p in paths], imports=imports))))\n"
     )
-    paths = json.dumps([f"a{n % 3}/b{n % 11}/f{n:03}.py" for n in range(600)])
+    paths = json.dumps([f"a{n % 3}/b{n % 11}/f{n:03}.py" for n in range(300)])
     found = set()
-    for seed in ("0", "1", "random", "random"):
+    for seed in ("0", "random"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         folder = tmp_path / f"{len(found)}{seed}{len(list(tmp_path.iterdir()))}"
         folder.mkdir()

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from bakeoff.plan.merge.hunks import Texts
 from bakeoff.plan.merge.rules import Rules
 from bakeoff.plan.merge.rules.keys import merge_keys
+from searches import examples
 
 
 def resolve(path, base, ours, theirs, rules=None):
@@ -93,7 +94,8 @@ def test_yaml_by_key_keeps_comments_and_quotes():
     assert resolve("a.yaml", "", "a:  1\nb: [1,\n  2]\n", "c: 1\n") is None
 
 
-@settings(max_examples=150)
+@pytest.mark.soak
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_keys_merge_as_dictionaries_do(data):
     keys, values = st.sampled_from("abcd"), st.integers(0, 2)
@@ -367,7 +369,8 @@ def module(functions, methods):
     )
 
 
-@settings(max_examples=150)
+@pytest.mark.soak
+@settings(max_examples=examples(50))
 @given(MODULES, MODULES, MODULES)
 def test_definitions_merge_as_dictionaries_do(base, ours, theirs):
     merged = python(module(*ours), module(*theirs), module(*base))

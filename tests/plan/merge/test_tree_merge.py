@@ -12,6 +12,7 @@ from bakeoff.plan.merge.hunks import Texts
 from bakeoff.plan.merge.rules import structured
 from bakeoff.plan.merge.rules.resolution import CHOSEN, PROVEN
 from bakeoff.plan.merge.rules.trees import merge_tree
+from searches import examples
 
 
 def merge(base, ours, theirs, form="python"):
@@ -38,7 +39,8 @@ def in_function(lines):
     return "def f():\n" + "".join(f"    {line}" for line in lines) + "    return 0\n"
 
 
-@settings(max_examples=200)
+@pytest.mark.soak
+@settings(max_examples=examples(70))
 @given(st.dictionaries(PLACES, KINDS, max_size=4), st.dictionaries(PLACES, KINDS, max_size=4), st.booleans())
 def test_edits_of_different_statements_commute(ours, theirs, inside):
     assume(not ours.keys() & theirs.keys())
@@ -57,7 +59,8 @@ def _both(place, ours, theirs):
     return added + ([] if kind == "delete" else [f"a{place} = '{mark}'\n" if kind == "change" else STATEMENTS[place]])
 
 
-@settings(max_examples=100)
+@pytest.mark.soak
+@settings(max_examples=examples(40))
 @given(
     PLACES,
     st.sampled_from([("change", "change"), ("change", "delete"), ("delete", "change")]),
@@ -68,7 +71,8 @@ def test_different_edits_of_one_statement_stay_a_conflict(place, kinds, others):
     assert merge("".join(STATEMENTS), "".join(edited(ours, "o")), "".join(edited(theirs, "t"))) is None
 
 
-@settings(max_examples=100)
+@pytest.mark.soak
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from("pqrs"), unique=True, max_size=3), st.lists(st.sampled_from("tuvw"), unique=True))
 def test_items_that_both_added_are_all_there_once(ours, theirs):
     def module(names):

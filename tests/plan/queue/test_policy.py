@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bakeoff.plan.queue.policy import Compose, Items, Probe, Purpose, Trial, first_failing, land
+from searches import examples
 
 
 class World:
@@ -158,7 +159,8 @@ def test_a_partner_that_cannot_be_looked_for_is_not_named():
     assert (blame.item, blame.partner, blame.confirmed) == (6, None, False)
 
 
-@settings(max_examples=300)
+@pytest.mark.soak
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_random_worlds(data):
     count = data.draw(st.integers(1, 14))
