@@ -87,7 +87,10 @@ def test_that_no_slot_can_be_made_is_no_verdict(lab: Lab, monkeypatch: pytest.Mo
     assert len(lab.calls) == 1
 
 
-@pytest.mark.parametrize("name", [":(exclude)x", ":!q", ":(glob)x", ":y"])
+@pytest.mark.parametrize(
+    "name",
+    [":(exclude)x", *(pytest.param(name, marks=pytest.mark.soak(only=True)) for name in (":!q", ":(glob)x", ":y"))],
+)
 def test_files_may_be_called_like_the_magic_of_git(lab: Lab, name: str) -> None:
     lab.agent(f"{FIX}; echo 1 > '{name}'")
     lab.settings()
@@ -96,7 +99,10 @@ def test_files_may_be_called_like_the_magic_of_git(lab: Lab, name: str) -> None:
     assert (lab.root / name).read_text() == "1\n"
 
 
-@pytest.mark.parametrize("hiding", ["{} | tail -3", "{} || true", "{}; echo ok"])
+@pytest.mark.parametrize(
+    "hiding",
+    ["{} | tail -3", *(pytest.param(how, marks=pytest.mark.soak(only=True)) for how in ("{} || true", "{}; echo ok"))],
+)
 def test_a_report_of_failed_tests_is_believed_before_the_exit_status(lab: Lab, hiding: str) -> None:
     lab.agent("echo x > notes.txt")
     lab.settings()

@@ -227,7 +227,7 @@ def test_what_is_left_out_is_said_after_a_kill_too(lab: Lab, zygote: Zygote) -> 
         start_over(lab)
 
 
-@pytest.mark.parametrize("kind", ["repository", "worktree"])
+@pytest.mark.parametrize("kind", ["repository", pytest.param("worktree", marks=pytest.mark.soak(only=True))])
 def test_checkouts(lab: Lab, zygote: Zygote, kind: str) -> None:
     hire(lab, f"{FIX}; ln -s calc.py link; echo x > new.txt", settings=f'[slots]\nkind = "{kind}"\n')
     before = lab.digest()

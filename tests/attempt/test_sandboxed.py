@@ -152,7 +152,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", ["overlay", "repository"])
+@pytest.mark.parametrize("kind", ["overlay", pytest.param("repository", marks=SOAK)])
 def test_an_agent_writes_in_its_slot_only(strict: Lab, kind: str) -> None:
     lab = strict
     home = lab.place / "home"

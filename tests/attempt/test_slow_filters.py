@@ -36,7 +36,7 @@ def filter_of(lab: Lab) -> int:
     return int(pid.read_text())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak(only=True))])
 def test_the_second_signal_ends_also_the_saving_of_work(hanging: Lab, number: signal.Signals) -> None:
     hanging.agent(f"echo more >> x.loud; touch {hanging.place}/hang {hanging.place}/working; sleep 600")
     process = hanging.spawn("attempt", "x", "--agent", "fake", "--run-id", "r", "--check", FIXED)

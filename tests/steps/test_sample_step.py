@@ -293,7 +293,9 @@ def test_many_items_share_a_model_and_the_bound(lab, flow, serve):
     assert sorted(seen.body["messages"][0]["content"] for seen in server.seen) == ["1", "2", "3", "4", "5", "6"]
 
 
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT", "cancel"])
+@pytest.mark.parametrize(
+    "how", ["SIGKILL", *(pytest.param(how, marks=pytest.mark.soak(only=True)) for how in ("SIGINT", "cancel"))]
+)
 def test_stopped_in_the_middle_nothing_is_asked_twice(lab, flow, serve, how):
     server = serve(script=in_order(Say("bad"), Stall(), Say("good")))
     path = flow.write(

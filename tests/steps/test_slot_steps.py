@@ -276,7 +276,9 @@ def test_the_tree_is_part_of_the_key(lab, flow):
     assert (lab.place / "ran").read_text() == "x\n" * 7
 
 
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT", "cancel"])
+@pytest.mark.parametrize(
+    "how", ["SIGKILL", *(pytest.param(how, marks=pytest.mark.soak(only=True)) for how in ("SIGINT", "cancel"))]
+)
 def test_stopped_in_the_middle(lab, flow, how):
     path = flow.write(
         f"""

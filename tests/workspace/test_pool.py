@@ -310,7 +310,15 @@ async def test_a_running_git_is_killed_by_cancelling(tmp_path, monkeypatch) -> N
             tasks.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        0.0,
+        0.01,
+        0.04,
+        *(pytest.param(delay, marks=pytest.mark.soak(only=True)) for delay in (0.002, 0.005, 0.02, 0.08)),
+    ],
+)
 async def test_real_slots_survive_cancelling(project: Checkout, delay: float) -> None:
     before = project.digest()
     async with open_workspace(project.root, settings(), "run", slots=2) as workspace:

@@ -20,7 +20,7 @@ from workspace.conftest import KINDS, Checkout, settings, sh
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS[:2], pytest.param(KINDS[2], marks=pytest.mark.soak(only=True))])
 def kind(request) -> str:
     return request.param
 
