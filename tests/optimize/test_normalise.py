@@ -196,7 +196,7 @@ def parsed(paths: list[Path]) -> Iterator[tuple[Path, ast.Module]]:
 @pytest.mark.soak
 def test_locals_of_the_library_renamed_keep_the_fingerprint() -> None:
     total = 0
-    for path, tree in parsed(modules(None if SOAK else 16)):
+    for path, tree in parsed(modules(None if SOAK else 40)):
         text = path.read_text("utf-8", "ignore")
         if any(
             word in text for word in ("locals()", "vars(", "eval(", "exec(", "dir(", "_getframe", "f_locals", "f_back")
@@ -217,7 +217,7 @@ def test_locals_of_the_library_renamed_keep_the_fingerprint() -> None:
 @pytest.mark.soak
 def test_mutations_of_the_library_change_the_fingerprint() -> None:
     total = 0
-    for path, tree in parsed(modules(None if SOAK else 10, 30_000)):
+    for path, tree in parsed(modules(None if SOAK else 25, 30_000)):
         before = mark(ast.unparse(tree))
         for at, _ in enumerate(mutations(tree)):
             if at % 15 == 0:

@@ -240,7 +240,7 @@ def test_the_same_in_other_processes_with_other_hash_seeds_elsewhere(tmp_path):
         "imports = {p: {q for q in paths if int(p[-6:-3]) % 31 == int(q[-6:-3]) % 29} for p in paths}\n"
         "print(json.dumps(to_json(decompose([SourceFile(p, 900) for p in paths], imports=imports))))\n"
     )
-    paths = json.dumps([f"a{n % 3}/b{n % 11}/f{n:03}.py" for n in range(300)])
+    paths = json.dumps([f"a{n % 3}/b{n % 11}/f{n:03}.py" for n in range(600)])
     found = set()
     for seed in ("0", "random"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
