@@ -8,5 +8,5 @@ SOAK = "BAKEOFF_SOAK" in os.environ
 
 
 def examples(short: int) -> int:
-    """Examples that hypothesis tries: `short`, and thirty times as many in the soak."""
-    return 30 * short if SOAK else short
+    """Examples that hypothesis tries: `short`, and fifty times as many in the soak."""
+    return 50 * short if SOAK else short
