@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -168,10 +167,11 @@ def _environ(process: Path) -> bytes:
 CONFIG = "[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"
 
 
-@functools.cache
 def first_project(folder: Path) -> Path:
     """The work tree that every lab begins with, made once below `folder` and copied: that takes one git, not four."""
     home, root = folder / "first-home", folder / "first-project"
+    if root.exists():
+        return root
     home.mkdir()
     root.mkdir()
     (home / ".gitconfig").write_text(CONFIG)
