@@ -130,6 +130,10 @@ class NodeContext:
         """The run."""
         return self.run_context.run
 
+    def say(self, text: str) -> None:
+        """Say something of the step to whoever watches the run."""
+        self.run_context.warn(f"step {self.path}: {text}")
+
     def value(self, field_name: str, *keys: str | int) -> Any:
         """The value of one of the step's fields, evaluated here."""
         return self.step.template(field_name, *keys).evaluate(self.scope)

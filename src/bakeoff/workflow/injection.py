@@ -8,7 +8,7 @@ from itertools import takewhile
 from bakeoff.workflow.expression_nodes import Filtered
 from bakeoff.workflow.expressions import Block, ExpressionError, Template, compile_template
 from bakeoff.workflow.names import Use
-from bakeoff.workflow.problems import Path as NodeContext
+from bakeoff.workflow.problems import Path
 from bakeoff.workflow.programs import ITSELF, LOADS_CODE, SHELLS, executor
 from bakeoff.workflow.shell_text import PLAIN, executed_variables, surroundings, with_marks
 from bakeoff.workflow.taint import Taint
@@ -17,7 +17,7 @@ from bakeoff.workflow.tree import Entry, Tree
 _ADVICE = "quote it with `| sh`, or hand it over in `env:`, or use `argv:`"
 
 
-def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[NodeContext, str]]:
+def check_shell(tree: Tree, uses: list[Use], taint: Taint | None) -> list[tuple[Path, str]]:
     """Places where untrusted text is executed, pasted unquoted or quoted where that does not help, each with a message.
 
     Without `taint`, only the last.
@@ -44,7 +44,7 @@ _CHOICES = {
 }
 
 
-def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
+def _in_choices(uses: list[Use], taint: Taint) -> list[tuple[Path, str]]:
     """Untrusted text that chooses what is run: by a field that does so, or by a variable that loads code."""
     found = []
     for use in uses:
@@ -76,7 +76,7 @@ def mark_unread_words(tree: Tree, uses: list[Use]) -> None:
                     use.entry.step.note_unread(called, use.path[-1])
 
 
-def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[NodeContext, str]]:
+def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[Path, str]]:
     """Variables that a shell step executes, filled by an `env`, its own or one around it, with untrusted text."""
     untrusted = {
         use.path: any(taint.untrusted(block.node, use.entry) for block in use.template.blocks)
@@ -94,9 +94,9 @@ def _in_variables(tree: Tree, uses: list[Use], taint: Taint) -> list[tuple[NodeC
     return found
 
 
-def _variables(tree: Tree, entry: Entry, untrusted: Mapping[NodeContext, bool]) -> set[str]:
+def _variables(tree: Tree, entry: Entry, untrusted: Mapping[Path, bool]) -> set[str]:
     """The variables of a step that hold untrusted text; the nearest `env` that names one counts."""
-    holders: list[tuple[NodeContext, object]] = []
+    holders: list[tuple[Path, object]] = []
     holder: Entry | None = entry
     while holder is not None:
         holders.append((holder.path, holder.raw.get("env")))
@@ -109,13 +109,13 @@ def _variables(tree: Tree, entry: Entry, untrusted: Mapping[NodeContext, bool]) 
     return {name for name, holds in found.items() if holds}
 
 
-def _shell_texts(entry: Entry) -> list[tuple[NodeContext, Template]]:
+def _shell_texts(entry: Entry) -> list[tuple[Path, Template]]:
     """The texts that a shell reads, as far as they parse."""
     run, argv = entry.raw.get("run"), entry.raw.get("argv")
     texts = [((*entry.path, "run"), run)]
     words = [str(word) for word in argv] if isinstance(argv, list) else []
     texts += [((*entry.path, "argv", at), word) for at, word in enumerate(words) if executor(words, at) in SHELLS]
-    found: list[tuple[NodeContext, Template]] = []
+    found: list[tuple[Path, Template]] = []
     for path, text in texts:
         try:
             found.append((path, compile_template(text)))
@@ -142,12 +142,12 @@ def _in_shell_text(use: Use, taint: Taint | None) -> list[str]:
 
 def _executor(use: Use) -> str | None:
     """The program that executes a text of an `argv`."""
-    argv, context = use.entry.raw.get("argv") if use.entry else None, use.path[-1]
-    if not isinstance(argv, list) or not isinstance(context, int):
+    argv, at = use.entry.raw.get("argv") if use.entry else None, use.path[-1]
+    if not isinstance(argv, list) or not isinstance(at, int):
         return None
     words = [str(word) for word in argv]
-    words[context] = with_marks(use.template)
-    return executor(words, context)
+    words[at] = with_marks(use.template)
+    return executor(words, at)
 
 
 def _executed(written: str, program: str, where: str = ", in `env:`") -> str:

@@ -161,14 +161,14 @@ class Taint:
         if root == "parent_item":
             return scope.owner is not None and scope.owner.scope.owner in self.items
         if root == "fan_in" and entry is not None and entry.type_name == "fan-in":
-            inner = any(self._inner(steps[context:]) for context in _inner_places(steps))
+            inner = any(self._inner(steps[at:]) for at in _inner_places(steps))
             return inner or self._gathered(entry, steps[1:])
         return False
 
     def _of_steps(self, scope: Scope, steps: Steps) -> bool:
         if not steps or not isinstance(steps[0], str):
             return bool(self.steps)
-        if any(self._inner(steps[context:]) for context in _inner_places(steps)):
+        if any(self._inner(steps[at:]) for at in _inner_places(steps)):
             return True
         return any(self._record(source, steps[1:]) for source in self._meant(scope, steps[0]))
 
@@ -230,11 +230,11 @@ def _paths(use: Use) -> list[Path]:
 def _inner_places(steps: Steps) -> list[int]:
     """Indices at which, after a `results`, the names of an item's own steps begin: those behind `steps`."""
     first = steps.index("results") if "results" in steps else len(steps)
-    return [context + 1 for context in range(first + 1, len(steps)) if steps[context] == "steps"]
+    return [at + 1 for at in range(first + 1, len(steps)) if steps[at] == "steps"]
 
 
 def _inner_names(steps: Steps) -> list[str]:
-    return [str(steps[context]) for context in _inner_places(steps) if context < len(steps)]
+    return [str(steps[at]) for at in _inner_places(steps) if at < len(steps)]
 
 
 def _waited(entry: Entry) -> list[str]:

@@ -168,9 +168,9 @@ def step_view(history: History, status: RunStatus, step: str) -> RunView | None:
     return found
 
 
-def step_name(step: str, number: int) -> str:
-    """Name of the decision by which the step at a path begins for the nth time."""
-    return f"{step}#plan:{number}"
+def step_name(path: str, number: int) -> str:
+    """Name of the decision by which the step at `path` begins for the nth time."""
+    return f"{path}#plan:{number}"
 
 
 def _read_work(history: History, found: RunView, prefix: str = "") -> None:

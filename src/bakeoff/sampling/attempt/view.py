@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.engine.history import History
@@ -122,54 +122,23 @@ def run_view(history: History, status: RunStatus) -> RunView:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Request for a step's attempts: what they were asked for, as it was decided before the first.
-
-    Attributes:
-        options: what was asked for.
-        snapshot: what they start from.
-        prefix: the path that they stand under.
-        version: what they depend on.
-    """
-
-    options: AttemptOptions
-    snapshot: Mapping[str, Any]
-    prefix: str
-    version: str
-
-    def to_json(self) -> dict[str, Any]:
-        """As the run keeps it."""
-        return {**asdict(self), "options": self.options.to_json(), "snapshot": dict(self.snapshot)}
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Asked:
-        """Request from what `to_json` gave."""
-        return cls(**{**kept, "options": AttemptOptions.from_json(kept["options"])})
-
-
 def asked_name(path: str, number: int) -> str:
     """Name of the decision by which the step at `path` begins for the nth time."""
     return f"{path}#attempts" if number == 1 else f"{path}#attempts.{number}"
 
 
-def asked_of(history: History, path: str) -> Asked | None:
-    """Request by which the attempts of the step at `path` were asked for last; None where it has made none."""
-    found, number = None, 1
-    while (kept := history.decisions.get(asked_name(path, number))) is not None:
-        found, number = kept, number + 1
-    return None if found is None else Asked.from_json(found)
-
-
 def step_view(history: History, status: RunStatus, path: str) -> RunView | None:
     """View of how the attempts of a workflow's step stand; None where it has made none."""
-    asked = asked_of(history, path)
+    asked, number = None, 1
+    while (decided := history.decisions.get(asked_name(path, number))) is not None:
+        asked, number = decided, number + 1
     if asked is None:
         return None
     record = history.records.get(path)
     ending = (record.facts or {}) if record is not None else {}
-    found = RunView(asked.options, {}, RunStatus.COMPLETED if record else status, snapshot=asked.snapshot["commit"])
-    return _read(history, found, ending, re.compile(f"{re.escape(asked.prefix)}/{_INSIDE}"))
+    options, snapshot = AttemptOptions.from_json(asked["options"]), asked["snapshot"]["commit"]
+    found = RunView(options, {}, RunStatus.COMPLETED if record else status, snapshot=snapshot)
+    return _read(history, found, ending, re.compile(f"{re.escape(asked['prefix'])}/{_INSIDE}"))
 
 
 def _read(history: History, found: RunView, ending: Mapping[str, Any], inside: re.Pattern[str]) -> RunView:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -12,37 +12,39 @@ from pydantic import Field
 from bakeoff.agent.entry import Entry
 from bakeoff.agent.registry import find_entry
 from bakeoff.agent.runner import AgentRequest, check_request
-from bakeoff.engine.record import Outcome, Record, Status
+from bakeoff.engine.record import Outcome, Record
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.landing import Work, title_of
 from bakeoff.process.command import Command, Finished, Processes
 from bakeoff.sampling.attempt.attempts import Attempts, reserve_for
 from bakeoff.sampling.attempt.options import MOST_CALLS, AttemptOptions, Mode
 from bakeoff.sampling.attempt.preflight import PreflightError
-from bakeoff.sampling.attempt.view import Asked, asked_name
+from bakeoff.sampling.attempt.view import asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.context import Halt, NodeContext, halted_by
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.models import Ceiling, Count, Positive, ShellText, StepModel, Text, Whole
 from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
-from bakeoff.workflow.steps.holding import (
+from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
+from bakeoff.workflow.steps.job_step import (
     Beginning,
+    JobStep,
     RefusedError,
     ceiling,
     count,
     ended,
+    land_result,
     refuse_spent,
     retry_for,
+    snapshot_json,
     text,
     texts,
     verdicts_of,
 )
-from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
-from bakeoff.workflow.steps.landing import land_winner
 from bakeoff.workflow.steps.shell import step_environment
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.snapshot.snapshot import Snapshot
 from bakeoff.workspace.workspace import Workspace
 
 _option = partial(option_field, AttemptOptions)
@@ -103,14 +105,14 @@ class _WithEnvironment:
         return await self.processes.run(replace(command, env={**self.env, **command.env}))
 
 
-class AttemptStep:
-    """The step type. Its calls and checks are leaves below it; it holds no place while they wait for theirs."""
+class AttemptStep(JobStep):
+    """The step type."""
 
     name = "attempt"
     model = Attempt
-    untrusted = True
-    container = True
     retries = True
+    refusals = (RefusedError, WorkspaceError)
+    decision = staticmethod(asked_name)
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
         """Check of a step besides its fields: what is wrong with it."""
@@ -130,12 +132,22 @@ class AttemptStep:
         if raw.get("with_tests") and raw.get("apply") in (None, False):
             yield "with_tests", "`with_tests` means nothing without `apply`"
 
-    async def run(self, step: Attempt, context: NodeContext) -> Halt | None:
-        """Make the attempts, unless the step has ended already."""
-        record = await context.run.kept(context.path) or await _Step(context).carry_out()
-        context.scope.follow(record.key)
-        context.add(record)
-        return halted_by(context, record)
+    async def carry_out(self, begun: Beginning) -> Outcome | Record:
+        """Decide what is asked for, and make the attempts.
+
+        Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
+        """
+        context, decided = begun.context, begun.decided
+        options = options_of(context) if decided is None else AttemptOptions.from_json(decided["options"])
+        async with (await workspaces(context.run_context)).using(options.base, begun.snapshot) as workspace:
+            tree = workspace.snapshot.tree
+            # Attempts that are there stay when more are asked for.
+            meaning = {name: value for name, value in _meaning(options).items() if name not in ("attempts", "mode")}
+            asked = {"options": options.to_json(), "snapshot": snapshot_json(workspace)}
+            request = await begun.decide(digest("attempt", meaning, tree), asked)
+            return await begun.adopted(_key(context, options, tree)) or await _attempts(
+                begun, options, request, workspace
+            )
 
     def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now. It blocks.
@@ -192,93 +204,47 @@ def _key(context: NodeContext, options: AttemptOptions, tree: str) -> str:
     return context.key(_meaning(options), context.step.apply, {"tree": tree})
 
 
-class _Step:
-    """One beginning of one step."""
-
-    def __init__(self, context: NodeContext) -> None:
-        self.place, self.run = context, context.run
-        self.begun = Beginning.of(context)
-
-    async def carry_out(self) -> Record:
-        """The step's record, committed.
-
-        Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
-        """
-        context, begun = self.place, self.begun
-        try:
-            kept = self._kept(begun.number)
-            options = options_of(context) if kept is None else kept.options
-            snapshot = None if kept is None else Snapshot(**{**kept.snapshot, "left_out": ()})
-            async with (await workspaces(context.run_context)).using(options.base, snapshot) as workspace:
-                asked = await self._decide(options, workspace)
-                begun.key = _key(context, asked.options, workspace.snapshot.tree)
-                adopted = await self.run.kept(context.path, begun.key)
-                if adopted is not None:
-                    return adopted
-                outcome = await self._attempts(asked, workspace)
-        except (RefusedError, WorkspaceError) as failure:
-            kind = failure.kind if isinstance(failure, RefusedError) else "workspace"
-            outcome = Outcome(Status.FAILED, {}, str(failure), kind)
-        return await begun.end(outcome)
-
-    # What was asked for is decided once, so that a resumed run goes on with the same attempts.
-
-    def _kept(self, number: int) -> Asked | None:
-        kept = self.run.history.decisions.get(asked_name(self.place.path, number))
-        return None if kept is None else Asked.from_json(kept)
-
-    async def _decide(self, options: AttemptOptions, workspace: Workspace) -> Asked:
-        """Decide what is asked for; attempts that are there stay when more are asked for."""
-        number = self.begun.number
-        meaning = {name: value for name, value in _meaning(options).items() if name not in ("attempts", "mode")}
-        version = digest("attempt", meaning, workspace.snapshot.tree)
-        before = next((kept for kept in map(self._kept, range(number - 1, 0, -1)) if kept is not None), None)
-        prefix = self.begun.prefix(version, None if before is None else before.to_json())
-        snapshot = {**asdict(workspace.snapshot), "left_out": []}
-        asked = Asked(options, snapshot, prefix, version)
-        return Asked.from_json(await self.run.decide(asked_name(self.place.path, number), asked.to_json))
-
-    async def _attempts(self, asked: Asked, workspace: Workspace) -> Outcome:
-        context, run, options = self.place, self.run, asked.options
-        run_context = context.run_context
-        entry, reserve = _agent(context, options)
-        tokens = run.budget.ceilings.get("tokens")
-        attempts = Attempts(
-            options,
-            run_context.settings,
-            entry,
-            reserve,
-            prefix=asked.prefix,
-            version=asked.version,
-            label=self.begun.label(asked.prefix),
-            lanes=(SLOTS, *run_context.lanes),
-            retry=retry_for(context),
-            budget=True,
-            all_tokens=None if tokens is None else int(tokens) + 1,
-            env=step_environment(context),
-        )
-        run_context.announce()
-        if context.step.most_calls is None and context.step.position not in run_context.said:
-            run_context.said.add(context.step.position)
-            run_context.warn(f"step {context.path}: {attempts.announcement()}")
-        processes = _WithEnvironment(run_context.processes, step_environment(context))
-        try:
-            tried = await attempts.preflight(run, workspace, processes, partial(_say, context))
-            result = await attempts.make(run, workspace, processes, resumed=True, tried=tried)
-        except PreflightError as failure:
-            raise RefusedError(str(failure), failure.kind) from failure
-        except SamplingError as failure:
-            return ended(failure.result, _output(failure.result, asked), _given(options), failure)
-        if result.reason is Reason.CAP and not result.success:
-            refuse_spent(context, reserve)
-        outcome = ended(result, _output(result, asked), _given(options))
-        if result.success:
-            await land_winner(context, asked, outcome)
-        return outcome
-
-
-def _say(context: NodeContext, text: str) -> None:
-    context.run_context.warn(f"step {context.path}: {text}")
+async def _attempts(
+    begun: Beginning, options: AttemptOptions, asked: Mapping[str, Any], workspace: Workspace
+) -> Outcome:
+    context, run, run_context = begun.context, begun.context.run, begun.context.run_context
+    entry, reserve = _agent(context, options)
+    tokens = run.budget.ceilings.get("tokens")
+    attempts = Attempts(
+        options,
+        run_context.settings,
+        entry,
+        reserve,
+        prefix=asked["prefix"],
+        version=asked["version"],
+        label=begun.label(asked["prefix"]),
+        lanes=(SLOTS, *run_context.lanes),
+        retry=retry_for(context),
+        budget=True,
+        all_tokens=None if tokens is None else int(tokens) + 1,
+        env=step_environment(context),
+    )
+    run_context.announce()
+    if context.step.most_calls is None and context.step.position not in run_context.said:
+        run_context.said.add(context.step.position)
+        context.say(attempts.announcement())
+    processes = _WithEnvironment(run_context.processes, step_environment(context))
+    try:
+        tried = await attempts.preflight(run, workspace, processes, context.say)
+        result = await attempts.make(run, workspace, processes, resumed=True, tried=tried)
+    except PreflightError as failure:
+        raise RefusedError(str(failure), failure.kind) from failure
+    except SamplingError as failure:
+        return ended(failure.result, _output(failure.result, asked), _given(options), failure)
+    if result.reason is Reason.CAP and not result.success:
+        refuse_spent(context, reserve)
+    outcome = ended(result, _output(result, asked), _given(options))
+    if result.success:
+        facts = {"judged": outcome.output["commit"], "commit": outcome.output["whole"]}
+        number = outcome.output["winner"]
+        work = Work(run.root.name, "passed", facts, title_of(options.task), number, context.path)
+        await land_result(context, outcome, work, f"attempt {number} passed", with_tests=context.step.with_tests)
+    return outcome
 
 
 def _given(options: AttemptOptions) -> dict[str, Any]:
@@ -302,11 +268,11 @@ def _agent(context: NodeContext, options: AttemptOptions) -> tuple[Entry, dict[s
         raise RefusedError(str(failure), getattr(failure, "kind", "error")) from failure
 
 
-def _output(result: SamplingResult, asked: Asked) -> dict[str, Any]:
+def _output(result: SamplingResult, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Output for later steps: of the winner, or of the best failure, all there is; of the others how they ended."""
     best = result.winner
     output: dict[str, Any] = {
-        "snapshot": asked.snapshot["commit"],
+        "snapshot": asked["snapshot"]["commit"],
         "attempts": [
             {
                 "id": attempt.id,

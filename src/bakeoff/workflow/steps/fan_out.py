@@ -69,7 +69,7 @@ class _Fan:
     """Runs the items of one fan-out."""
 
     def __init__(self, context: NodeContext, spare: int | None, commit_queue: CommitQueue) -> None:
-        self.place = context
+        self.context = context
         self.commit_queue = commit_queue
         self.template = context.step.step
         self.spare = spare
@@ -78,7 +78,7 @@ class _Fan:
 
     async def item(self, index: int, item: Any) -> _End:
         """Run the template for one item, in a scope of its own."""
-        outer = self.place
+        outer = self.context
         path = f"{outer.path}:{self.template.id}:{index}"
         names = {"item": item, "index": index, "parent_item": self.outer_item}
         scope = Scope(outer.scope, names, chain=digest(outer.scope.chain, "item", item))
@@ -99,7 +99,7 @@ class _Fan:
         """The answer that lets a paused item go on."""
         if end.halt is None or end.halt.status is not RunStatus.PAUSED or end.halt.gate is None:
             return None
-        return self.place.run.answer_event(end.halt.path)
+        return self.context.run.answer_event(end.halt.path)
 
 
 async def _collect(

@@ -109,7 +109,7 @@ class _Work:
     """The work of a step in a slot."""
 
     def __init__(self, context: NodeContext, workspace: Workspace) -> None:
-        self.place, self.workspace = context, workspace
+        self.context, self.workspace = context, workspace
 
     async def __call__(self, attempt: int) -> Outcome:
         """Do it in a fresh slot, and keep what it made however it ended."""
@@ -120,7 +120,7 @@ class _Work:
             return Outcome(Status.FAILED, error=str(failure), kind=getattr(failure, "kind", "workspace"))
 
     async def _work(self, slot: Slot, attempt: int) -> Outcome:
-        context = replace(self.place, run_context=self._moved(slot))
+        context = replace(self.context, run_context=self._moved(slot))
         top = context.run_context.project
         folder = working_directory(context)
         if not _is_inside(folder, self._top(slot)):
@@ -148,11 +148,11 @@ class _Work:
 
     def _top(self, slot: Slot) -> str:
         """The slot's top as the step sees it: code in this process sees it from outside."""
-        return slot.path if self.place.step.type in BY_COMMAND else str(slot.outside)
+        return slot.path if self.context.step.type in BY_COMMAND else str(slot.outside)
 
     def _moved(self, slot: Slot) -> RunContext:
         """The setting with the slot in the place of the project."""
-        run_context, top = self.place.run_context, self._top(slot)
+        run_context, top = self.context.run_context, self._top(slot)
         root = os.path.realpath(self.workspace.base.project.root)
 
         def moved(path: str) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from bakeoff.engine.record import Outcome, Record, RunStatus, Status
+from bakeoff.engine.record import Outcome, Record, RunStatus
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.landing import Work
 from bakeoff.jobs.options import Output
@@ -18,16 +17,22 @@ from bakeoff.optimize.sources.given import check_given
 from bakeoff.optimize.view import RunView, read_nodes
 from bakeoff.options.kinds import Level
 from bakeoff.sampling.attempt.given import check_refs
-from bakeoff.workflow.context import Halt, NodeContext, halted_by
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.models import Ceiling, Positive, ShellText, StepModel, Text
 from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
-from bakeoff.workflow.steps.holding import Beginning, RefusedError, ceiling, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
-from bakeoff.workflow.steps.landing import land_result
+from bakeoff.workflow.steps.job_step import (
+    Beginning,
+    JobStep,
+    RefusedError,
+    ceiling,
+    land_result,
+    snapshot_json,
+    text,
+    texts,
+)
 from bakeoff.workflow.values import as_text
-from bakeoff.workspace.errors import WorkspaceError
-from bakeoff.workspace.snapshot.snapshot import Snapshot
 
 STATED = ("rules", "inputs", "messages", "trust", "cold", "memory", "seed", "bench_output", "check_timeout")
 """Fields that are taken as they stand."""
@@ -62,28 +67,45 @@ class Optimize(StepModel):
     apply: Apply = apply_field()
 
 
-class OptimizeStep:
-    """The step type. Judgements and races are leaves below it; it holds no place while they wait for theirs.
+class OptimizeStep(JobStep):
+    """The step type.
 
     That nothing is faster is no failure: `winner` of the output is null then.
     """
 
     name = "optimize"
     model = Optimize
-    untrusted = True
-    container = True
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
         """Check of what can be seen to be wrong before anything runs."""
         if not raw.get("target") and not raw.get("bench"):
             yield None, "there is nothing to make faster: give `target: pkg/mod.py:function`, or `bench: COMMAND`"
 
-    async def run(self, step: Optimize, context: NodeContext) -> Halt | None:
-        """Optimise, unless the step has ended already."""
-        record = await context.run.kept(context.path) or await _carry_out(context)
-        context.scope.follow(record.key)
-        context.add(record)
-        return halted_by(context, record)
+    @staticmethod
+    def decision(path: str, number: int) -> str:
+        """See `JobStep`."""
+        return f"{path}#optimize:{number}"
+
+    async def carry_out(self, begun: Beginning) -> Outcome | Record:
+        """See `JobStep`."""
+        context, decided = begun.context, begun.decided
+        run_context = context.run_context
+        options = options_of(context) if decided is None else OptimizeOptions.from_json(decided["options"])
+        async with (await workspaces(run_context)).using(options.base, begun.snapshot) as workspace:
+            tree = workspace.snapshot.tree
+            asked = {"options": options.to_json(), "snapshot": snapshot_json(workspace)}
+            request = await begun.decide(digest("optimize", options.to_json(), tree), asked)
+            adopted = await begun.adopted(_key(context, options, tree))
+            if adopted is not None:
+                return adopted
+            label, lanes = begun.label(request["prefix"]), (SLOTS, *run_context.lanes)
+            work = Optimisation(options, run_context.settings, run_context.warn, f"{request['prefix']}/", label, lanes)
+            facts, _ = await work.carry_out(context.run, workspace, run_context.processes)
+            outcome = Outcome(output=_output(context, options, request, facts), input=_input(options))
+            if facts["winner"] is not None:
+                outcome.facts = {"result": facts["result"]["ref"]}
+            await _land(context, options, outcome)
+            return outcome
 
     def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now. It blocks.
@@ -129,49 +151,6 @@ def options_of(context: NodeContext) -> OptimizeOptions:
 
 def _key(context: NodeContext, options: OptimizeOptions, tree: str) -> str:
     return context.key(options.to_json(), context.step.apply, {"tree": tree})
-
-
-async def _carry_out(context: NodeContext) -> Record:
-    """The step's record, committed.
-
-    Passes on ExpressionError: a field cannot be evaluated.
-    """
-    run, begun = context.run, Beginning.of(context)
-    names = [f"{context.path}#optimize:{number}" for number in range(1, begun.number + 1)]
-    kept = run.history.decisions.get(names[-1])
-    try:
-        options = options_of(context) if kept is None else OptimizeOptions.from_json(kept["options"])
-        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
-        async with (await workspaces(context.run_context)).using(options.base, snapshot) as workspace:
-            before = next(
-                (run.history.decisions[name] for name in names[-2::-1] if name in run.history.decisions), None
-            )
-            tree = workspace.snapshot.tree
-            version = digest("optimize", options.to_json(), tree)
-            asked = {
-                "options": options.to_json(),
-                "snapshot": {**asdict(workspace.snapshot), "left_out": []},
-                "prefix": begun.prefix(version, before),
-                "version": version,
-            }
-            asked = await run.decide(names[-1], lambda: asked)
-            begun.key = _key(context, options, tree)
-            adopted = await run.kept(context.path, begun.key)
-            if adopted is not None:
-                return adopted
-            prefix = f"{asked['prefix']}/"
-            run_context = context.run_context
-            label, lanes = begun.label(asked["prefix"]), (SLOTS, *run_context.lanes)
-            work = Optimisation(options, run_context.settings, run_context.warn, prefix, label, lanes)
-            facts, _ = await work.carry_out(run, workspace, run_context.processes)
-            outcome = Outcome(output=_output(context, options, asked, facts), input=_input(options))
-            if facts["winner"] is not None:
-                outcome.facts = {"result": facts["result"]["ref"]}
-            await _land(context, options, outcome)
-    except BakeoffError as failure:
-        kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
-        outcome = Outcome(Status.FAILED, {}, str(failure), kind)
-    return await begun.end(outcome)
 
 
 def _input(options: OptimizeOptions) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from bakeoff.engine.record import Outcome, Record, Status
-from bakeoff.errors import BakeoffError, BudgetSpentError
 from bakeoff.jobs.landing import Work, title_of
 from bakeoff.plan.run.findings import PlanFindings
 from bakeoff.plan.run.plan import Plan
@@ -18,19 +17,16 @@ from bakeoff.plan.run.view import step_name
 from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings.plan import Mode, OnConflict, PlanSettings
-from bakeoff.workflow.context import Halt, NodeContext, halted_by
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.models import Count, Positive, StepModel, Text, Whole
 from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
-from bakeoff.workflow.steps.holding import Beginning, refuse_spent
 from bakeoff.workflow.steps.in_slot import SLOTS, workspaces
-from bakeoff.workflow.steps.landing import land_result
+from bakeoff.workflow.steps.job_step import Beginning, JobStep, land_result, refuse_spent, snapshot_json
 from bakeoff.workflow.steps.plan_making import plan_of
 from bakeoff.workflow.steps.shell import step_environment
-from bakeoff.workspace.errors import WorkspaceError
 from bakeoff.workspace.repository.repository import ref_name
-from bakeoff.workspace.snapshot.snapshot import Snapshot
 
 _attempt = partial(option_field, AttemptOptions)
 _config = partial(option_field, PlanSettings, default=None)
@@ -76,16 +72,15 @@ class PlanModel(StepModel):
         return None
 
 
-class PlanStep:
-    """The step type. Calls and checks are leaves below it; it holds no place while they wait for theirs.
+class PlanStep(JobStep):
+    """The step type.
 
     It has failed where not all subplans landed; its output names those that did, and their commit.
     """
 
     name = "plan"
     model = PlanModel
-    untrusted = True
-    container = True
+    decision = staticmethod(step_name)
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
         """Check of a step besides its fields: what is wrong with it."""
@@ -99,12 +94,34 @@ class PlanStep:
         if raw.get("splitter") is not None and raw.get("by") != "model":
             yield "splitter", "`splitter` goes with `by: model`"
 
-    async def run(self, step: PlanModel, context: NodeContext) -> Halt | None:
-        """Carry the plan out, unless the step has ended already."""
-        record = await context.run.kept(context.path) or await _carry_out(context)
-        context.scope.follow(record.key)
-        context.add(record)
-        return halted_by(context, record)
+    async def carry_out(self, begun: Beginning) -> Outcome | Record:
+        """Split the goal, where that was not decided before, and carry the plan out.
+
+        Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
+        """
+        context, decided = begun.context, begun.decided
+        places = await workspaces(context.run_context)
+        plan, tried = await plan_of(context, places) if decided is None else (Plan.from_json(decided["plan"]), None)
+        async with places.using(plan.attempt.base, begun.snapshot) as workspace:
+            tree = workspace.snapshot.tree
+            asked = {"plan": plan.to_json(), "snapshot": snapshot_json(workspace)}
+            request = await begun.decide(digest("plan", plan.to_json(), tree), asked)
+            adopted = await begun.adopted(context.key(request["plan"], context.step.apply, {"tree": tree}))
+            if adopted is not None:
+                return adopted
+            work = _work(begun, plan, request["prefix"])
+            context.run_context.announce()
+            context.say(work.announcement())
+            processes = context.run_context.processes
+            found = await work.carry_out(context.run, workspace, places, processes, context.say, tried)
+            if found.unpaid is not None:
+                refuse_spent(context, work.reserve)
+            outcome = _outcome(plan, found)
+            if found.result is not None:
+                outcome.facts = {"result": ref_name(context.run.root.name, f"{work.label}result")}
+            if outcome.status is Status.COMPLETED:
+                await _land(context, plan, outcome)
+            return outcome
 
 
 _CONFIG = ("fail_fast", "max_retries", "timeout_per_subplan", "on_conflict", "max_reopened")
@@ -124,67 +141,17 @@ _OF_GOALS = {
 }
 
 
-async def _carry_out(context: NodeContext) -> Record:
-    """The step's record, committed.
-
-    Passes on ExpressionError: a field cannot be evaluated.
-
-    Raises:
-        BudgetSpentError: the run's budget is spent.
-    """
-    run, begun, run_context = context.run, Beginning.of(context), context.run_context
-    names = [step_name(context.path, number) for number in range(1, begun.number + 1)]
-    kept = run.history.decisions.get(names[-1])
-    try:
-        before = next((run.history.decisions[n] for n in names[-2::-1] if n in run.history.decisions), None)
-        places = await workspaces(run_context)
-        plan, tried = await plan_of(context, places) if kept is None else (Plan.from_json(kept["plan"]), None)
-        snapshot = None if kept is None else Snapshot(**{**kept["snapshot"], "left_out": ()})
-        async with places.using(plan.attempt.base, snapshot) as workspace:
-            version = digest("plan", plan.to_json(), workspace.snapshot.tree)
-            asked = {
-                "plan": plan.to_json(),
-                "snapshot": {**asdict(workspace.snapshot), "left_out": []},
-                "prefix": begun.prefix(version, before),
-                "version": version,
-            }
-            asked = await run.decide(names[-1], lambda: asked)
-            begun.key = context.key(asked["plan"], context.step.apply, {"tree": workspace.snapshot.tree})
-            adopted = await run.kept(context.path, begun.key)
-            if adopted is not None:
-                return adopted
-            work = PlanWork.of(plan, run_context.settings, run_context.project)
-            work = replace(
-                work,
-                reserve={**reservation(work.entry, run_context), **work.reserve},
-                prefix=f"{asked['prefix']}/",
-                label=begun.label(asked["prefix"]),
-                lanes=(SLOTS, *run_context.lanes),
-                env=step_environment(context),
-            )
-            run_context.announce()
-            run_context.warn(f"step {context.path}: {work.announcement()}")
-            found = await work.carry_out(run, workspace, places, run_context.processes, _say(context), tried)
-            if found.unpaid is not None:
-                refuse_spent(context, work.reserve)
-            outcome = _outcome(plan, found)
-            if found.result is not None:
-                outcome.facts = {"result": ref_name(run.root.name, f"{work.label}result")}
-            if outcome.status is Status.COMPLETED:
-                await _land(context, plan, outcome)
-    except BudgetSpentError:
-        raise
-    except BakeoffError as failure:
-        kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
-        outcome = Outcome(Status.FAILED, {}, str(failure), kind)
-    return await begun.end(outcome)
-
-
-def _say(context: NodeContext) -> Any:
-    def say(text: str) -> None:
-        context.run_context.warn(f"step {context.path}: {text}")
-
-    return say
+def _work(begun: Beginning, plan: Plan, prefix: str) -> PlanWork:
+    context, run_context = begun.context, begun.context.run_context
+    work = PlanWork.of(plan, run_context.settings, run_context.project)
+    return replace(
+        work,
+        reserve={**reservation(work.entry, run_context), **work.reserve},
+        prefix=f"{prefix}/",
+        label=begun.label(prefix),
+        lanes=(SLOTS, *run_context.lanes),
+        env=step_environment(context),
+    )
 
 
 def _outcome(plan: Plan, found: PlanFindings) -> Outcome:
@@ -215,12 +182,6 @@ async def _land(context: NodeContext, plan: Plan, outcome: Outcome) -> None:
     commit = outcome.output["commit"]
     if commit is None:
         return
-    work = Work(
-        context.run.root.name,
-        "passed",
-        {"commit": commit, "judged": commit},
-        title_of(plan.goal),
-        None,
-        context.path,
-    )
+    facts = {"commit": commit, "judged": commit}
+    work = Work(context.run.root.name, "passed", facts, title_of(plan.goal), None, context.path)
     await land_result(context, outcome, work, "all subplans landed")

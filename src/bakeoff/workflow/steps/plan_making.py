@@ -24,8 +24,8 @@ from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.sampling.attempt.preflight import Preflight, Tried
 from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.steps.agent import reservation
-from bakeoff.workflow.steps.holding import RefusedError, amount, count, text, texts
 from bakeoff.workflow.steps.in_slot import SLOTS
+from bakeoff.workflow.steps.job_step import RefusedError, amount, count, text, texts
 from bakeoff.workflow.steps.shell import log_prefix, step_environment
 from bakeoff.workflow.values import as_text
 from bakeoff.workspace.blocking import in_thread
@@ -125,9 +125,6 @@ async def _split(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]
         splitting = replace(splitting, reserve=reserve)
     question = await in_thread(splitting.split.question, project, run_context.settings, attempt.task)
 
-    def say(said: str) -> None:
-        run_context.warn(f"step {context.path}: {said}")
-
     @asynccontextmanager
     async def opening() -> AsyncIterator[tuple[Workspace, Processes]]:
         async with places.using(attempt.base) as workspace:
@@ -141,14 +138,14 @@ async def _split(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]
             "lanes": (SLOTS, *run_context.lanes),
             "env": step_environment(context),
         }
-        before = Preflight.of(attempt, run_context.settings, context.run, workspace, processes, say, **how)
+        before = Preflight.of(attempt, run_context.settings, context.run, workspace, processes, context.say, **how)
         tried = await before.carry_out()
-    say(f"at most {TRIES} calls of {splitting.split.name} to split it")
+    context.say(f"at most {TRIES} calls of {splitting.split.name} to split it")
     proposal = await splitting.ask(
         question,
         context.run,
         opening,
-        say,
+        context.say,
         above=f"{context.path}/",
         label=f"{os.path.basename(log_prefix(context))}:",
         lanes=run_context.lanes if splitting.entry is None else (SLOTS, *run_context.lanes),
@@ -156,5 +153,5 @@ async def _split(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]
     )
     made = plan_of_hierarchy(proposal.hierarchy, attempt.task, attempt, config, question.imports, proposal.named)
     for line in split_lines(made, {**splitting.split.facts, **proposal.used}):
-        say(line)
+        context.say(line)
     return made, tried

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from bakeoff.api.durable import DurableRun
-from bakeoff.engine.record import Outcome, Record, Status, kept
+from bakeoff.engine.record import Outcome, Record, kept
 from bakeoff.engine.retry import ONCE
 from bakeoff.errors import BakeoffError
 from bakeoff.judge.calling import most_tokens
@@ -26,14 +26,15 @@ from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.sampling.sample import sample
 from bakeoff.sampling.strategy import SamplingStrategy
 from bakeoff.sampling.vote import MajorityVotingStrategy
-from bakeoff.workflow.context import Halt, NodeContext, halted_by
+from bakeoff.workflow.context import NodeContext
 from bakeoff.workflow.expressions import compile_template
 from bakeoff.workflow.models import (
     StepModel,
 )
 from bakeoff.workflow.scope import digest
-from bakeoff.workflow.steps.holding import (
+from bakeoff.workflow.steps.job_step import (
     Beginning,
+    JobStep,
     RefusedError,
     above_nothing,
     count,
@@ -52,14 +53,13 @@ MOST_TEXT = 2000
 """Characters of each attempt's text that the step's output repeats."""
 
 
-class SampleStep:
-    """The step type. Its generations and checks are leaves below it; it holds no place while they wait for theirs."""
+class SampleStep(JobStep):
+    """The step type."""
 
     name = "sample"
     model = Sample
-    untrusted = True
-    container = True
     retries = True
+    refusals = (RefusedError,)
 
     def check(self, raw: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
         """Check of a step besides its fields: what is wrong with it."""
@@ -71,20 +71,31 @@ class SampleStep:
         if escalates and raw.get("action") is not None:
             yield "action", "`strategy: escalation` asks models, so it takes a `prompt`"
         requirements = raw.get("requirements")
-        for context, given in enumerate(requirements if isinstance(requirements, list) else ()):
+        for at, given in enumerate(requirements if isinstance(requirements, list) else ()):
             if not isinstance(given, dict):
                 continue
             kinds = [kind for kind in KINDS if given.get(kind) is not None]
             if len(kinds) != 1:
                 said = f"has {' and '.join(f'`{kind}`' for kind in kinds)}" if kinds else "has none"
-                yield ("requirements", context), f"a requirement has one of {', '.join(KINDS)}; this one {said}"
+                yield ("requirements", at), f"a requirement has one of {', '.join(KINDS)}; this one {said}"
 
-    async def run(self, step: Sample, context: NodeContext) -> Halt | None:
-        """Sample, unless the step has ended already."""
-        record = await context.run.kept(context.path) or await _carry_out(context)
-        context.scope.follow(record.key)
-        context.add(record)
-        return halted_by(context, record)
+    @staticmethod
+    def decision(path: str, number: int) -> str:
+        """See `JobStep`."""
+        return f"{path}#sample" if number == 1 else f"{path}#sample.{number}"
+
+    async def carry_out(self, begun: Beginning) -> Outcome | Record:
+        """Ask the model and judge.
+
+        Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
+        """
+        context = begun.context
+        given = _evaluated(context) if begun.decided is None else begun.decided["given"]
+        adopted = await begun.adopted(context.key(_meaning(given)))
+        if adopted is not None:
+            return adopted
+        asked = await begun.decide(_version(given), {"given": given})
+        return await _sample(context, asked, begun.label(asked["prefix"]))
 
     def key_now(self, context: NodeContext) -> str:
         """The step's key, were it to begin now.
@@ -171,35 +182,6 @@ def _deep(context: NodeContext, value: Any) -> Any:
     if isinstance(value, list):
         return [_deep(context, part) for part in value]
     return plain(compile_template(value).evaluate(context.scope))
-
-
-async def _carry_out(context: NodeContext) -> Record:
-    """The step's record, committed.
-
-    Passes on ExpressionError: a field cannot be evaluated. BudgetSpentError: the run's budget is spent.
-    """
-    begun = Beginning.of(context)
-    decisions = context.run.history.decisions
-    try:
-        kept = decisions.get(_name(context, begun.number))
-        given = _evaluated(context) if kept is None else kept["given"]
-        begun.key = context.key(_meaning(given))
-        adopted = await context.run.kept(context.path, begun.key)
-        if adopted is not None:
-            return adopted
-        before = (decisions.get(_name(context, number)) for number in range(begun.number - 1, 0, -1))
-        version = _version(given)
-        prefix = begun.prefix(version, next((one for one in before if one is not None), None))
-        asked = {"given": given, "prefix": prefix, "version": version}
-        asked = await context.run.decide(_name(context, begun.number), lambda: asked)
-        outcome = await _sample(context, asked, begun.label(asked["prefix"]))
-    except RefusedError as failure:
-        outcome = Outcome(Status.FAILED, {}, str(failure), failure.kind)
-    return await begun.end(outcome)
-
-
-def _name(context: NodeContext, begun: int) -> str:
-    return f"{context.path}#sample" if begun == 1 else f"{context.path}#sample.{begun}"
 
 
 @dataclass(frozen=True, slots=True)

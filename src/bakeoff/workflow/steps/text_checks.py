@@ -30,7 +30,7 @@ from bakeoff.process.command import Command, Processes, SpawnError
 from bakeoff.sampling.attempt.preflight import NODE, PATIENCE, Ways, tried_all, unable
 from bakeoff.system.temporary import temporary_folder
 from bakeoff.workflow.models import Positive, Strict
-from bakeoff.workflow.steps.holding import RefusedError
+from bakeoff.workflow.steps.job_step import RefusedError
 from bakeoff.workflow.steps.shell import DEFAULT_TIMEOUT
 
 KINDS = ("regex", "schema", "check", "judge", "function")

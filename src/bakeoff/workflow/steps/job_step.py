@@ -1,21 +1,28 @@
-"""Steps whose attempts are nodes below them: their common fields, beginnings, the record at the end."""
+"""Job steps, which carry out a job: their fields evaluated, their beginnings, the record at the end, `apply`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 from bakeoff.engine.record import Outcome, Record, Status
 from bakeoff.engine.retry import ONCE, Retry
 from bakeoff.errors import BakeoffError, BudgetSpentError
+from bakeoff.jobs.landing import Work, land
 from bakeoff.sampling.attempt.checkpoint import MODEL_KINDS
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
-from bakeoff.workflow.context import NodeContext
+from bakeoff.workflow.context import Halt, NodeContext, halted_by
 from bakeoff.workflow.steps.leaf import retry_of
 from bakeoff.workflow.steps.shell import log_prefix
-from bakeoff.workflow.values import as_text, number
+from bakeoff.workflow.values import as_text, number, plain
+from bakeoff.workspace.blocking import in_thread
+from bakeoff.workspace.errors import WorkspaceError
+from bakeoff.workspace.snapshot.snapshot import Snapshot
+from bakeoff.workspace.workspace import Workspace
 
 
 class RefusedError(BakeoffError):
@@ -89,37 +96,67 @@ def count(context: NodeContext, name: str, least: int = 1) -> int:
 
 @dataclass(slots=True)
 class Beginning:
-    """One beginning of a step: the first, or another after it had ended without success.
+    """One beginning of a job step: the first, or another after it had ended without success.
 
     Attributes:
         context: the step.
+        decision: name of the decision, by path and number, that keeps what was asked for at a beginning.
         number: which, from 1.
         started_at: when, by the wall clock.
         key: of the step, as far as it is known.
     """
 
     context: NodeContext
+    decision: Callable[[str, int], str]
     number: int
     started_at: float
     key: str
 
     @classmethod
-    def of(cls, context: NodeContext) -> Beginning:
+    def of(cls, context: NodeContext, decision: Callable[[str, int], str]) -> Beginning:
         """The step's next beginning, or the one that was interrupted; announced."""
         ended = context.run.history.records.get(context.path)
-        return cls(context, 1 if ended is None else ended.attempts + 1, context.started(), context.key())
+        number = 1 if ended is None else ended.attempts + 1
+        return cls(context, decision, number, context.started(), context.key())
 
-    def prefix(self, version: str, before: Mapping[str, Any] | None) -> str:
-        """The path for attempts of this version; they are not made again only because the step is begun again.
+    @property
+    def decided(self) -> Mapping[str, Any] | None:
+        """The request of this beginning, where it was interrupted after that was decided."""
+        return self._decided(self.number)
+
+    def _decided(self, number: int) -> Mapping[str, Any] | None:
+        found: Mapping[str, Any] | None = self.context.run.history.decisions.get(
+            self.decision(self.context.path, number)
+        )
+        return found
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The snapshot of `decided`."""
+        return None if self.decided is None else Snapshot(**{**self.decided["snapshot"], "left_out": ()})
+
+    async def decide(self, version: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Decide a request, once: with its `version` and the `prefix` of its nodes' paths.
+
+        Nodes of the same version are not made again only because the step is begun again.
 
         Args:
-            version: what the attempts depend on.
-            before: what was decided at the beginning before: `prefix` and `version`.
+            version: what the nodes depend on.
+            asked: the rest of the request, as JSON.
         """
-        if before is not None and before["version"] == version:
-            return str(before["prefix"])
         path = self.context.path
-        return path if self.number == 1 else f"{path}/again:{self.number}"
+        before = next(filter(None, map(self._decided, range(self.number - 1, 0, -1))), None)
+        prefix = path if self.number == 1 else f"{path}/again:{self.number}"
+        if before is not None and before["version"] == version:
+            prefix = before["prefix"]
+        decided = {**asked, "prefix": prefix, "version": version}
+        found: dict[str, Any] = await self.context.run.decide(self.decision(path, self.number), lambda: decided)
+        return found
+
+    async def adopted(self, key: str) -> Record | None:
+        """Set the step's key; the record of an equal step that ended before an edit, if there is one."""
+        self.key = key
+        return await self.context.run.kept(self.context.path, key)
 
     def label(self, prefix: str) -> str:
         """Prefix for names of files and results; no path of a step reads so."""
@@ -146,6 +183,52 @@ class Beginning:
             continued=context.step.continue_on_error and outcome.status is Status.FAILED,
         )
         return await run.commit(record)
+
+
+def snapshot_json(workspace: Workspace) -> dict[str, Any]:
+    """The snapshot of a request."""
+    return {**asdict(workspace.snapshot), "left_out": []}
+
+
+class JobStep(ABC):
+    """A step type that carries out a job: what it makes and judges are leaves below it.
+
+    It holds no lane while they wait for theirs.
+
+    Attributes:
+        refusals: errors that are the step's failure; others, and that a budget is spent, end the run.
+    """
+
+    untrusted = True
+    container = True
+    refusals: ClassVar[tuple[type[BakeoffError], ...]] = (BakeoffError,)
+
+    @staticmethod
+    @abstractmethod
+    def decision(path: str, number: int) -> str:
+        """Name of the decision by which the step at `path` begins for the nth time."""
+
+    @abstractmethod
+    async def carry_out(self, begun: Beginning) -> Outcome | Record:
+        """Do the job; returns its outcome, or the record that was adopted."""
+
+    async def run(self, step: Any, context: NodeContext) -> Halt | None:
+        """Carry the step out, unless it has ended already."""
+        record = await context.run.kept(context.path) or await self._record(context)
+        context.scope.follow(record.key)
+        context.add(record)
+        return halted_by(context, record)
+
+    async def _record(self, context: NodeContext) -> Record:
+        begun = Beginning.of(context, self.decision)
+        try:
+            found = await self.carry_out(begun)
+        except BudgetSpentError:
+            raise
+        except self.refusals as failure:
+            kind = "workspace" if isinstance(failure, WorkspaceError) else getattr(failure, "kind", "error")
+            found = Outcome(Status.FAILED, {}, str(failure), kind)
+        return found if isinstance(found, Record) else await begun.end(found)
 
 
 def retry_for(context: NodeContext) -> Retry:
@@ -221,3 +304,45 @@ def verdicts_of(result: SamplingResult) -> list[dict[str, Any]]:
          "score": verdict.score, "error": verdict.error, "receipt": verdict.receipt}
         for requirement, verdict in result.result_validations
     ]  # fmt: skip
+
+
+APPLY = "apply"
+"""The lane of results that are put into the user's files: one at a time."""
+
+
+async def land_result(
+    context: NodeContext, outcome: Outcome, work: Work, said: str, *, with_tests: bool = False
+) -> None:
+    """Do what the step's `apply` says with its result; that it could not be done is the step's failure.
+
+    It is a leaf of its own, `STEP/apply`: a resumed run that finds it done does not do it again.
+
+    Args:
+        context: the step.
+        outcome: how it ended; it is told what was done.
+        work: the result.
+        said: what went well before, for the message where this does not.
+        with_tests: take over changed tests, too.
+
+    Passes on ExpressionError: `apply` cannot be evaluated.
+    """
+    wanted = plain(context.value("apply"))
+    if wanted in (None, False, ""):
+        return
+    name = None if wanted is True else as_text(wanted)
+    project = Path(os.path.realpath(context.run_context.project))
+
+    async def leaf(_: int) -> Outcome:
+        try:
+            landed = await in_thread(land, project, work, name, with_tests)
+        except WorkspaceError as failure:
+            return Outcome(Status.FAILED, error=str(failure), kind="conflict")
+        return Outcome(output=landed.to_json())
+
+    key, lanes = context.key("apply", work.facts, name), (APPLY, *context.run_context.lanes)
+    record = await context.run.leaf(f"{context.path}/apply", "apply", leaf, key=key, lanes=lanes)
+    if record.status is Status.COMPLETED:
+        outcome.output = {**outcome.output, "applied": dict(record.output)}
+    else:
+        outcome.status, outcome.kind = Status.FAILED, record.kind
+        outcome.error = f"{said}, but the result was not applied: {record.error}"
