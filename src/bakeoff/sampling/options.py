@@ -23,7 +23,22 @@ from bakeoff.sampling.events import Hook
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `sample`; see there."""
+    """The options of `sample`.
+
+    Attributes:
+        judge: the model that judges texts; the one that answers prompts if left out.
+        budget: ceilings by kind (`usd`, `tokens`, `calls`), judges included.
+        reserve: what one attempt may use at most, by kind, where the request does not tell.
+        name, version: what a durable run finds its results by, besides action and strategy.
+        prefix: path in an open run that the attempts stand under; whoever gives it sees to it that the same path means
+            the same action, strategy and requirements.
+        hooks: async functions of an event, awaited where it happens.
+        retry: for failures that trying again may help against; each try is a call.
+        attempt_timeout, check_timeout, deadline: seconds for one attempt, for one check, for everything.
+        order: `cheap_first`, `in_order` or `together`, see `Panel`.
+        dedup: identical outputs are judged once.
+        lanes: lanes of an open run that each generation holds.
+    """
 
     judge: Model | None = None
     budget: Mapping[str, float] | None = None

@@ -29,7 +29,7 @@ from bakeoff.sampling.events import Announcer, SamplingEnded, SamplingStarted
 from bakeoff.sampling.options import Options, check_amounts
 from bakeoff.sampling.rejection import RejectionSamplingStrategy
 from bakeoff.sampling.result import Attempt, Reason, SamplingError, SamplingResult, assemble
-from bakeoff.sampling.sampler import Sampler, SamplingCall, ceilings_of
+from bakeoff.sampling.sampler import Sampler, ceilings_of
 from bakeoff.sampling.strategy import SamplingStrategy, check_budget
 
 _numbers = count()
@@ -61,17 +61,7 @@ async def sample(
             An open run shares its bound, budget and journal.
         project: folder that holds `.bakeoff`; this one if left out.
         events: the stream of what happens; its consumers never delay a result.
-        options: `judge`: the model that judges texts; `model` if left out.
-            `budget`: ceilings by kind (`usd`, `tokens`, `calls`), judges included.
-            `reserve`: what one attempt may use at most, by kind, where the request does not tell.
-            `retry`: a `Retry` for failures that trying again may help against; each try is a call.
-            `attempt_timeout`: seconds for one attempt. `check_timeout`: for one check. `deadline`: for everything.
-            `order`: `cheap_first`, `in_order` or `together`, see `Panel`. `dedup`: identical outputs are judged once.
-            `hooks`: async functions of an event, awaited where it happens.
-            `name`, `version`: what a durable run finds its results by, besides action and strategy.
-            `lanes`: lanes of an open run that each generation holds.
-            `prefix`: path in an open run that the attempts stand under; whoever gives it sees to it that the same
-            path means the same action, strategy and requirements.
+        options: see `Options`.
 
     Cancelled, no attempt begins any more, and the running ones have ended before this returns.
 
@@ -233,7 +223,7 @@ class _Call:
     async def carry_out(self, run: Run, home: Run) -> SamplingResult:
         """Make the attempts as leaves of a run."""
         assert self.announcer is not None
-        call = SamplingCall(
+        self.sampler = sampler = Sampler(
             run=run,
             home=home,
             prefix=self.prefix,
@@ -247,7 +237,6 @@ class _Call:
             loop_budget=self.loop_budget,
             concurrency_budget=self.concurrency_budget,
         )
-        self.sampler = sampler = Sampler(call)
         winner: Attempt | None = None
         with anyio.move_on_after(self.options.deadline) as scope:
             winner = await self.strategy.search(sampler)

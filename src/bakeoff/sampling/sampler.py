@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -21,9 +21,9 @@ from bakeoff.sampling.options import Options
 from bakeoff.sampling.result import Attempt, AttemptError, Reason
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingCall:
-    """One call of `sample`, as a sampler takes it.
+@dataclass(slots=True, eq=False)
+class Sampler:
+    """The sampler that a strategy works with. All of it is touched in the event loop's thread only.
 
     Attributes:
         run: where attempts are leaves.
@@ -38,6 +38,11 @@ class SamplingCall:
         sampling_id: names this sampling in events.
         loop_budget: rounds of a lane.
         concurrency_budget: most attempts at work at once.
+        attempts: every attempt that began, by id.
+        stopped: why no further attempt begins; None while they do.
+        short: what stands in the way of a further attempt, where the budget does.
+        fatal: the permanent error that stopped it, met `fatal_count` times.
+        facts: what the strategy adds to the result.
     """
 
     run: Run
@@ -52,37 +57,21 @@ class SamplingCall:
     sampling_id: str
     loop_budget: int
     concurrency_budget: int
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+    stopped: Reason | None = None
+    short: str = ""
+    fatal: AttemptError | None = None
+    fatal_count: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    queues: dict[int, CommitQueue] = field(default_factory=dict)
+    ceilings: frozenset[str] = field(init=False)
+    lanes: tuple[str, ...] = field(init=False)
+    checks: Checks = field(init=False)
 
-
-class Sampler:
-    """The sampler that a strategy works with. All of it is touched in the event loop's thread only.
-
-    Attributes, besides those of `SamplingCall`:
-        attempts: every attempt that began, by id.
-        stopped: why no further attempt begins; None while they do.
-        short: what stands in the way of a further attempt, where the budget does.
-        fatal: the permanent error that stopped it.
-        fatal_count: how often such errors were met.
-        facts: what the strategy adds to the result.
-    """
-
-    def __init__(self, call: SamplingCall) -> None:
-        self.run, self.home, self.prefix, self.durable = call.run, call.home, call.prefix, call.durable
-        self.identity, self.action, self.requirements = call.identity, call.action, call.requirements
-        self.options, self.announcer, self.sampling_id = call.options, call.announcer, call.sampling_id
-        self.loop_budget, self.concurrency_budget = call.loop_budget, call.concurrency_budget
-        self.attempts: dict[int, Attempt] = {}
-        self.stopped: Reason | None = None
-        self.short = ""
-        self.fatal: AttemptError | None = None
-        self.fatal_count = 0
-        self.facts: dict[str, Any] = {}
-        self.ceilings = ceilings_of(call.run.budget)
-        self.queues: dict[int, CommitQueue] = {}
-        self.most_leaves = len(call.requirements) + 1
-        self.lanes = tuple(call.options.lanes)
+    def __post_init__(self) -> None:
+        self.ceilings, self.lanes = ceilings_of(self.run.budget), tuple(self.options.lanes)
         self.checks = Checks(
-            call.run, call.prefix, call.durable, call.requirements, call.options, self.ceilings, self.stop
+            self.run, self.prefix, self.durable, self.requirements, self.options, self.ceilings, self.stop
         )
 
     async def attempt(self, ticket: Ticket) -> Attempt | None:
@@ -112,7 +101,7 @@ class Sampler:
 
     async def _carry_out(self, attempt: Attempt, ticket: Ticket, until: float | None) -> None:
         # One commit for all of an attempt: nobody but itself sees of it before that.
-        commit_queue = CommitQueue(self.most_leaves) if self.durable else None
+        commit_queue = CommitQueue(len(self.requirements) + 1) if self.durable else None
         if commit_queue is not None:
             self.queues[attempt.id] = commit_queue
         try:
