@@ -100,19 +100,15 @@ def test_ceilings_of_single_steps_are_named() -> None:
     steps = """- {id: a, type: attempt, task: do it, check: "true", attempts: 2, max_cost: 3}
 - {id: b, type: attempt, task: do it, check: "true"}
 """
-    assert announcement(read(steps), find, {}) == (
-        "at most 3 agent calls; no budget is set for the whole; ceilings of their own: a"
-    )
+    assert announcement(read(steps), find, {}) == ("at most 3 agent calls; ceilings of their own: a; no budget is set")
     assert announcement(read(steps), find, {"calls": 9}) == (
-        "at most 3 agent calls; budget: 9 calls; ceilings of their own: a"
+        "at most 3 agent calls; ceilings of their own: a; budget: 9 calls"
     )
     steps = "- {id: s, type: sample, model: m, prompt: say, max_tokens: 5, loop_budget: 1%s}"
-    words = "at most 1 call of agents and models, of up to 8 requests each where a model fails; no budget is set"
-    assert announcement(read(steps % ""), find, {}) == words
-    assert (
-        announcement(read(steps % ", budget: {calls: 1}"), find, {})
-        == f"{words} for the whole; ceilings of their own: s"
-    )
+    words = "at most 1 call of agents and models, of up to 8 requests each where a model fails"
+    assert announcement(read(steps % ""), find, {}) == f"{words}; no budget is set"
+    own = f"{words}; ceilings of their own: s; no budget is set"
+    assert announcement(read(steps % ", budget: {calls: 1}"), find, {}) == own
 
 
 def test_workflows_that_call_many_others_are_counted_once_each_and_named_in_part() -> None:

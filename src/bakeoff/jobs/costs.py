@@ -18,10 +18,11 @@ def announcement(
         late: what is counted only when a call has ended; empty where nothing is.
     """
     again = f", {turned_away} more in place of each that its model turns away" if turned_away else ""
-    budget = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items()) or "none is set"
+    amounts = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items())
+    budget = f"budget: {amounts}" if amounts else "no budget is set"
     over = ""
     if loose and "usd" in ceilings:
         over = f"; {loose}"
     elif late and "tokens" in ceilings:
         over = f"; {late} are counted when a call has ended, so calls under way may go over"
-    return f"{calls}{again}; budget: {budget}{over}"
+    return f"{calls}{again}; {budget}{over}"

@@ -15,6 +15,7 @@ CHECK_TIMEOUT = Option(SECONDS, "Seconds for one check.")
 BASE = Option(Text(), "A commit to start from instead of the files as they are.", metavar="REF")
 
 CEILINGS = ("max_cost", "max_tokens", "max_calls")
+"""Options that are the budget of a run; a resumed one may be given others."""
 MAX_COST = Option(USD, "Ceiling on money, in US dollars.", metavar="USD")
 MAX_TOKENS = Option(Number(above=0), "Ceiling on tokens.", metavar="N")
 MAX_CALLS = Option(Number(above=0), "Ceiling on calls of agents and models.", metavar="N")

@@ -17,6 +17,7 @@ from bakeoff.engine.run import Run
 from bakeoff.engine.session import Ending, SessionConfig, run_session
 from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError
+from bakeoff.jobs.options import CEILINGS
 from bakeoff.process.spawner import Spawner
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ CarryOut = Callable[[Run, RunFolder, Spawner], Awaitable[Ending]]
 
 Prepare = Callable[[Run], Awaitable[None]]
 """Writes to the journal before that begins."""
-
-
-CEILINGS = ("max_cost", "max_tokens", "max_calls")
-"""Inputs of a resumed run that change its budget."""
 
 
 class Asker(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bakeoff.jobs import costs
 from bakeoff.model.retrying import RETRY
 from bakeoff.workflow.definition import Workflow
 
@@ -165,9 +166,5 @@ def announcement(workflow: Workflow, find: FindCopy, ceilings: Mapping[str, floa
     if not calls:
         return None
     earlier = f" ({made:g} made already)" if made else ""
-    bounds = ", ".join(f"{amount:g} {kind}" for kind, amount in ceilings.items())
     own = f"; ceilings of their own: {', '.join(calls.capped[:TERMS])}" if calls.capped else ""
-    if not bounds:
-        return f"{calls}{earlier}; no budget is set{' for the whole' if own else ''}{own}"
-    over = "; tokens are counted when a call has ended, so calls under way may go over" if "tokens" in ceilings else ""
-    return f"{calls}{earlier}; budget: {bounds}{own}{over}"
+    return costs.announcement(f"{calls}{earlier}{own}", ceilings)

@@ -69,7 +69,7 @@ def test_what_a_model_proposes_becomes_a_plan_and_what_it_took_is_said(plans, se
     assert second["messages"][1] == {"role": "assistant", "content": f"Let me think.\n```json\n{TWICE}\n```"}
     for wrong in ("a/x.txt is in 'one', too", "zz is not among", "'two two' cannot be the name"):
         assert wrong in second["messages"][2]["content"], wrong
-    assert "at most 3 calls of m to split it; budget: none is set" in said.err
+    assert "at most 3 calls of m to split it; no budget is set" in said.err
     assert "split by m: 2 calls, 36 tokens, 0.05 usd" in said.err
     jsonschema.validate(said.json, output_schema("plan-run"))
     assert said.json["split"] == {"calls": 2, "tokens": 36, "usd": pytest.approx(0.05)}
