@@ -88,6 +88,7 @@ def command(
     from bakeoff.cli.output import say
     from bakeoff.cli.run_lookup import misused, refuse, store
     from bakeoff.engine.slow import telling
+    from bakeoff.workspace.slots.inventory import clean as clean_slots
 
     if discard:
         if runs or older_than is not None or statuses or everything or dry_run:
@@ -110,15 +111,9 @@ def command(
         say(note)
     with telling(say):
         removed = chosen.go if dry_run else list(_removed(chosen))
-        slots = None if runs else _clean_slots(dry_run)
+        slots = None if runs else clean_slots(dry_run=dry_run)
     _report(removed, chosen, slots, dry_run, as_json)
     sys.exit(1 if runs and chosen.stay else 0)
-
-
-def _clean_slots(dry_run: bool) -> Cleaning:
-    from bakeoff.workspace.slots.inventory import clean
-
-    return clean(dry_run=dry_run)
 
 
 def _named(store: RunStore, names: tuple[str, ...]) -> Choice:
@@ -222,6 +217,8 @@ def _bytes(folder: RunFolder) -> int:
 def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
     """Remove what is to go; yields what is gone. Nobody can take a run up while it is removed."""
     from bakeoff.errors import BakeoffError
+    from bakeoff.jobs.registry import JOBS
+    from bakeoff.workspace.results.removal import forget
 
     for run, size in chosen.go:
         try:
@@ -230,8 +227,8 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
             chosen.stay.append((run.folder.id, str(failure)))
             continue
         try:
-            if _in_results(run.job) or _has_results(run):
-                _forget_results(run)
+            if (run.job in JOBS and JOBS[run.job].in_results) or _has_results(run):
+                forget(run.folder.root.parents[2], run.folder.id)
             run.folder.delete()
         except OSError as failure:
             chosen.stay.append((run.folder.id, f"{failure.filename or run.folder.root}: {failure.strerror}"))
@@ -239,13 +236,6 @@ def _removed(chosen: Choice) -> Iterator[tuple[Overview, int]]:
         finally:
             lock.release()
         yield run, size
-
-
-def _in_results(job: str | None) -> bool:
-    """Whether bakeoff's repository holds what runs of a job made."""
-    from bakeoff.jobs.registry import JOBS
-
-    return job in JOBS and JOBS[job].in_results
 
 
 def _has_results(run: Overview) -> bool:
@@ -262,12 +252,6 @@ def _has_results(run: Overview) -> bool:
             return db.execute(query).fetchone() is not None
     except (JournalError, sqlite3.DatabaseError):
         return False
-
-
-def _forget_results(run: Overview) -> None:
-    from bakeoff.sampling.attempt.removal import forget
-
-    forget(run.folder.root.parents[2], run.folder.id)
 
 
 def _count(chosen: Choice) -> str:

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from bakeoff.cli.output import print_json, tell
 from bakeoff.report.escape import one_line
 from bakeoff.report.outline import name_of, parent_of
 from bakeoff.report.text_table import table
 
-
-class Row(Protocol):
-    """Row of a plan: what happens to one node; see `bakeoff.workflow.explain_walk.Row`."""
-
-    @property
-    def path(self) -> str:
-        """Where it stands."""
-        ...
-
-    @property
-    def type(self) -> str:
-        """Its step type."""
-        ...
-
-    @property
-    def action(self) -> str:
-        """Action that happens to it."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why."""
-        ...
+if TYPE_CHECKING:
+    from bakeoff.workflow.explain_walk import Row
 
 
 def print_plan(rows: Sequence[Row], *, as_json: bool) -> None:
