@@ -72,11 +72,12 @@ def _session(store: RunStore, opened, word: str) -> JobSession:
 def command(word: str, as_json: bool) -> None:
     """Say WORD again."""
     from bakeoff.cli.carry_out import carry_out
+    from bakeoff.cli.options import SessionFlags
     from bakeoff.cli.run_lookup import store
 
     runs = store()
     session = _session(runs, lambda: new_run(runs, "e", "echo", "an echo", word=word), word)
-    carry_out(JOB, session, as_json=as_json, quiet=True)
+    carry_out(JOB, session, SessionFlags(as_json, quiet=True))
 
 
 JOB = Echo()

@@ -8,35 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bakeoff.cli.options import BRANCH, JSON, PARALLEL, QUIET, RUN_ID, WITH_TESTS, job_options
+from bakeoff.cli.options import PARALLEL, WITH_TESTS, SessionFlags, job_options, landing_options, session_flags
 from bakeoff.sampling.attempt.options import AttemptOptions
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunStore
+    from bakeoff.jobs.landing_options import LandingOptions
 
 
 @click.command("attempt")
 @click.argument("task")
 @job_options(AttemptOptions, without=("task", "bench", "bench_output", "min_speedup", "seconds"))
 @PARALLEL
-@click.option("--apply", "and_apply", is_flag=True, help="Write the winner's changes into your files.")
-@BRANCH
-@WITH_TESTS
-@click.option("--diff", "show_diff", is_flag=True, help="Print the winner's diff however long it is.")
-@RUN_ID
-@JSON
-@QUIET
+@landing_options(
+    "Write the winner's changes into your files.",
+    WITH_TESTS,
+    click.option("--diff", is_flag=True, help="Print the winner's diff however long it is."),
+)
+@session_flags()
 def command(
-    task: str,
-    and_apply: bool,
-    branch: str | None,
-    with_tests: bool,
-    show_diff: bool,
-    run_id: str | None,
-    max_parallel: int | None,
-    as_json: bool,
-    quiet: bool,
-    **options: object,
+    task: str, max_parallel: int | None, landing: LandingOptions, flags: SessionFlags, **options: object
 ) -> None:
     """Have a coding agent attempt TASK several times, each in a place of its own, and keep what passes the checks.
 
@@ -45,21 +36,16 @@ def command(
     Exit status: 0 there is a winner; 3 nothing passed; 4 budget spent; 1 refused or failed; 130 or 143 interrupted.
     """
     from bakeoff.cli.carry_out import carry_out
-    from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.sampling.attempt.job import JOB
     from bakeoff.sampling.attempt.session import start
 
-    if and_apply and branch is not None:
-        misused("--apply or --branch, not both")
     asked = AttemptOptions(task=text_given(task), **options)  # type: ignore[arg-type]
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
-    landing = LandingOptions(and_apply, branch, with_tests, show_diff)
-    store = attempt_store(branch)
-    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
-    carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)
+    store = attempt_store(landing.branch)
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, flags.run_id))
+    carry_out(JOB, session, flags, landing)
 
 
 def text_given(given: str) -> str:

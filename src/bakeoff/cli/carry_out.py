@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from bakeoff.cli.asking import TerminalAsker, somebody_is_there
 from bakeoff.cli.display import Display, run_session
+from bakeoff.cli.options import SessionFlags
 from bakeoff.cli.output import covered, print_json, say, stdout_is_gone, tell
 from bakeoff.engine.record import RunStatus
 from bakeoff.errors import BakeoffError
@@ -16,16 +17,17 @@ from bakeoff.jobs.outcome import exit_status
 from bakeoff.report.escape import visible
 from bakeoff.system.named_files import write_whole
 
+NOTHING = LandingOptions()
+"""The result is only shown."""
 
-def carry_out(
-    job: Job, session: JobSession, landing: LandingOptions | None = None, *, as_json: bool, quiet: bool
-) -> NoReturn:
+
+def carry_out(job: Job, session: JobSession, flags: SessionFlags, landing: LandingOptions = NOTHING) -> NoReturn:
     """Run a session under a display, print what came of it, land what was asked for, leave with the exit status.
 
     Passes on BakeoffError: it could not be run, or its result could not be landed.
     """
-    landing, options, project = landing or LandingOptions(), session.options, session.store.project
-    display = None if quiet else Display(options.events, session.progress or job.progress())
+    options, project, as_json = session.options, session.store.project, flags.as_json
+    display = None if flags.quiet else Display(options.events, session.progress or job.progress())
     if not as_json and somebody_is_there():
         away = {} if display is None else {"away": display.away}
         options.asker = TerminalAsker(project, options.events.mask_text, **away)
@@ -35,7 +37,7 @@ def carry_out(
     if as_json:
         shown = dict(job.shown(run))
         print_json(shown | ({job.taken_as: taken and taken.to_json()} if job.taken_as else {}), indent=2)
-    if job.has_result or not quiet or (not as_json and ending.status is not RunStatus.COMPLETED):
+    if job.has_result or not flags.quiet or (not as_json and ending.status is not RunStatus.COMPLETED):
         say_ending(job, run, landing, as_json=as_json)
     if taken is not None:
         (say if as_json else tell_line)(taken.said)

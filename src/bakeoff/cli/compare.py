@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bakeoff.cli.attempt import attempt_store
-from bakeoff.cli.options import JSON, PARALLEL, QUIET, RUN_ID, job_options
+from bakeoff.cli.options import PARALLEL, SessionFlags, job_options, session_flags
 from bakeoff.sampling.attempt.options import AttemptOptions
 
 JUDGING = (
@@ -22,16 +22,12 @@ JUDGING = (
 @job_options(AttemptOptions, JUDGING)
 @click.option("--base", metavar="REF", default="HEAD", show_default=True, help="The commit that they are compared on.")
 @PARALLEL
-@RUN_ID
-@JSON
-@QUIET
+@session_flags()
 def command(
     refs: tuple[str, ...],
     base: str,
     max_parallel: int | None,
-    run_id: str | None,
-    as_json: bool,
-    quiet: bool,
+    flags: SessionFlags,
     **judging: Any,
 ) -> None:
     """Judge REFs, which are branches, commits or patch files, each as it would be on top of --base.
@@ -54,5 +50,5 @@ def command(
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
     check_refs(store.project, refs)
-    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
-    carry_out(JOB, session, as_json=as_json, quiet=quiet)
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, flags.run_id))
+    carry_out(JOB, session, flags)

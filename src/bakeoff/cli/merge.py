@@ -7,28 +7,26 @@ from typing import Any
 import click
 
 from bakeoff.cli.attempt import attempt_store
-from bakeoff.cli.options import JSON, PARALLEL, QUIET, RUN_ID, job_options
+from bakeoff.cli.options import PARALLEL, SessionFlags, job_options, landing_options, session_flags
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.plan.queue.options import MergeOptions
 
 
 @click.command("merge")
 @click.argument("refs", nargs=-1, required=True, metavar="REF...")
 @job_options(MergeOptions, without=("lockfiles", "structured"))
-@click.option("--apply", "and_apply", is_flag=True, help="Move the branch that is checked out, and your files with it.")
-@click.option("--branch", metavar="NAME", help="Move or make this branch; your files stay as they are.")
+@landing_options(
+    "Move the branch that is checked out, and your files with it.",
+    branch=click.option("--branch", metavar="NAME", help="Move or make this branch; your files stay as they are."),
+)
 @PARALLEL
-@RUN_ID
-@JSON
-@QUIET
+@session_flags()
 def command(
     refs: tuple[str, ...],
     union: tuple[str, ...],
-    and_apply: bool,
-    branch: str | None,
     max_parallel: int | None,
-    run_id: str | None,
-    as_json: bool,
-    quiet: bool,
+    landing: LandingOptions,
+    flags: SessionFlags,
     **options: Any,
 ) -> None:
     """Merge REFs, which are branches or commits, in this order, and land those that pass the checks together.
@@ -39,18 +37,16 @@ def command(
     Exit status: 0 all landed; 3 some; 1 none, or refused or failed; 130 or 143 interrupted.
     """
     from bakeoff.cli.carry_out import carry_out
-    from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.queue.job import JOB
     from bakeoff.plan.queue.lines import MergeProgress
     from bakeoff.plan.queue.session import start
 
-    if and_apply and branch is not None:
-        misused("--apply or --branch, not both")
     asked = MergeOptions(refs=refs, union=union or None, **options)
     run_options = RunOptions(max_parallel=max_parallel, adopt=True)
     store = attempt_store()
-    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id), MergeProgress(refs))
-    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)
+    session = JobSession(
+        store, run_options, lambda: start(store, asked, run_options, flags.run_id), MergeProgress(refs)
+    )
+    carry_out(JOB, session, flags, landing)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, job_options
+from bakeoff.cli.options import SessionFlags, job_options, landing_options, session_flags
 from bakeoff.optimize.options import OptimizeOptions
 
 if TYPE_CHECKING:
     from bakeoff.engine.store import RunStore
+    from bakeoff.jobs.landing_options import LandingOptions
 
 
 @click.command("optimize")
@@ -22,26 +23,21 @@ if TYPE_CHECKING:
               "time.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="With --all: show the order, and do nothing.")
 @job_options(OptimizeOptions, without=("target",))
-@click.option("--apply", "and_apply", is_flag=True, help="Write the winner into your files.")
-@BRANCH
-@click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write the winner's diff there.")
-@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write a text for a pull request there.")  # fmt: skip
-@RUN_ID
-@JSON
-@QUIET
+@landing_options(
+    "Write the winner into your files.",
+    click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write the winner's diff there."),
+    click.option(
+        "--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write a text for a pull request there."
+    ),
+)
+@session_flags()
 def command(
     target: str,
     every: str | None,
     tests: tuple[str, ...],
     dry_run: bool,
-    and_apply: bool,
-    branch: str | None,
-    patch: Path | None,
-    markdown: Path | None,
-    run_id: str | None,
-    as_json: bool,
-    quiet: bool,
+    landing: LandingOptions,
+    flags: SessionFlags,
     **options: object,
 ) -> None:
     """Make a function, or a whole command, faster that must go on behaving as it does.
@@ -62,13 +58,10 @@ def command(
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.optimize.job import JOB
     from bakeoff.optimize.session import start
 
-    if and_apply and branch is not None:
-        misused("--apply or --branch, not both")
     if every is not None and target:
         misused("name a function or give --all, not both")
     if not target and every is None and options["bench"] is None:
@@ -79,21 +72,20 @@ def command(
         misused("--top goes with --all")
     if options["endpoint"] is not None and not options["agents"] and not options["models"]:
         options["models"] = (options["endpoint"],)
-    store = attempt_store(branch)
+    store = attempt_store(landing.branch)
     named = _from_root(target if every is None else every, store.project)
     judging = tuple(_test_from_root(path, store.project) for path in tests)
     asked = OptimizeOptions(target=named, tests=judging, every=every is not None, **options)  # type: ignore[arg-type]
     if dry_run:
-        _show_ranking(store, asked, as_json=as_json, quiet=quiet)
+        _show_ranking(store, asked, flags)
         return
     run_options = RunOptions(adopt=True)
-    landing = LandingOptions(and_apply, branch, patch=patch, markdown=markdown)
     landing.check()
-    session = JobSession(store, run_options, lambda: start(store, asked, run_options, run_id))
-    carry_out(JOB, session, landing, as_json=as_json, quiet=quiet)
+    session = JobSession(store, run_options, lambda: start(store, asked, run_options, flags.run_id))
+    carry_out(JOB, session, flags, landing)
 
 
-def _show_ranking(store: RunStore, asked: OptimizeOptions, *, as_json: bool, quiet: bool) -> None:
+def _show_ranking(store: RunStore, asked: OptimizeOptions, flags: SessionFlags) -> None:
     """Print which functions a run for all would take, in which order."""
     from bakeoff.cli.carry_out import tell_line
     from bakeoff.cli.display import Display, run_session
@@ -104,9 +96,9 @@ def _show_ranking(store: RunStore, asked: OptimizeOptions, *, as_json: bool, qui
     from bakeoff.optimize.table import ranking_lines
 
     run_options = RunOptions(adopt=True)
-    display = None if quiet else Display(run_options.events, JOB.progress())
+    display = None if flags.quiet else Display(run_options.events, JOB.progress())
     ranked = run_session(lambda: dry_run(store, asked, run_options), display)
-    if as_json:
+    if flags.as_json:
         shown = [one.to_json() | {"taken": number <= asked.top} for number, one in enumerate(ranked, 1)]
         print_json({"target": asked.target, "functions": shown}, indent=2)
         return

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
+from bakeoff.jobs.landing_options import LandingOptions
 from bakeoff.options.kinds import USD, Check, Choice, Flag, Kind, Number, Texts, Whole
 from bakeoff.options.option import Option, default_of, options_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PARALLEL = click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
 WITH_TESTS = click.option("--with-tests", is_flag=True, help="With the attempt's own changes to tests.")
@@ -22,6 +25,66 @@ BRANCH = click.option("--branch", metavar="NAME", help="As a new branch on top o
 RUN_ID = click.option("--run-id", help="The run's id; made up if left out.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the result.")
+QUIET_STEPS = click.option(
+    "-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFlags:
+    """Flags of a command that carries a session out.
+
+    Attributes:
+        as_json: print one JSON object.
+        quiet: say nothing but errors and the result.
+        run_id: of a new run; made up if left out.
+    """
+
+    as_json: bool
+    quiet: bool
+    run_id: str | None = None
+
+
+def session_flags(*options: Decorator) -> Decorator:
+    """Flags of a session, those that are given or all, which the command takes as `flags`."""
+    return _as_one("flags", SessionFlags, options or (RUN_ID, JSON, QUIET))
+
+
+def landing_options(text: str, *more: Decorator, branch: Decorator = BRANCH) -> Decorator:
+    """Options of what is done with the result, which the command takes as `landing`.
+
+    Args:
+        text: help of `--apply`.
+        more: further options of `LandingOptions`.
+        branch: the option `--branch`.
+    """
+
+    def landing(apply: bool, branch: str | None, **given: Any) -> LandingOptions:
+        if apply and branch is not None:
+            raise click.UsageError("--apply or --branch, not both")
+        return LandingOptions(apply, branch, **given)
+
+    return _as_one(
+        "landing", landing, (click.option("--apply", is_flag=True, help=text), branch, *more), LandingOptions
+    )
+
+
+def _as_one(name: str, make: Callable[..., Any], options: Iterable[Decorator], of: type | None = None) -> Decorator:
+    """Options whose values a command takes as one argument, a dataclass that `make` makes of them."""
+    names = [field.name for field in fields(of or make)]  # type: ignore[arg-type]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def called(**given: Any) -> Any:
+            values = {field: given.pop(field) for field in names if field in given}
+            return command(**given, **{name: make(**values)})
+
+        found: Callable[..., Any] = called
+        for option in reversed(tuple(options)):
+            found = option(found)
+        return found
+
+    return decorate
 
 
 def job_options(

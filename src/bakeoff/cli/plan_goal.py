@@ -7,16 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, UNTRACKED, job_options
+from bakeoff.cli.options import (
+    UNTRACKED,
+    SessionFlags,
+    job_options,
+    landing_options,
+    session_flags,
+)
 from bakeoff.options.option import options_of
 from bakeoff.plan.run.options import SubplanConfig
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings.plan import PlanSettings
 
 if TYPE_CHECKING:
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.plan.run.plan import Plan
     from bakeoff.plan.run.split.splitting import Split
     from bakeoff.settings import Settings
+
+LIMITS = ("max_files_per_subplan", "max_tokens_per_subplan")
 
 
 @click.command("goal")
@@ -35,32 +44,24 @@ if TYPE_CHECKING:
 @UNTRACKED
 @job_options(
     PlanSettings,
-    ("max_files_per_subplan", "max_tokens_per_subplan"),
+    LIMITS,
     flags={"max_tokens_per_subplan": "--max-tokens-each"},
     settings=True,
 )
 @click.option("--dry-run", is_flag=True, help="Write the plan into a file, ask no agent but to split.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
               help="Which file; plan.yml if left out, - for standard output.")  # fmt: skip
-@click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
-@BRANCH
-@RUN_ID
-@JSON
-@QUIET
+@landing_options("Write what landed into your files.")
+@session_flags()
 def command(
     goal: str,
     paths: tuple[Path, ...],
     by: str,
     untracked: bool,
-    max_files_per_subplan: int | None,
-    max_tokens_per_subplan: int | None,
     dry_run: bool,
     output: Path | None,
-    and_apply: bool,
-    branch: str | None,
-    run_id: str | None,
-    as_json: bool,
-    quiet: bool,
+    landing: LandingOptions,
+    flags: SessionFlags,
     **options: Any,
 ) -> None:
     """Split what GOAL asks of the project, or of its PATHS, into subplans, and have agents work on them side by side.
@@ -74,11 +75,9 @@ def command(
     from bakeoff.cli.attempt import attempt_store, text_given
     from bakeoff.cli.run_lookup import misused
 
-    if and_apply and branch is not None:
-        misused("--apply or --branch, not both")
     if output is not None and not dry_run:
         misused("-o goes with --dry-run")
-    limits = {"max_files_per_subplan": max_files_per_subplan, "max_tokens_per_subplan": max_tokens_per_subplan}
+    limits = {name: options.pop(name) for name in LIMITS}
     plan, split, project, settings = _plan(text_given(goal), paths, by, untracked, limits, options)
     if dry_run:
         from bakeoff.cli.plan_dry_run import write_plan
@@ -88,19 +87,18 @@ def command(
             from bakeoff.cli.plan_dry_run import asked
 
             plan, used = asked(split, plan, project, settings)
-        write_plan(plan, output, as_json=as_json, used=used)
+        write_plan(plan, output, as_json=flags.as_json, used=used)
         return
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.job import JOB
     from bakeoff.plan.run.session import start
 
     run_options = RunOptions(adopt=True)
-    store = attempt_store(branch)
-    session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id, split))
-    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)
+    store = attempt_store(landing.branch)
+    session = JobSession(store, run_options, lambda: start(store, plan, run_options, flags.run_id, split))
+    carry_out(JOB, session, flags, landing)
 
 
 def _plan(

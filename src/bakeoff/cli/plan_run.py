@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bakeoff.cli.completing import RUN
-from bakeoff.cli.options import BRANCH, JSON, QUIET, RUN_ID, job_options
+from bakeoff.cli.options import JSON, QUIET, SessionFlags, job_options, landing_options, session_flags
 from bakeoff.sampling.attempt.options import AttemptOptions
 
 if TYPE_CHECKING:
+    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.plan.run.changes import Change
 
 _ALL = (
@@ -21,10 +22,8 @@ _ALL = (
     click.option(
         "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="Another max_cost, max_tokens, max_calls."
     ),
-    click.option("--apply", "apply", is_flag=True, help="Write what landed into your files."),
-    BRANCH,
-    JSON,
-    QUIET,
+    landing_options("Write what landed into your files."),
+    session_flags(JSON, QUIET),
 )
 
 
@@ -41,22 +40,16 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--model", help="The agent's model, instead of the one in the file.")
 @job_options(AttemptOptions, ("endpoint", "checks", "preflight", "require_red", "max_cost", "max_tokens", "max_calls"))
 @click.option("--max-parallel", type=click.IntRange(min=1), help="Subplans at once, instead of what the file says.")
-@click.option("--apply", "and_apply", is_flag=True, help="Write what landed into your files.")
-@BRANCH
-@RUN_ID
-@JSON
-@QUIET
+@landing_options("Write what landed into your files.")
+@session_flags()
 def command(
     file: Path,
     checks: tuple[str, ...],
     preflight: bool,
     require_red: bool,
     max_parallel: int | None,
-    and_apply: bool,
-    branch: str | None,
-    run_id: str | None,
-    as_json: bool,
-    quiet: bool,
+    landing: LandingOptions,
+    flags: SessionFlags,
     **options: Any,
 ) -> None:
     """Carry out the plan that is written in FILE, as `bakeoff plan GOAL --dry-run` writes it.
@@ -69,16 +62,12 @@ def command(
 
     from bakeoff.cli.attempt import attempt_store
     from bakeoff.cli.carry_out import carry_out
-    from bakeoff.cli.run_lookup import misused
     from bakeoff.jobs.job import JobSession
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.jobs.session import RunOptions
     from bakeoff.plan.run.document import read_file
     from bakeoff.plan.run.job import JOB
     from bakeoff.plan.run.session import start
 
-    if and_apply and branch is not None:
-        misused("--apply or --branch, not both")
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if checks:
         given["checks"] = checks
@@ -89,9 +78,9 @@ def command(
     if max_parallel is not None:
         plan = replace(plan, config=replace(plan.config, max_parallel=max_parallel))
     run_options = RunOptions(adopt=True)
-    store = attempt_store(branch)
-    session = JobSession(store, run_options, lambda: start(store, plan, run_options, run_id))
-    carry_out(JOB, session, LandingOptions(and_apply, branch), as_json=as_json, quiet=quiet)
+    store = attempt_store(landing.branch)
+    session = JobSession(store, run_options, lambda: start(store, plan, run_options, flags.run_id))
+    carry_out(JOB, session, flags, landing)
 
 
 @click.command("retry")
@@ -135,14 +124,7 @@ def correct(run: str, subplan: str, prompt: str, **how: Any) -> None:
 
 
 def _change_run(
-    run: str,
-    change: Change,
-    pairs: tuple[str, ...],
-    *,
-    apply: bool,
-    branch: str | None,
-    as_json: bool,
-    quiet: bool,
+    run: str, change: Change, pairs: tuple[str, ...], landing: LandingOptions, flags: SessionFlags
 ) -> NoReturn:
     """Put the change on the run's record, run what follows from it, and leave with the exit status.
 
@@ -150,14 +132,11 @@ def _change_run(
     """
     from bakeoff.cli.carry_out import carry_out
     from bakeoff.cli.inputs import parse_inputs
-    from bakeoff.cli.run_lookup import misused, refuse_losses, store
+    from bakeoff.cli.run_lookup import refuse_losses, store
     from bakeoff.jobs.job import ResumeRequest
-    from bakeoff.jobs.landing_options import LandingOptions
     from bakeoff.plan.run.job import JOB
 
-    if apply and branch is not None:
-        misused("--apply or --branch, not both")
     runs = store()
     refuse_losses(runs.open(run))
     session = JOB.resume(ResumeRequest(runs, run, parse_inputs(pairs), None), change)
-    carry_out(JOB, session, LandingOptions(apply, branch), as_json=as_json, quiet=quiet)
+    carry_out(JOB, session, flags, landing)

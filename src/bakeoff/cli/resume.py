@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.options import JSON, QUIET_STEPS, SessionFlags, session_flags
 from bakeoff.cli.run_lookup import DESPITE_DAMAGE
 
 
@@ -21,8 +22,7 @@ from bakeoff.cli.run_lookup import DESPITE_DAMAGE
 )
 @DESPITE_DAMAGE
 @click.option("--explain", is_flag=True, help="Say what would run again and why, and run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits.")
+@session_flags(JSON, QUIET_STEPS)
 def command(
     run: str,
     pairs: tuple[str, ...],
@@ -30,8 +30,7 @@ def command(
     max_parallel: int | None,
     despite_damage: bool,
     explain: bool,
-    as_json: bool,
-    quiet: bool,
+    flags: SessionFlags,
 ) -> None:
     """Go on with RUN: what has ended is kept, the rest runs.
 
@@ -54,8 +53,8 @@ def command(
         from bakeoff.cli.planning import print_plan
 
         hide_secrets_of(edit or folder.definition / "workflow.yml", called=called_texts_of(folder))
-        print_plan(job.explain(asked), as_json=as_json)
+        print_plan(job.explain(asked), as_json=flags.as_json)
         return
     if not despite_damage:
         refuse_losses(folder)
-    carry_out(job, job.resume(asked), as_json=as_json, quiet=quiet)
+    carry_out(job, job.resume(asked), flags)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from bakeoff.cli.options import JSON, PARALLEL, QUIET_STEPS, RUN_ID, SessionFlags, session_flags
 
 
 @click.command("run")
@@ -12,25 +15,18 @@ import click
 @click.option(
     "-i", "--input", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; or @FILE.json for several."
 )
-@click.option("--run-id", help="The run's id; made up if left out.")
-@click.option("--max-parallel", type=click.IntRange(min=1), help="Leaves that run at once, over all nesting.")
+@PARALLEL
 @click.option("--endpoint", metavar="NAME", help="Set agents up for this endpoint of your settings, and ask its model.")
 @click.option("--strict", is_flag=True, help="Refuse files that validation warns about.")
 @click.option("--allow-unquoted", is_flag=True, help="Let text from agents into shell commands as it is.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run.")
-@click.option("-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits.")
+@session_flags(RUN_ID, JSON, QUIET_STEPS)
 def command(
     workflow: Path,
     pairs: tuple[str, ...],
-    run_id: str | None,
-    max_parallel: int | None,
-    endpoint: str | None,
-    strict: bool,
-    allow_unquoted: bool,
     dry_run: bool,
-    as_json: bool,
-    quiet: bool,
+    flags: SessionFlags,
+    **options: Any,
 ) -> None:
     """Run WORKFLOW, a YAML file or the id of an installed workflow, in this folder.
 
@@ -45,9 +41,7 @@ def command(
     from bakeoff.workflow.session import WorkflowOptions, start
 
     here = Path.cwd()
-    run_options = WorkflowOptions(
-        max_parallel=max_parallel, endpoint=endpoint, strict=strict, allow_unquoted=allow_unquoted, adopt=True
-    )
+    run_options = WorkflowOptions(**options, adopt=True)
     path = require_workflow(str(workflow), None, here)
     inputs = parse_inputs(pairs)
     store = RunStore(here)
@@ -57,7 +51,7 @@ def command(
         from bakeoff.workflow.explain import plan_run
 
         hide_secrets_of(path)
-        print_plan(plan_run(store, path, inputs, run_options), as_json=as_json)
+        print_plan(plan_run(store, path, inputs, run_options), as_json=flags.as_json)
         return
-    session = JobSession(store, run_options, lambda: start(store, path, inputs, run_id, run_options))
-    carry_out(JOB, session, as_json=as_json, quiet=quiet)
+    session = JobSession(store, run_options, lambda: start(store, path, inputs, flags.run_id, run_options))
+    carry_out(JOB, session, flags)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bakeoff.cli.completing import RUN
+from bakeoff.cli.options import QUIET_STEPS
 
 if TYPE_CHECKING:
     from bakeoff.engine.events import Event
@@ -20,7 +21,7 @@ EVERY = 0.1
 @click.command("watch")
 @click.argument("run", required=False, type=RUN)
 @click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON Lines.")
-@click.option("-q", "--quiet", is_flag=True, help="Say only what needs you: errors, and a gate that waits.")
+@QUIET_STEPS
 def command(run: str | None, as_json: bool, quiet: bool) -> None:
     """Follow RUN, or the latest run, until it ends, as its own terminal shows it.
 
