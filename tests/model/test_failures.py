@@ -7,10 +7,9 @@ from email.utils import formatdate
 
 import pytest
 
-from bakeoff.model.answer import Answer
+from bakeoff.model.answer import Answer, EventDecoder
 from bakeoff.model.failures import error_of, from_response, retry_after
 from bakeoff.model.protocol import KINDS, TRANSIENT, ModelError, Usage
-from bakeoff.model.sse import EventDecoder
 from bakeoff.model.wires import chat
 
 
