@@ -9,7 +9,7 @@ import socket
 import pytest
 from jsonschema import Draft202012Validator
 
-from bakeoff.jobs.schemas import names, output_schema
+from bakeoff.cli.schema import names, output_schema
 from cli.conftest import HEAD, Command, Project
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import bakeoff
 from bakeoff.cli.command_line import run_command_line
+from bakeoff.cli.schema import names, output_schema
 from bakeoff.jobs.registry import JOBS, JobEntry
-from bakeoff.jobs.schemas import names, output_schema
 
 NAMES = "|".join(JOBS)
 

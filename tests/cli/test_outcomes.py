@@ -11,9 +11,9 @@ import pytest
 
 import bakeoff.cli.clean
 from attempt.conftest import FIX, FIXED, Lab, lab
+from bakeoff.cli.schema import output_schema
 from bakeoff.engine.record import RunStatus
 from bakeoff.jobs.job import outcome
-from bakeoff.jobs.schemas import output_schema
 from bakeoff.report.marks import IN_PART, WITHOUT
 
 __all__ = ["lab"]

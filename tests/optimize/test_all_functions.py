@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bakeoff.cli.schema import output_schema
 from bakeoff.engine.events import Event
 from bakeoff.engine.record import Outcome, RunStatus
 from bakeoff.engine.session import Ending
@@ -17,7 +18,6 @@ from bakeoff.engine.store import RunFolder, RunStore
 from bakeoff.errors import BakeoffError, the_failure
 from bakeoff.jobs.job import OpenRun
 from bakeoff.jobs.outcome import exit_status
-from bakeoff.jobs.schemas import output_schema
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize import session
 from bakeoff.optimize.all_functions import all_functions

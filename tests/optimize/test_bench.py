@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bakeoff.cli.schema import output_schema
 from bakeoff.engine.store import RunStore
 from bakeoff.errors import BakeoffError, JournalError
-from bakeoff.jobs.schemas import output_schema
 from bakeoff.jobs.session import RunOptions
 from bakeoff.optimize.errors import TargetError
 from bakeoff.optimize.options import OptimizeOptions

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsonschema
 
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "optimize"
 

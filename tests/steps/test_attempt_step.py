@@ -439,7 +439,7 @@ def test_one_bound_over_all_nesting_and_no_lane_is_waited_for_while_another_is_h
 def test_what_is_printed_as_json_has_the_published_shape(lab, flow):
     from jsonschema import Draft202012Validator
 
-    from bakeoff.jobs.schemas import output_schema
+    from bakeoff.cli.schema import output_schema
 
     def checked(name: str, *args: str) -> None:
         said = lab(name, *args, "--json")

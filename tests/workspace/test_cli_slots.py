@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from bakeoff.cli import clean as cleaning
 from bakeoff.cli import doctor as doctoring
 from bakeoff.cli import slots as listing
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.slots import inventory as overview
 from bakeoff.workspace.slots import mounts

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import BakeoffError
 from bakeoff.jobs.job import Job, JobSession, OpenRun, ResumeRequest, Schema
 from bakeoff.report.outline import called
+from bakeoff.report.schema_parts import ANY, GATE, RUN_STATUS, TEXT, WHOLE, list_of, map_of, object_of, or_null
 
 if TYPE_CHECKING:
     from bakeoff.engine.history import History
@@ -42,9 +43,7 @@ class WorkflowJob(Job):
 
     def schemas(self) -> dict[str, Schema]:
         """See `Job`."""
-        from bakeoff.workflow.schemas import explained, session
-
-        return {"run": session(), "plan": explained()}
+        return {"run": _session_schema(), "plan": _explained_schema()}
 
     def work(self, run: OpenRun, where: tuple[str, ...]) -> Work:
         """See `Job`."""
@@ -114,3 +113,22 @@ def _only(run: str, history: History) -> str:
 
 
 JOB = WorkflowJob()
+
+
+def _session_schema() -> dict[str, Any]:
+    """Schema of what `run` and `resume` print."""
+    required = {
+        "run_id": TEXT,
+        "workflow_id": or_null(TEXT),
+        "status": RUN_STATUS,
+        "current_step_id": or_null(TEXT),
+        "current_step_index": or_null(WHOLE),
+    }
+    return object_of(required, {"gate": GATE, "outputs": map_of(ANY), "error": TEXT})
+
+
+def _explained_schema() -> dict[str, Any]:
+    """Schema of what `run --dry-run` and `resume --explain` print."""
+    action = {"enum": ["run", "reuse", "skip", "decide", "unknown"]}
+    step = object_of({"path": TEXT, "type": TEXT, "action": action, "reason": TEXT})
+    return object_of({"steps": list_of(step), "counts": map_of(WHOLE)})

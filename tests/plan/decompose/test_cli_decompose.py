@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from cli.conftest import ARGV, Result, environment
 from plan.decompose.conftest import Checkout
 

@@ -8,7 +8,7 @@ import time
 
 import jsonschema
 
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from deep import deep_commit
 
 HUB = "".join(f"line {number}\n" for number in range(20))

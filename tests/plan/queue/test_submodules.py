@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 
 EMPTY = 'for one in lib extra; do [ ! -d $one ] || [ -z "$(ls $one)" ] || exit 1; done; test -d lib'
 """The check: submodules are empty folders in slots."""

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from bakeoff.api.durable import DurableRun, durable
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from bakeoff.model.registry import model_for
 from bakeoff.plan.decompose.hierarchy import SourceFile
 from bakeoff.plan.errors import PlanError

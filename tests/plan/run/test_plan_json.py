@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import yaml
 
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from plan.run.conftest import states
 
 

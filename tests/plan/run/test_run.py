@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from attempt.test_resume import until
-from bakeoff.jobs.schemas import output_schema
+from bakeoff.cli.schema import output_schema
 from plan.run.conftest import states
 
 

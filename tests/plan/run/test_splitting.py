@@ -8,11 +8,11 @@ import signal
 import jsonschema
 import pytest
 
+from bakeoff.cli.schema import output_schema
 from bakeoff.engine.events import Event, NodeStarted, RunChanged
 from bakeoff.engine.record import RunStatus
-from bakeoff.jobs.schemas import output_schema
 from bakeoff.plan.events import PlanBegun
-from bakeoff.plan.run.following import as_plan
+from bakeoff.plan.run.lines import as_plan
 from bakeoff.workspace.errors import GitError, SlotError
 from bakeoff.workspace.workspace import Workspace
 from crash.laboratory import Zygote

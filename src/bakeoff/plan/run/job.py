@@ -46,7 +46,7 @@ class PlanJob(Job):
 
     def followed(self, folder: RunFolder, tell: Callable[[Event], None]) -> Callable[[Event], None]:
         """See `Job`."""
-        from bakeoff.plan.run.following import as_plan
+        from bakeoff.plan.run.lines import as_plan
 
         return as_plan(folder, tell)
 
@@ -58,7 +58,7 @@ class PlanJob(Job):
 
     def facts(self, run: OpenRun) -> dict[str, Any]:
         """See `Job`."""
-        from bakeoff.plan.run.plan_json import shown_plan
+        from bakeoff.plan.run.view import shown_plan
 
         return {"job": self.name, **shown_plan(_view(run))}
 

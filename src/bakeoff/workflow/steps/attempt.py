@@ -22,8 +22,20 @@ from bakeoff.sampling.attempt.preflight import PreflightError
 from bakeoff.sampling.attempt.view import asked_name
 from bakeoff.sampling.result import Reason, SamplingError, SamplingResult
 from bakeoff.workflow.context import NodeContext
-from bakeoff.workflow.models import Ceiling, Count, Positive, ShellText, StepModel, Text, Whole
-from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
+from bakeoff.workflow.models import (
+    Apply,
+    Ceiling,
+    Commands,
+    Count,
+    Names,
+    Positive,
+    ShellText,
+    StepModel,
+    Text,
+    Whole,
+    apply_field,
+    option_field,
+)
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import anyio
 
-from bakeoff.engine.events import NodeRetried
+from bakeoff.engine.events import NodeRetried, Warned
 from bakeoff.engine.record import RunStatus, Status
+from bakeoff.workflow.checks import odd_concurrency
 from bakeoff.workflow.context import Halt, NodeContext
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.step_models import BUILT_IN
 from bakeoff.workflow.steps.leaf import lanes_of, retry_of
 from bakeoff.workflow.steps.shell import environment_given, working_directory
+from bakeoff.workflow.values import concurrency, loaded, plain
 
 
 async def run_container(
@@ -96,3 +98,19 @@ async def _timed(context: NodeContext, container: Callable[[NodeContext], Awaita
         if record.continued
         else Halt(RunStatus.FAILED, f"step {context.path}: {error}", context.path, kind="timeout")
     )
+
+
+def asked_bound(context: NodeContext) -> int:
+    """The bound that `max_concurrency` asks for; a value that counts as another one is said, once for each step.
+
+    Passes on ExpressionError: it cannot be evaluated.
+    """
+    value = plain(loaded(context.value("max_concurrency")))
+    complaint = odd_concurrency(value)
+    said = (*context.step.position, "max_concurrency")
+    literal = context.step.template("max_concurrency").is_literal  # validation has said it
+    if complaint and not literal and said not in context.run_context.said and context.run.find(context.path) is None:
+        context.run_context.said.add(said)
+        text = f"step {context.step.id}: max_concurrency {complaint}"
+        context.run.events.emit(Warned(context.run.clock.wall(), text, context.path))
+    return concurrency(value) or 1

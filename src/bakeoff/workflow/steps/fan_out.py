@@ -17,7 +17,7 @@ from bakeoff.engine.record import Record, RunStatus, Status
 from bakeoff.workflow.context import Halt, NodeContext, where
 from bakeoff.workflow.problems import shown
 from bakeoff.workflow.scope import ItemResult, Naming, Scope, View, digest
-from bakeoff.workflow.steps.bound import asked_bound
+from bakeoff.workflow.steps.container import asked_bound
 from bakeoff.workflow.values import is_list, plain
 
 

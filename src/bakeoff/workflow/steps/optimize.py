@@ -18,8 +18,18 @@ from bakeoff.optimize.view import RunView, read_nodes
 from bakeoff.options.kinds import Level
 from bakeoff.sampling.attempt.given import check_refs
 from bakeoff.workflow.context import NodeContext
-from bakeoff.workflow.models import Ceiling, Positive, ShellText, StepModel, Text
-from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
+from bakeoff.workflow.models import (
+    Apply,
+    Ceiling,
+    Commands,
+    Names,
+    Positive,
+    ShellText,
+    StepModel,
+    Text,
+    apply_field,
+    option_field,
+)
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.in_slot import SLOTS, tree_now, workspaces
 from bakeoff.workflow.steps.job_step import (

@@ -11,7 +11,7 @@ from bakeoff.engine.fan_out import fan_out
 from bakeoff.engine.record import RunStatus
 from bakeoff.workflow.context import Halt, NodeContext
 from bakeoff.workflow.scope import Scope
-from bakeoff.workflow.steps.bound import asked_bound
+from bakeoff.workflow.steps.container import asked_bound
 
 
 @dataclass(slots=True)

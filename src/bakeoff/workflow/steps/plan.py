@@ -18,8 +18,18 @@ from bakeoff.plan.run.work import PlanWork
 from bakeoff.sampling.attempt.options import AttemptOptions
 from bakeoff.settings.plan import Mode, OnConflict, PlanSettings
 from bakeoff.workflow.context import NodeContext
-from bakeoff.workflow.models import Count, Positive, StepModel, Text, Whole
-from bakeoff.workflow.option_fields import Apply, Commands, Names, apply_field, option_field
+from bakeoff.workflow.models import (
+    Apply,
+    Commands,
+    Count,
+    Names,
+    Positive,
+    StepModel,
+    Text,
+    Whole,
+    apply_field,
+    option_field,
+)
 from bakeoff.workflow.scope import digest
 from bakeoff.workflow.steps.agent import reservation
 from bakeoff.workflow.steps.in_slot import SLOTS, workspaces

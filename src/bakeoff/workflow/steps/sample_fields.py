@@ -19,8 +19,8 @@ from bakeoff.workflow.models import (
     StepModel,
     Strict,
     Text,
+    option_field,
 )
-from bakeoff.workflow.option_fields import option_field
 from bakeoff.workflow.steps.text_checks import OneRequirement
 
 
