@@ -21,11 +21,7 @@ NO_KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(EndpointSettings):
-    """Endpoint at which a CLI is to find its model: the user's settings of it, with a name.
-
-    Attributes:
-        name: what messages call it.
-    """
+    """Endpoint at which a CLI is to find its model: the user's settings of it, with a name."""
 
     name: str = field(kw_only=True)
 

@@ -46,10 +46,8 @@ class Reading:
         turns: model turns, where it counts them.
         unused: whether it told its tokens, and every count was 0.
         succeeded: what its final event says; None before there was one.
-        error: the error of the final event.
         warnings: errors on the way, some of them mended by the CLI itself.
         kind: sort of failure, where an event names it.
-        heard: events read.
         stray: text outside events, the end of it.
         dropped: lines left out because they were too long.
         more: what continues `text`, until `whole` is called.
@@ -128,7 +126,6 @@ class EventFormat:
     """Event format of a CLI's output: how it is read.
 
     Attributes:
-        read: takes one event.
         has_final: whether the CLI ends with an event that says how it went. Without one the exit status decides.
         from_artifact: events come from the result file, not from standard output.
         read_text: takes the end of the printed text, for CLIs that print no events.

@@ -17,12 +17,7 @@ _SHELL = re.compile(rb"#!\s*\S*/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 
 
 def login_of(entry: Entry, env: Mapping[str, str | None]) -> str | None:
-    """The file or variable that shows a login, or an endpoint that needs none; None where none is seen.
-
-    Args:
-        entry: the agent.
-        env: variables on top of bakeoff's own.
-    """
+    """The file or variable that shows a login, or an endpoint that needs none; None where none is seen."""
     found = _first_file(entry, entry.login_files, env)
     if found is not None:
         return f"file {found}"

@@ -21,11 +21,9 @@ class AgentResult:
     """Outcome of an agent's work.
 
     Attributes:
-        agent: name of its entry.
         ok: whether it succeeded, by `evidence`.
         text: its last words; `Stored` where a CLI that prints plain text printed much.
         exit_code: of the process; 1 when it was not started.
-        argv: what was run, as it was run.
         dispatched: whether a process was started, and ended under our eyes.
         unbegun: whether it is certain that none was started.
         stdout: raw standard output, None when not started; `stderr` likewise.
@@ -35,7 +33,6 @@ class AgentResult:
         error: one line for a person, and its `kind` (one of `failures.KINDS`), when not ok.
         retry_after: seconds after which it says that trying again may help.
         capped: whether the CLI was given a ceiling of money.
-        seconds: the time it took.
     """
 
     agent: str

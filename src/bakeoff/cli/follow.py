@@ -20,11 +20,7 @@ AT_ONCE = 20_000
 
 
 class Follower:
-    """Reads a run's journal while it grows.
-
-    Attributes:
-        status: the run's status as last read.
-    """
+    """Reads a run's journal while it grows."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder

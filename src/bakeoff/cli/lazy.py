@@ -13,10 +13,6 @@ class LazyGroup(click.Group):
     """A group that knows its commands' names and what they are for.
 
     The command NAME is `command` in the module that is called `prefix` with NAME behind it, if `places` has none.
-
-    Args:
-        prefix: where they are.
-        more: as for `click.Group`.
     """
 
     def __init__(self, *, prefix: str, **more: Any) -> None:

@@ -35,9 +35,7 @@ class Fan:
     """The items of one fan-out, counted.
 
     Attributes:
-        total: how many there are.
         bound: how many may run at once; 0 where nobody said.
-        ended: items that ended, by status.
         early: its items' own records come before their work (`if`, `switch`).
         waiting: gates in it that wait, each with the item it is in.
         open: items that are being worked on, with the number of their leaves under way.
@@ -95,7 +93,6 @@ class Line:
     Attributes:
         began: monotonic seconds.
         seconds: how long it took, once it has ended.
-        heard: when its work was last heard of.
     """
 
     path: str

@@ -37,7 +37,6 @@ class OpenRun:
     """Run that is looked at; its journal is read once, when it is needed.
 
     Attributes:
-        folder: where it is kept.
         ended: how the session ended that this process has just carried out.
         top: top of the project, where that is known.
 
@@ -90,9 +89,6 @@ class JobSession:
     """Session of a job that is about to begin.
 
     Attributes:
-        store: of the project's runs.
-        options: of the run.
-        begin: carries it out.
         progress: what is said of it meanwhile; the job's usual one where it is left out.
     """
 
@@ -205,11 +201,7 @@ class Job:
         return 0
 
     def reached(self, facts: Mapping[str, Any]) -> list[bool] | None:
-        """Of each thing that a completed run was to bring, whether it did; None where that is not on record.
-
-        Args:
-            facts: what its ending has on record.
-        """
+        """Of each thing that a completed run was to bring, whether it did; None where that is not on record."""
         return [facts["winner"] is not None] if "winner" in facts else None
 
     def page(self, run: OpenRun) -> Iterator[str]:
@@ -299,13 +291,7 @@ def job_of(run: OpenRun) -> Job:
 
 
 def outcome(name: str | None, status: RunStatus | None, facts: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Outcome of a completed run without a result, or with part of it: as a sign, and in words; None for any other.
-
-    Args:
-        name: the job's.
-        status: how it stands.
-        facts: what its ending has on record.
-    """
+    """Outcome of a completed run without a result, or with part of it: as a sign, and in words; None for any other."""
     nothing = JOBS[name].nothing if name in JOBS else ""
     if status is not RunStatus.COMPLETED or not nothing:
         return None

@@ -85,8 +85,6 @@ class Work:
     """Something that was made and can be shown and landed.
 
     Attributes:
-        run: the run that made it.
-        status: how it was judged.
         facts: names its commits; `base` where the first parent is not what it was made from.
         title: a line for a commit message.
         attempt: its number; None for a step's result that is no attempt's.

@@ -34,11 +34,6 @@ MEASURING = Option(Number(above=0), "Seconds of measuring for one race.")
 def changed_amounts(inputs: Mapping[str, str], known: tuple[str, ...], of: str) -> dict[str, float]:
     """Amounts that a run goes on with instead of its own, out of texts.
 
-    Args:
-        inputs: of each option the text that was given.
-        known: options that can be changed.
-        of: the run, as in `an attempt run`, for messages.
-
     Raises:
         BakeoffError: something else was given, or no number above 0.
     """

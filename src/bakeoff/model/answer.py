@@ -22,7 +22,6 @@ class Answer:
     """An answer under way: `start` when its headers are there, then `feed`, then `finish`.
 
     Attributes:
-        reading: what is known of the reply so far.
         started: whether the headers were there.
         begun: whether a byte of the body was there.
         ended: whether nothing that matters follows.

@@ -58,14 +58,11 @@ class Endpoint:
     """Endpoint of a model, and what is known of it.
 
     Attributes:
-        name: what messages call it.
         base_url: what the wire format's path is put behind.
         model: the model's name there; a request may name another.
         api: the wire format: `chat`, `responses`, `completions` or `messages`.
         key: shown to the endpoint; empty for none.
         max_tokens: for requests that say nothing.
-        limits: its declared limits.
-        deadlines: how long it may be silent.
         price: USD for a million tokens of input and of output; None where unknown.
         use_proxies: whether proxies that the environment names are used.
         keep_alive: whether a connection is used again; some small servers close theirs without a word.

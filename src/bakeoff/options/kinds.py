@@ -17,7 +17,6 @@ class Text:
 
     Attributes:
         command: whether it is a command for a shell.
-        empty: whether it may be empty.
     """
 
     command: bool = False

@@ -14,8 +14,6 @@ class SubplanChanged(JobEvent):
     """Start or end of a subplan.
 
     Attributes:
-        name: which one.
-        status: how it stands.
         why: what it waits for, or what went wrong, in words.
         round: 1, and one more each time that something was given back.
     """

@@ -19,7 +19,6 @@ class Line:
     """Line of a chart.
 
     Attributes:
-        label: what it is about.
         drawn: shapes of SVG, escaped: `x` and widths in percent, `y` up to `ROW`.
         figure: what the shapes show, in words.
     """

@@ -84,12 +84,7 @@ class Maker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Asks a model.
-
-    Attributes:
-        request: what the first attempt asks.
-        model: who is asked.
-    """
+    """Asks a model."""
 
     request: Request
     model: Model | None
@@ -133,8 +128,6 @@ class Call:
     """Calls a function, or the `make` of an object.
 
     Attributes:
-        function: what is called.
-        title: its name.
         resumes: whether the object can go on from what it put on record of a call; None for those that put nothing.
     """
 

@@ -28,13 +28,7 @@ UNMADE = "unmade"
 
 
 class AttemptGeneration:
-    """The generation of one attempt.
-
-    Args:
-        sampler: whose attempt it is.
-        attempt: what is filled in.
-        ticket: what the action is told.
-    """
+    """The generation of one attempt."""
 
     def __init__(self, sampler: Sampler, attempt: Attempt, ticket: Ticket) -> None:
         self.sampler, self.attempt, self.ticket = sampler, attempt, ticket

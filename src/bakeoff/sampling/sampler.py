@@ -28,14 +28,8 @@ class Sampler:
     Attributes:
         run: where attempts are leaves.
         home: the run that leaves of user code belong to; `run` itself unless that is a view with another budget.
-        prefix: of the leaves' paths.
         identity: what all generations depend on; empty where results are not found again.
         durable: whether results are found again.
-        action: what an attempt does.
-        requirements: what it must satisfy.
-        options: see `Options`.
-        announcer: who is told.
-        sampling_id: names this sampling in events.
         loop_budget: rounds of a lane.
         concurrency_budget: most attempts at work at once.
         attempts: every attempt that began, by id.

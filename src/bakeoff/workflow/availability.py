@@ -26,7 +26,6 @@ class Agents:
     """The agents that a project knows.
 
     Attributes:
-        names: what `integration` may say.
         default: the agent for steps that name none, nor their workflow.
     """
 
@@ -76,12 +75,7 @@ class AgentCheck:
         return self.agents
 
     def complaints(self, file: Examined, inherited: str | None = None) -> Iterator[tuple[Path, str]]:
-        """Warnings on a file: the place, and the words.
-
-        Args:
-            file: what to look at.
-            inherited: the agent that the workflow which calls it names for it.
-        """
+        """Warnings on a file: the place, and the words."""
         header = file.tree.document.data.get("workflow")
         own = header.get("integration") if isinstance(header, dict) else None
         own = own if isinstance(own, str) and own else None

@@ -35,7 +35,6 @@ class Halt:
     Attributes:
         status: what the run is to be called.
         error: the message for a person; None for a pause.
-        path: the node that halts.
         gate: what a person must decide: `step_id`, `message`, `options`, `choice`.
         raised: the node has no record of its own: an expression could not be evaluated.
         kind: which sort of failure, for `retry`.
@@ -55,9 +54,6 @@ class RunContext:
 
     Attributes:
         run: where results are committed.
-        processes: runs commands.
-        settings: the project's settings.
-        step_types: every type of step.
         run_step: runs one step where it stands, whatever its type; returns why nothing may follow it, if so.
         project: the folder that steps work in.
         slot: of a step with `workspace: slot`, its slot's top, as code in this process sees it; else None.
@@ -65,7 +61,6 @@ class RunContext:
         asker: somebody at a terminal; None when nobody is there.
         environment: variables that the workflow sets for every step.
         defaults: `integration`, `model` and `options` of the workflow.
-        inputs: the values of the inputs.
         depth: how many workflow calls this one is inside of.
         allow_unquoted: let text from agents into shell commands as it is.
         lanes: lanes that steps around this one name for all they hold.

@@ -18,23 +18,14 @@ class Workflow:
     """A valid workflow.
 
     Attributes:
-        id: its id.
-        name: its title.
         version: three numbers.
         integration: the agent for steps that name none.
         model: the model for steps that name none.
-        options: options for command steps.
-        inputs: what it may be given.
         steps: the top-level steps; those inside stand in their fields (`then`, `steps`, `step`, ...).
         outputs: values or expressions, by name.
         secrets: environment variables whose values are masked.
-        budget: ceilings for the whole run.
         env: environment variables for every step, as templates' text.
-        lanes: named capacities.
-        text: the file as read.
         path: the file, absolute; None when the text came from elsewhere.
-        data: the file as plain data.
-        warnings: what validation noticed.
     """
 
     id: str

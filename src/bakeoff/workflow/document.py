@@ -32,9 +32,6 @@ class Node:
     """A value of the document with its place.
 
     Attributes:
-        data: the value as plain data.
-        line: from 1.
-        column: from 1.
         items: the nodes under it: a dict by key for a mapping, a list for a list, else None.
         keys: for a mapping, where each key stands.
         size: values under it and itself, aliases expanded.
@@ -55,8 +52,6 @@ class Document:
     Attributes:
         name: the file's name, as people know it.
         path: the file, absolute; None when the text came from elsewhere.
-        text: what was read.
-        data: the plain data.
         root: the data with its places.
         problems: what reading noticed and lived with (duplicate keys).
     """

@@ -34,11 +34,8 @@ class Row:
     """Row of the explanation: what happens to one node.
 
     Attributes:
-        path: where it stands.
-        type: its step type.
         action: `reuse`, `run`, `skip`, `decide` (a choice that can be made now) or `unknown` (it hangs on a step
             that has yet to run).
-        reason: why, for a person.
     """
 
     path: str

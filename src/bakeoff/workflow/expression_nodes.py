@@ -30,7 +30,6 @@ class ExpressionError(BakeoffError):
     """An expression does not parse or cannot be evaluated.
 
     Attributes:
-        reason: what is wrong.
         expression: the text of the expression, without its braces.
         position: offset in `expression`, from 0.
     """
@@ -58,8 +57,6 @@ class Path:
     """`root.key.name[3]`; a text step is a key, a number is a place in a list.
 
     Attributes:
-        text: the path as written.
-        root: the name it starts from.
         steps: the keys and places after it.
         position: where it starts in the expression.
     """
@@ -149,10 +146,6 @@ class Filtered:
     """`part | name` or `part | name(argument)`.
 
     Attributes:
-        name: the filter's name.
-        run: the filter.
-        part: what it is applied to.
-        argument: its argument, where it has one.
         expression: the whole expression, for errors.
         position: where the filter's name stands in it.
     """

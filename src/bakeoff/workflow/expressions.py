@@ -33,7 +33,6 @@ class Template:
     """A value of a workflow file, ready to be evaluated.
 
     Attributes:
-        source: the value as written.
         parts: literal text and blocks, in order; empty where nothing is to be evaluated.
         single: whether the whole text is one block, whose value keeps its type.
     """

@@ -37,7 +37,6 @@ class Use:
         path: where it stands.
         template: the text, parsed.
         entry: the step it belongs to; None at the top level.
-        condition: whether it is a condition.
         shell: whether it is a command for a shell, besides the `run` of a shell step.
     """
 

@@ -44,7 +44,6 @@ class Taint:
     """Taint of a workflow: the steps that have untrusted output.
 
     Attributes:
-        steps: those steps.
         items: the fan-outs whose items are untrusted.
     """
 

@@ -54,11 +54,9 @@ class Entry:
 
     Attributes:
         path: where it stands.
-        raw: the mapping, as written.
         type_name: its type, also where it is unknown.
         model: the fields of its type; None where the type is unknown.
         scope: the ids it can see.
-        parent: the step it stands in.
         order: its place among all steps, in the order written.
         step: the model, where the step is valid.
         last: the `order` of the last step inside it.
@@ -94,10 +92,8 @@ class Tree:
     """Every step of a document, in the order written.
 
     Attributes:
-        entries: the steps.
         scope: the ids of the workflow.
         steps: the models of the top-level steps that are valid.
-        problems: what was wrong with single steps.
     """
 
     def __init__(self, document: Document, types: StepTypes) -> None:

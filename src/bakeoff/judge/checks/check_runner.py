@@ -74,11 +74,8 @@ class CheckRunner:
     """Runs the commands of checks, each in a slot and its sandbox.
 
     Attributes:
-        workspace: whose slots they run in.
-        processes: runs their commands.
         logs: folder for what they print; None to keep it in memory.
         grace: seconds between TERM and KILL.
-        policy: what their commands may do.
         label: what the names of its log files begin with.
         env: further variables for its commands.
         tests: where the tests come from, for the receipt.

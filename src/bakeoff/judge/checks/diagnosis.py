@@ -80,10 +80,6 @@ def why_unrunnable(command: str, found: ValidationResult) -> str | None:
 
     It cannot where its program is missing or may not be run, where it would meet another tree or ran no test, and
     where a shell, an interpreter or a runner says that it was asked for what is not there.
-
-    Args:
-        command: for `sh`.
-        found: its verdict, with a receipt.
     """
     if found.result:
         return None

@@ -29,13 +29,7 @@ _ENDINGS = ("", ".py", ".so", ".pyi", ".js", ".ts", ".json", ".rb")
 
 
 def missing_files(text: str, root: Path, entries: Entries) -> list[str]:
-    """Paths of the checkout that a run in a slot did not find, and that its snapshot does not have. Blocks.
-
-    Args:
-        text: what the run printed.
-        root: the user's checkout.
-        entries: the snapshot's files.
-    """
+    """Paths of the checkout that a run in a slot did not find, and that its snapshot does not have. Blocks."""
     found: dict[str, None] = {}
     for name in islice(dict.fromkeys(_named(text)), MOST_NAMES):
         for path in _places(name, entries):
@@ -47,12 +41,7 @@ def missing_files(text: str, root: Path, entries: Entries) -> list[str]:
 
 
 def what_to_copy(text: str, base: Base) -> str | None:
-    """Advice on ignored files that a run in a slot did not find; None where it missed none. Blocks.
-
-    Args:
-        text: what the run printed.
-        base: what slots start from.
-    """
+    """Advice on ignored files that a run in a slot did not find; None where it missed none. Blocks."""
     found = missing_files(text, base.project.root, base.entries)
     if not found:
         return None

@@ -158,9 +158,6 @@ def _of_product(files: Iterable[str]) -> frozenset[str]:
     """The folders and modules of a snapshot that bear such a name and are the project's product.
 
     A folder with tests in it is none: one of its files is a Python test, or most are named as tests are.
-
-    Args:
-        files: all paths of the snapshot.
     """
     found: set[str] = set()
     direct: dict[str, list[str]] = {}

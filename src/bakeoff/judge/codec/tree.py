@@ -20,7 +20,6 @@ class Node:
     Attributes:
         tag: what it is, one of `wire`'s.
         words: texts that belong to it: names of a class, of fields; a digest.
-        parts: the values in it.
         number: its number, where it has one.
     """
 

@@ -89,8 +89,6 @@ class Episode:
     """One that is over, and what it told.
 
     Attributes:
-        begun: when it began.
-        passed: seconds it lasted.
         admitted: requests sent in it, less those known to have been answered 429.
         rate: requests a second that were allowed at its end.
         usable: whether enough were admitted to tell the server's rate.

@@ -17,13 +17,11 @@ class Reading:
     """State of a reply while it is streamed.
 
     Attributes:
-        parts: the text so far.
         finish_reason: why the model ended, once it told; the text is whole then.
         refused: whether the model, or a filter around it, declined.
         error: the error object of an event in the stream.
         usage: what it used, as far as it was told.
         request_id: the reply's own name.
-        model: the model that answers.
     """
 
     parts: list[str] = field(default_factory=list)

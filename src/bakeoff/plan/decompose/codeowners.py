@@ -19,7 +19,6 @@ class Rule:
     """One line of the file.
 
     Attributes:
-        pattern: as it is written.
         owners: none for files that nobody owns.
         matches: what a path must match from its beginning to its end.
     """

@@ -25,7 +25,6 @@ class Draft:
 
     Attributes:
         leaves: file numbers, sorted; a leaf may be empty.
-        tree: over the numbers of leaves.
         hubs: leaves of hubs; they are neither in `leaves` nor in `tree` before `with_hubs`.
     """
 
@@ -40,12 +39,7 @@ class Draft:
         return list(range(first, len(self.leaves)))
 
     def with_hubs(self, config: PlanSettings, depth: int) -> list[int]:
-        """Put the leaves of hubs at the root, several in a branch of their own; returns their numbers.
-
-        Args:
-            config: how many children a node may have.
-            depth: levels that may be used.
-        """
+        """Put the leaves of hubs at the root, several in a branch of their own; returns their numbers."""
         numbers = self.add(self.hubs)
         hubs: list[Tree] = [*numbers]
         if len(hubs) > 1 and depth > 1:

@@ -72,11 +72,6 @@ class Why:
 def explain(hierarchy: Hierarchy, path: str, imports: Imports) -> Iterator[str]:
     """Sentences about the place of `path`, one a line.
 
-    Args:
-        hierarchy: that it is in.
-        path: relative to the root.
-        imports: what the hierarchy was made with.
-
     Raises:
         DecomposeError: the file is not in the hierarchy.
     """

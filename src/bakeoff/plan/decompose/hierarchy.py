@@ -102,10 +102,6 @@ def to_json(hierarchy: Hierarchy) -> dict[str, Any]:
 def from_json(document: Any, source: str) -> Hierarchy:
     """The hierarchy that `to_json` made a document of, as far as a warm start needs it.
 
-    Args:
-        document: what was read.
-        source: where from, for the message.
-
     Raises:
         DecomposeError: it is no such document, or its nodes are no tree.
     """

@@ -20,11 +20,9 @@ class Line:
     """A node among others.
 
     Attributes:
-        node: it.
         name: where its files are.
         place: of a leaf, when it comes, from 1; None for an inner node.
         circle: of a leaf, the number of its group when others are in it, from 1.
-        fill: of a leaf, how full it is.
     """
 
     node: Node

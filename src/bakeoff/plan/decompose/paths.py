@@ -17,10 +17,6 @@ _ODD = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)")
 def in_path_order(files: Iterable[SourceFile], root: str | None = None) -> list[tuple[str, int]]:
     """Path and tokens of each file, sorted by path.
 
-    Args:
-        files: in any order.
-        root: what absolute paths lie below.
-
     Raises:
         DecomposeError: a path is outside the root, or stands for the same file as another one.
     """

@@ -30,7 +30,6 @@ class Subplan:
     Attributes:
         name: what it is called; each name once.
         files: relative to the project's root.
-        goal: what is to be done there.
     """
 
     name: str

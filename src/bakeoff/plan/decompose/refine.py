@@ -24,7 +24,6 @@ class Move(NamedTuple):
     """A file that went to another leaf.
 
     Attributes:
-        file: it.
         beside: a file that it is linked with there.
         here: the weight of its links where it was.
         there: the same where it is now.

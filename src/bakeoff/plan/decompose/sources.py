@@ -59,7 +59,6 @@ class ProjectFiles:
     """The files that are split.
 
     Attributes:
-        files: each with its tokens.
         blobs: of each file whose content is that of the index, the blob's id.
         skipped: how many were left out, by the reason.
         sizes: bytes of each file.

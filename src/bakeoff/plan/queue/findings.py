@@ -65,7 +65,6 @@ class Culprit:
     """A change that did not land because of what fails with it.
 
     Attributes:
-        ref: the change.
         other: the change that it does not go together with; None where it fails by itself.
         test: the first test that fails, or the check.
         tests: all that fail, as far as they are known by name.

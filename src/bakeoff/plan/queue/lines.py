@@ -14,11 +14,7 @@ from bakeoff.sampling.attempt.preflight import NODE as PREFLIGHT
 
 
 class MergeProgress(Progress):
-    """Formatter of a merge; see `Progress`.
-
-    Args:
-        refs: what is merged, as far as it is known.
-    """
+    """Formatter of a merge; see `Progress`."""
 
     def __init__(self, refs: tuple[str, ...] = ()) -> None:
         super().__init__()

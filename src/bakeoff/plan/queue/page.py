@@ -34,12 +34,7 @@ def round_part(number: int, findings: Findings) -> Iterator[str]:
 
 
 def merge_part(findings: Findings, diff: str | None) -> Iterator[str]:
-    """The part of the page of a merge that is about branches.
-
-    Args:
-        findings: what came of it.
-        diff: of all that landed; None where nothing did.
-    """
+    """The part of the page of a merge that is about branches."""
     yield "<h2>Merged</h2>"
     yield from _findings(findings, "branch")
     if diff is not None:

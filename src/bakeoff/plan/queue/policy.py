@@ -46,7 +46,6 @@ class Trial:
 
     Attributes:
         passed: None where these cannot be merged without the others.
-        tests: what failed.
     """
 
     passed: bool | None

@@ -43,9 +43,6 @@ class Preflight:
         What an earlier session found is found again. One that has not ended by then says nothing. Cancelled, the checks
         have ended.
 
-        Args:
-            brought: paths that the changes write.
-
         Passes on PreflightError: one cannot judge, and no change brings what it misses. BakeoffError: one could not be
         run.
         """

@@ -37,12 +37,9 @@ class MergeQueue:
     """Merges and verifies one batch of changes; the next batch has a queue of its own on the new tip, and other paths.
 
     Attributes:
-        merger: merges them.
         verification: runs their checks; its base is the tree of `tip`.
         runner: runs commands that make lockfiles.
-        tip: what they are merged onto.
         width: prefixes that are tested at once while a culprit is looked for.
-        say: told in words what happens.
         preflight: called before the first check, where there is one, with the paths that the changes write.
     """
 

@@ -47,11 +47,8 @@ class Verification:
     """The checks of a queue. Each check of a tree is a leaf of the run.
 
     Attributes:
-        run: where they are nodes.
-        runner: runs them.
         base: the tree that all is merged onto.
         checks: shell commands that must end with exit status 0.
-        timeout: seconds for one check.
         prefix: what the paths of their nodes begin with.
         lanes: lanes that they hold besides.
         known: what checks are known to say of the base.

@@ -55,7 +55,6 @@ class RunView:
     """View of what is known of a run.
 
     Attributes:
-        options: what was asked for.
         brought: the commits; None while they are not settled.
         findings: what came of it; None while or where nothing did.
         ran: the checks that ran, in the order in which they ended.

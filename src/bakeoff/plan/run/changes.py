@@ -20,7 +20,6 @@ class Change:
 
     Attributes:
         do: `retry`, `skip` or `correct`.
-        subplan: whose.
         prompt: what it is told from now on, where it is corrected.
     """
 

@@ -18,11 +18,8 @@ class PlanContext:
 
     Attributes:
         amended: what is to be done, with all changes made.
-        settings: the project's.
-        entry: the agent.
         reserve: what one call of it may use at most, by kind.
         retry: which failures of a call are tried again.
-        changes: how many changes there were.
         prefix: the path that its nodes stand under, where a run holds more than these.
         label: what the names of results and log files begin with.
         lanes: lanes that every leaf holds besides.

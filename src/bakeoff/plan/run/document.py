@@ -151,10 +151,6 @@ class _Reader:
 def read_plan(text: str, source: str) -> Plan:
     """The plan that a file has.
 
-    Args:
-        text: of the file.
-        source: what it is called, for messages.
-
     Raises:
         PlanFileError: something is wrong; file, line and key are named.
     """

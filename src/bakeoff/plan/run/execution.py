@@ -35,12 +35,6 @@ class Execution:
     """A plan from its start to its result.
 
     Attributes:
-        of: the plan, and how it is carried out.
-        run: where all is recorded.
-        subplans: makes subplans.
-        merger: merges what they made.
-        runner: runs the checks of the merge queue.
-        repository: where all is kept.
         told: told in words what goes on; events of the run, where it is None.
         known: what checks are known to say of the tree that the plan starts from.
     """

@@ -18,12 +18,7 @@ class State:
         status: of its work: pending, running, completed, failed, blocked, cancelled or skipped.
         landed: whether what it made is in the result.
         why: why it is not completed or not landed; empty where it is.
-        kind: the sort of its failure.
         round: the last round that it had a part in.
-        commit: what it made last.
-        start: the commit that this started from.
-        tries: of the last version of it.
-        wrote: the paths that it changed.
         outside: those of them that it had not declared.
         tests_changed: tests that it changed, which is left out of what it made.
         left_out: further paths that it wrote and that are left out, each with the reason.

@@ -52,12 +52,7 @@ def _out(found: RunView) -> list[tuple[str, State]]:
 
 
 def plan_part(found: RunView, diff: str | None) -> Iterator[str]:
-    """The part of the page that is about the plan, in pieces.
-
-    Args:
-        found: how the run stands.
-        diff: of all that landed; None where nothing did.
-    """
+    """The part of the page that is about the plan, in pieces."""
     yield from _head(found)
     yield from _hierarchy(found)
     yield from _timeline(found)

@@ -29,7 +29,6 @@ class Subplan:
         writes: globs of what it may write; its files where none are given.
         after: subplans or groups that must have ended before.
         uses: files outside of it whose interfaces it is told.
-        parent: the group that it is in.
     """
 
     name: str
@@ -61,10 +60,8 @@ class Plan:
     """Plan of all work at a goal.
 
     Attributes:
-        goal: what is to be done.
         subplans: in plan order: of two that do not go together the earlier one lands; none while it is not split.
         attempt: how each is attempted: agent, checks, repairs, budget of the whole.
-        config: see `SubplanConfig`.
         groups: the hierarchy over the subplans, parents first.
 
     Raises:

@@ -65,14 +65,10 @@ class Round:
     """One round.
 
     Attributes:
-        subplans: makes them.
-        merger: merges what they start from.
-        found: gets how each stands.
         graph: what waits for what, of the whole plan.
         number: from 1.
         tip: what it starts from.
         told: of a subplan that is reopened, what went wrong with what it made before.
-        say: told in words what goes on.
     """
 
     subplans: SubplanAttempts

@@ -51,11 +51,6 @@ class SubplanAttempts:
 
     Attributes:
         of: the plan, and how it is carried out.
-        run: where they are nodes.
-        workspaces: where they work.
-        snapshot: what the plan started from.
-        repository: where what they make is kept.
-        processes: runs agents and checks.
         tried: what checks came to on that snapshot, by command.
     """
 

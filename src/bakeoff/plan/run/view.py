@@ -29,8 +29,6 @@ class Worked:
 
     Attributes:
         spans: when it was at work: from, to; the end of one that is at work now is None.
-        usage: of all its calls.
-        calls: how many there were.
         doing: what goes on now, as paths below it.
         now: when this was read, where it is at work.
     """
@@ -59,9 +57,6 @@ class RunView:
 
     Attributes:
         plan: as it is carried out, with all changes made.
-        changes: these.
-        status: of the run.
-        states: of each subplan, in plan order.
         worked: what each did; one that did nothing is missing.
         findings: what came of it; None while nothing did.
         base: the commit that it started from; None before that is settled.
@@ -146,13 +141,7 @@ def split_facts(history: History) -> dict[str, Any] | None:
 
 
 def step_view(history: History, status: RunStatus, step: str) -> RunView | None:
-    """View of how the plan of a workflow's step stands; None where it has begun none.
-
-    Args:
-        history: of the workflow's run.
-        status: of that.
-        step: the step's path.
-    """
+    """View of how the plan of a workflow's step stands; None where it has begun none."""
     asked, number = None, 1
     while (kept := history.decisions.get(step_name(step, number))) is not None:
         asked, number = kept, number + 1

@@ -33,7 +33,6 @@ class Graph:
         tasks: by name, in that order.
         needs: of each, what it waits for; those of one circle do not wait for each other, and who needs one of them
             waits for all.
-        groups: the circles.
     """
 
     tasks: Mapping[str, Task]

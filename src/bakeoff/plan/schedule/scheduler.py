@@ -23,7 +23,6 @@ class Scheduler:
         ended: how tasks ended that need not start.
 
     Attributes:
-        status: of each task.
         blocked_by: of each that is blocked, the one that failed.
         halted: nothing starts any more.
         doomed: whoever is at work is to be cancelled.

@@ -70,9 +70,6 @@ class GivenMaker:
 
     Attributes:
         refs: what to take; the first is attempt 1.
-        workspace: where it is judged.
-        protection: what it is judged by.
-        run: the run's id.
     """
 
     refs: tuple[str, ...]

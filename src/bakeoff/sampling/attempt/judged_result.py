@@ -21,8 +21,6 @@ class JudgedResult:
     Attributes:
         ref, commit: the whole result.
         judged: the commit that is judged, and what is landed; `commit` itself where no protected path was touched.
-        tree: the tree of `judged`.
-        changed: what `judged` changes.
         touched: protected paths that the result changes and `judged` does not.
         named: changed paths that a check names.
     """

@@ -65,13 +65,6 @@ class AgentMaker:
     """Has an agent work at a task.
 
     Attributes:
-        entry: the agent.
-        task: what it is to do.
-        workspace: whose slots it works in.
-        processes: runs it.
-        protection: what it is judged by.
-        run: the run's id.
-        logs: folder for transcripts.
         model: None for the agent's own default.
         max_usd: handed to the agent's own cap, where it has one.
         timeout: seconds for one call.
@@ -82,9 +75,7 @@ class AgentMaker:
         resumed: results of an earlier session may be there that no record names.
         cone: the files that it is to have in its slot where that may be sparse; None for all.
         label: what the names of its results and log files begin with.
-        env: further variables for it.
         asked: what stands for the words of a task that may differ a little each time it is put; the words if left out.
-        made: names of results that were made.
     """
 
     entry: Entry

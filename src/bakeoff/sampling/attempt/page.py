@@ -41,12 +41,7 @@ def _called(found: RunView, view: AttemptView) -> str:
 
 
 def attempts_part(found: RunView, diff: str | None) -> Iterator[str]:
-    """The part of the page that is about attempts, in pieces.
-
-    Args:
-        found: how the run stands.
-        diff: of the winner, or else of the closest; None where there is neither.
-    """
+    """The part of the page that is about attempts, in pieces."""
     if diff is not None:
         yield f"<h2>{'Diff' if found.chosen is not None else 'Diff of the closest'}</h2>{diff_markup(diff)}"
     heads, rows = table_cells(found)

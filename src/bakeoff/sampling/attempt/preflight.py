@@ -96,9 +96,6 @@ class Preflight:
     """The checks of some attempts, to be tried before the first of them.
 
     Attributes:
-        run: where each check is a node.
-        ground: where they run.
-        options: what was asked for.
         warn: told in words what is known by then and refuses nothing.
         prefix: what the paths of its nodes begin with.
         lanes: lanes that they hold besides.

@@ -74,11 +74,6 @@ class BenchStrategy(AttemptStrategy):
     Where none is, the winner is the one that would win without a race, of those whose command did as it should. Its
     nodes are `bench`, and a decision for each verdict of the race, so that an interrupted race goes on with those that
     are left.
-
-    Args:
-        timing: how they are raced.
-        lanes: that the race holds besides its own.
-        more: as for `AttemptStrategy`.
     """
 
     def __init__(self, timing: SlotRace, lanes: tuple[str, ...] = (), **more: Any) -> None:

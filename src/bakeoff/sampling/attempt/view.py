@@ -81,11 +81,8 @@ class RunView:
     """The attempts of a run, or of a workflow's step.
 
     Attributes:
-        options: what was asked for.
-        attempts: by id.
         winner: the id of the winner; None while or where there is none.
         closest: the best failure, where the run ended without a winner; None where none could be judged.
-        reason: why it ended.
         snapshot: the commit that attempts started from.
     """
 

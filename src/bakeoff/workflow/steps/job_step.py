@@ -99,10 +99,8 @@ class Beginning:
     """One beginning of a job step: the first, or another after it had ended without success.
 
     Attributes:
-        context: the step.
         decision: name of the decision, by path and number, that keeps what was asked for at a beginning.
         number: which, from 1.
-        started_at: when, by the wall clock.
         key: of the step, as far as it is known.
     """
 

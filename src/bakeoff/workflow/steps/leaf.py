@@ -17,7 +17,6 @@ class Leaf:
 
     Attributes:
         input: everything the result depends on, evaluated; shown to people and part of the step's key.
-        work: see `bakeoff.engine.run.Work`.
         timeout: seconds after which the engine cancels the work; None where the work sees to that itself.
         lanes: lanes the type takes on its own; None for work that only waits and holds none at all.
         reserve: budget for one try, by kind.

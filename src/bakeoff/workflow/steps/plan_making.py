@@ -42,10 +42,6 @@ Tries = Mapping[str, Tried] | None
 async def plan_of(context: NodeContext, places: Workspaces) -> tuple[Plan, Tries]:
     """Plan that a step asks for, evaluated and split.
 
-    Args:
-        context: the step.
-        places: where an agent that splits looks around.
-
     Passes on ExpressionError: a field cannot be evaluated.
 
     Raises:

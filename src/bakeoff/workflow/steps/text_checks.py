@@ -65,7 +65,6 @@ class Bench:
     """Bench that requirements are made with.
 
     Attributes:
-        processes: runs commands.
         cwd: the folder that they start in; `env`: their variables; `log`: what names of their log files begin with.
         grace: seconds between TERM and KILL.
         lanes: lanes that a command holds besides `tests`.

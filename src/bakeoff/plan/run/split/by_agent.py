@@ -34,16 +34,10 @@ class SplittingAgent:
     """Has an agent say how to split a goal.
 
     Attributes:
-        entry: the agent.
-        question: what it is asked.
-        options: how it is called.
-        workspace: whose slots it looks around in.
-        processes: runs it.
         logs: folder for transcripts.
         reserve: what one call may use at most, by kind.
         retry: which failures of a call are tried again.
         lanes: lanes that a call holds besides its own.
-        env: further variables for it.
         label: what the names of its log files begin with.
         tell: told in words what was wrong with an answer.
     """

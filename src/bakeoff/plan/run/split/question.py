@@ -59,9 +59,7 @@ class Proposal:
     """Subplans that an agent or a model proposed.
 
     Attributes:
-        hierarchy: of the subplans' files.
         named: of a leaf's id, the subplan's name and goal.
-        calls: how often it was asked.
         usd: what that cost, as far as it says.
         tokens: what that used, as far as it says.
     """
@@ -84,8 +82,6 @@ class Question:
 
     Attributes:
         name: who is asked, as it was given.
-        goal: what is to be done.
-        files: the project's.
         imports: of a file's path, the paths it imports; they give the order.
         settings: the limits, and what the user says of models.
 

@@ -101,9 +101,7 @@ class Splitting:
     """Agent or model that splits a goal, ready to be asked.
 
     Attributes:
-        split: who, and about what.
         options: how each subplan will be attempted; an agent is called as these say.
-        settings: the project's.
         entry: the agent; None for a model.
         reserve: what one call of the agent may use at most, by kind.
     """
