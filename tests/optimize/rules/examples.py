@@ -17,9 +17,11 @@ def _numbers(n: int) -> list[int]:
 
 ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "affixes": lambda n: ("x" * n,),
+    "any-loop": lambda n: (list(range(n)), -1),
     "by-place": lambda n: ({x: list(range(9)) for x in range(n // 8)}, list(range(9))),
     "comprehension": lambda n: ([_numbers(n)],),
     "constant-set": lambda n: (["hat"] * n,),
+    "count-range": lambda n: (list(range(n)), n),
     "counts": lambda n: (_numbers(n),),
     "deque": lambda n: ({0: list(range(1, 20 * n))}, 0),
     "hoist": lambda n: ([_numbers(n)] * n, n),
@@ -30,13 +32,17 @@ ARGUMENTS: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "invariant": lambda n: ([str(x) for x in _numbers(n)],),
     "iterate": lambda n: (_numbers(n),),
     "join-list": lambda n: (_numbers(n),),
+    "joined-lists": lambda n: ([[x] for x in range(n)],),
     "list-concat": lambda n: (_numbers(n),),
     "membership-set": lambda n: (_numbers(n), _numbers(n)),
     "membership-view": lambda n: (dict.fromkeys(range(n)), n // 2),
     "modular-power": lambda n: (3, 10 * n, 10**9 + 7),
+    "pattern": lambda n: ("a  b " * n,),
     "remember-below": lambda n: (_numbers(n // 2),),
     "remember": lambda n: ([x % 50 for x in _numbers(n)],),
+    "scan": lambda n: ("x" * n, 0, n),
     "seen-set": lambda n: (_numbers(n),),
+    "trailing-zeros": lambda n: (3 << n,),
     "trial-division": lambda n: ({100: 97, 400: 397}.get(n, 1999),),
 }
 

@@ -118,9 +118,14 @@ GONE = {
     "membership-view": r"in list\(d\)$",
     "remember": r"slow\(x\) \+",
     "modular-power": r"return (\(.*\*\*|a \*\*)",
+    "any-loop": r"any\(",
+    "joined-lists": r"return sum\(rows, \[\]\)\n$",
+    "pattern": r"re\.sub\(",
     "join-list": r"\(str\(x\) for",
 }
 """What is slow here is one instruction whose work is in C: the evidence is that it is not there any more."""
+PLAIN_ONLY = ("index-join", "by-place", "count-range", "scan", "trailing-zeros")
+"""These leave numbers with comparisons of their own to the original."""
 
 
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
@@ -132,7 +137,13 @@ def test_less_is_done(name: str) -> None:
         assert not re.search(GONE[name], case.after)
         return
     arguments = ARGUMENTS[name](SIZE // 4)
-    if name not in ("index-join", "by-place"):  # which leaves numbers with comparisons of their own to the original
+    if name not in (
+        "index-join",
+        "by-place",
+        "count-range",
+        "scan",
+        "trailing-zeros",
+    ):  # which leaves numbers with comparisons of their own to the original
         arguments = counted(arguments)
     before = steps(case, case.before, copy.deepcopy(arguments))
     after = steps(case, case.after, copy.deepcopy(arguments))

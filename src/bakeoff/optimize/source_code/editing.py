@@ -105,12 +105,14 @@ class _Transplant:
                 (after if statement.lineno > mine.lineno else before).append(statement)
         self._check_names(wanted, before + after)
         file = self.target.file
+        ahead: dict[int, str] = {}  # by place: imports before what may need them
         if wanted:
             place, lead = import_place(file)
-            yield place, place, self._ends(lead + "".join(f"{import_text(each)}\n" for each in wanted))
+            ahead[place] = lead + "".join(f"{import_text(each)}\n" for each in wanted)
         if before:
             place = file.line_start(_first_line(file, home))
-            yield place, place, self._ends("".join(f"{self._text(each)}\n\n\n" for each in before))
+            ahead[place] = ahead.get(place, "") + "".join(f"{self._text(each)}\n\n\n" for each in before)
+        yield from ((place, place, self._ends(text)) for place, text in ahead.items())
         if after:
             assert home.end_lineno is not None
             place = file.line_start(home.end_lineno + 1)

@@ -76,6 +76,17 @@ BY_KEY = '''def _by_key(items, keys):
 FOUND = '''def _found(by_key, key, items):
     """The items that have a key; all where it cannot be looked up."""
     return by_key.get(key, ()) if _exact(key) else items'''
+PLACED = '''def _placed(by_key, key, start, stop, items):
+    """The places from `start` to `stop` of items that have a key; all where that cannot be looked up."""
+    every = range(start, stop)
+    if by_key is None or type(start) is not int or type(stop) is not int or not 0 <= start <= stop <= len(items):
+        return every
+    try:
+        sought = key()
+    except Exception:
+        return every
+    found = by_key.get(sought, ()) if _exact(sought) else every
+    return every if found is every else found[bisect_left(found, start) : bisect_left(found, stop)]'''
 AT_PLACE = '''def _at_place(kept, places, function, *values):
     """What a function gives for values that stand at places; kept where it is the same each time."""
     for each in places:
@@ -119,7 +130,7 @@ ONCE = '''def _once(function, *values):
     return cache(call)'''
 HELPERS = {
     "_as_set", "_has", "_add", "_counted", "_count", "_at", "_by_key", "_found", "_plain", "_again", "_once", "_exact",
-    "_own", "_at_place", "_field",
+    "_own", "_at_place", "_field", "_placed", "_added",
 }  # fmt: skip
 """The names of these functions, which are as quick as can be."""
 
@@ -202,3 +213,13 @@ def is_method(subject: Subject, attribute: str) -> bool:
     return any(
         isinstance(each, ast.FunctionDef) and each.name in names for each in ast.walk(subject.definition.file.tree)
     )
+
+
+def looked_up(subject: Subject, node: ast.expr) -> str:
+    """A chain of attributes and items read in such a way that nothing else can happen; else what it is."""
+    match node:
+        case ast.Attribute(value=value, attr=attr):
+            return f"_field({looked_up(subject, value)}, {attr!r})"
+        case ast.Subscript(value=value, slice=at):
+            return f"_at({looked_up(subject, value)}, {ast.unparse(at)})"
+    return subject.code(node)

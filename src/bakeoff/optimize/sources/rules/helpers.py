@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from bakeoff.optimize.errors import InvalidCandidateError, TargetError
 from bakeoff.optimize.source_code.definitions import Definition, Function, definitions, locate
@@ -21,6 +22,12 @@ Improve = Callable[[bytes, str], bytes]
 """The file with the definition of a name rewritten."""
 
 
+@lru_cache(maxsize=4)
+def parsed(source: bytes) -> PythonFile:
+    """The file, parsed once for all who look at it. Passes on SyntaxError."""
+    return PythonFile.read(source)
+
+
 def functions_among(source: bytes, helpers: Mapping[str, str], qualname: str) -> list[str]:
     """Those helpers that are functions rules may change: plain ones of the file, and methods of the target's class."""
     prefix = qualname.rpartition(".")[0]
@@ -30,7 +37,7 @@ def functions_among(source: bytes, helpers: Mapping[str, str], qualname: str) ->
         if name == qualname or owner not in ("", prefix) or (owner and last.startswith("__")):
             continue
         try:
-            definition = locate(source, name)
+            definition = locate(parsed(source), name)
         except TargetError:
             continue
         plain = isinstance(definition.node, ast.FunctionDef) and not definition.node.decorator_list
@@ -44,7 +51,7 @@ def reached(source: bytes, qualname: str, names: Sequence[str]) -> list[str]:
     found: list[str] = []
     waiting = [qualname]
     while waiting:
-        for name in sorted(_called(locate(source, waiting.pop(0)), names) - {*found, qualname}):
+        for name in sorted(_called(locate(parsed(source), waiting.pop(0)), names) - {*found, qualname}):
             found.append(name)
             waiting.append(name)
     return found
@@ -63,7 +70,7 @@ def with_helpers(source: bytes, qualname: str, names: Sequence[str], improve: Im
             better = after
     if not changed:
         return source, False
-    graph = {name: _called(locate(source, name), names) for name in (*names, qualname)}
+    graph = {name: _called(locate(parsed(source), name), names) for name in (*names, qualname)}
     needed = _above(changed, graph) & set(names)
     copied = [name for name in names if name in needed and not _is_private(name.rpartition(".")[2])]
     if not copied:

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, USUAL_METHODS, has, names_in, only_looked_at, stored
-from bakeoff.optimize.sources.rules.guards import AGAIN, AT, EXACT, FIELD, ONCE, OWN, fits_twice, is_original, tried
+from bakeoff.optimize.sources.rules.guards import (
+    AGAIN,
+    AT,
+    EXACT,
+    FIELD,
+    ONCE,
+    OWN,
+    fits_twice,
+    is_original,
+    looked_up,
+    tried,
+)
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
 SETTLED = {"int", "str", "bytes", "bool", "float", "range"}
@@ -48,7 +59,7 @@ def moved(
             while any(line.startswith(f"{name} = ") for line in lines.values()):
                 name, number = subject.fresh(f"{each.name}_{number}"), number + 1
             changed |= {id(one): name if twice else f"{name}()" for one in same}
-            lines[text] = f"{name} = {_looked_up(subject, each.node)}" if twice else _once(subject, name, each.node)
+            lines[text] = f"{name} = {looked_up(subject, each.node)}" if twice else _once(subject, name, each.node)
             again |= _unsettled(subject, each.node)
         if lines and not twice:
             made = before(subject, place, "\n".join(lines.values()), changed)
@@ -76,16 +87,6 @@ def _simple(subject: Subject, node: ast.expr) -> bool:
 def _once(subject: Subject, name: str, node: ast.expr) -> str:
     assert isinstance(node, ast.Call)
     return f"{name} = _once({', '.join(map(subject.code, [node.func, *node.args]))})"
-
-
-def _looked_up(subject: Subject, node: ast.expr) -> str:
-    """A chain of attributes and items read in such a way that nothing else can happen; else what it is."""
-    match node:
-        case ast.Attribute(value=value, attr=attr):
-            return f"_field({_looked_up(subject, value)}, {attr!r})"
-        case ast.Subscript(value=value, slice=at):
-            return f"_at({_looked_up(subject, value)}, {ast.unparse(at)})"
-    return subject.code(node)
 
 
 def _unsettled(subject: Subject, node: ast.expr) -> set[str]:

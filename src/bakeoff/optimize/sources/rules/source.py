@@ -14,7 +14,7 @@ from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.helpers import functions_among, reached, with_helpers
+from bakeoff.optimize.sources.rules.helpers import functions_among, parsed, reached, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
@@ -76,7 +76,7 @@ def _builtins(helpers: Sequence[str]) -> set[str]:
 @lru_cache(maxsize=4)
 def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ...]], ...]) -> Subject:
     """All rules look at the same tree, which none of them changes."""
-    return Subject(locate(source, qualname), dict(types))
+    return Subject(locate(parsed(source), qualname), dict(types))
 
 
 def _text(subject: Subject, rewrite: Rewrite) -> str:

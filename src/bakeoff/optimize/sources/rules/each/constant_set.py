@@ -22,14 +22,14 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 statement = statement_of(subject, node)
                 if statement is None or in_text(subject, node) or name in subject.local:
                     continue
-                if is_constant(subject.definition.file.tree, name) and _is_fixed(subject.definition.file.tree, name):
+                if is_constant(subject.definition.file.tree, name) and is_fixed(subject.definition.file.tree, name):
                     known = subject.fresh(f"_{name.lower().lstrip('_')}_set")
                     changed, helpers = searched(subject, [node], known, name)
                     text = subject.statements([statement], changed)
                     yield Rewrite([([statement], text)], helpers=[f"{known} = frozenset({name})", *helpers])
 
 
-def _is_fixed(tree: ast.Module, name: str) -> bool:
+def is_fixed(tree: ast.Module, name: str) -> bool:
     """Whether nobody else is meant to change it, and the file only searches it, goes through it or asks its length."""
     if not name.startswith("_") or name.startswith("__"):
         return False

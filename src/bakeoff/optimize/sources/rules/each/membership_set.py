@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, stored
-from bakeoff.optimize.sources.rules.guards import AS_SET, EXACT, HAS, is_method
+from bakeoff.optimize.sources.rules.guards import AS_SET, EXACT, HAS, is_a, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KNOWN = {"list", "tuple", "Sequence", "Iterable", None}
@@ -68,8 +68,11 @@ def searched(subject: Subject, searches: list[ast.Compare], index: str, items: s
     """Searches in a set in place of a list, and the helpers that they need."""
     changed: dict[int, str] = {}
     for each in searches:
-        negated = "not " if isinstance(each.ops[0], ast.NotIn) else ""
-        changed[id(each)] = f"{negated}_has({index}, {subject.code(each.left)}, {items})"
+        negated, left = "not " if isinstance(each.ops[0], ast.NotIn) else "", subject.code(each.left)
+        text = f"{negated}_has({index}, {left}, {items})"
+        if isinstance(each.left, ast.Name) and items.isidentifier():  # the usual types without a call
+            text = f"({left} {negated}in {index} if {is_a(left, 'str', 'int')} else {text})"
+        changed[id(each)] = text
     return changed, [EXACT, HAS]
 
 

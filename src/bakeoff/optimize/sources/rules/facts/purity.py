@@ -43,6 +43,7 @@ class Purity:
     functions: dict[str, Function] = field(init=False)
     pure: set[str] = field(init=False)
     _writes: dict[str, set[str] | None] = field(default_factory=dict)
+    _own: dict[Function, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = {name: node for name, node, _ in definitions(self.tree)}
@@ -143,6 +144,11 @@ class Purity:
 
     def own(self, function: Function, home: str) -> set[str]:
         """Locals that hold what the function made itself, or had made for it."""
+        if function not in self._own:
+            self._own[function] = self._made_in(function, home)
+        return self._own[function]
+
+    def _made_in(self, function: Function, home: str) -> set[str]:
         found = fresh(function, self.classes)
         made: dict[str, list[bool]] = {}
         bound: dict[str, int] = {}

@@ -239,30 +239,29 @@ LEAST = 4
 """Items of a constant from which a set or dict of them is worth its while."""
 
 
-def is_constant(tree: ast.Module, name: str) -> bool:
-    """Whether the module binds `name` once, to a list or tuple of constants, and nothing in it changes that."""
-    bound = [
+def bound_once(tree: ast.Module, name: str) -> ast.expr | None:
+    """The value that a module binds `name` to, where nothing else in the file binds that name anywhere."""
+    stores = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        if (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.Global) and name in node.names)
     ]
-    if len(bound) != 1:
-        return False
+    found = [made[1] for each in tree.body if (made := assignment(each)) and made[0] == name]
+    return found[0] if len(stores) == len(found) == 1 else None
+
+
+def is_constant(tree: ast.Module, name: str) -> bool:
+    """Whether the module binds `name` once, to a list or tuple of constants, and nothing in it changes that."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=found))) if found == name:
                 return False
             case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:
                 return False
-            case ast.Global(names=names) if name in names:
-                return False
-    for statement in tree.body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=found)], value=ast.List() | ast.Tuple() as value)
-                | ast.AnnAssign(target=ast.Name(id=found), value=ast.List() | ast.Tuple() as value)
-            ) if found == name:
-                return all(isinstance(each, ast.Constant) for each in value.elts) and len(value.elts) >= LEAST
+    match bound_once(tree, name):
+        case ast.List(elts=elts) | ast.Tuple(elts=elts):
+            return all(isinstance(each, ast.Constant) for each in elts) and len(elts) >= LEAST
     return False
 
 
