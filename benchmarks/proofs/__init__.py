@@ -15,7 +15,7 @@ from benchmarks.measure import REPOSITORY
 from benchmarks.proofs import page
 from benchmarks.proofs.page import Section
 
-PROOFS = ("pulls", "humaneval", "enamel", "algotune")
+PROOFS = ("pulls", "rules", "humaneval", "enamel", "algotune")
 WORK = REPOSITORY / "build" / "proofs"
 """What was found, kept so that a proof that is cut goes on where it was."""
 

@@ -169,14 +169,14 @@ def read(kept: Path) -> dict[str, Tried]:
 def _tried(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Tried:
     since, load = time.monotonic(), os.getloadavg()[0]
     try:
-        top = _checked_out(pull, source, clones, needs)
+        top = checked_out(pull, source, clones, needs)
         candidate = top.parent / Path(pull.file).name
         candidate.write_bytes(_git(top, "show", f"{pull.commit}:{pull.file}"))
         tests = [word for path in pull.tests for word in ("--tests", path)]
         words = [BAKEOFF, "optimize", f"{pull.file}:{pull.function}", "--candidate", candidate, "--no-rules", *tests]
         words += ["--seconds", str(RACE_SECONDS), "--json", "--quiet", "--trust"]
         done = subprocess.run(
-            words, cwd=top, env=_environment(top), capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+            words, cwd=top, env=environment(top), capture_output=True, text=True, timeout=MOST_SECONDS, check=False
         )
         reason, detail, speedup = _outcome(done)
     except subprocess.TimeoutExpired:
@@ -202,7 +202,7 @@ def _outcome(done: subprocess.CompletedProcess[str]) -> tuple[str, str, list[flo
     return one["reason"], " ".join(str(one.get("detail") or "").split())[:500], figures
 
 
-def _checked_out(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Path:
+def checked_out(pull: Pull, source: Path, clones: Path, needs: list[str]) -> Path:
     """The project's clone at the commit before, with an environment that its tests run in."""
     top = clones / pull.repository.replace("/", "+") / pull.repository.partition("/")[2]
     python = top / ".venv/bin/python"
@@ -240,7 +240,7 @@ def _give_ignored(top: Path) -> None:
     (top / "bakeoff.toml").write_text(f"[slots]\ncopy = {json.dumps(made)}\n" if made else "")
 
 
-def _environment(top: Path) -> dict[str, str]:
+def environment(top: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BAKEOFF", "PYTHON", "GIT_"))}
     home = top.parent / "home"
     home.mkdir(exist_ok=True)
