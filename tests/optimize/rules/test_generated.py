@@ -6,17 +6,18 @@ import ast
 import os
 import random
 from collections.abc import Sequence
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 import pytest
 from tests.optimize.rules.cases import Case, every
 from tests.optimize.rules.examples import function
-from tests.optimize.rules.hostile import MORE_LINES, outcome, variants
+from tests.optimize.rules.hostile import ANYTHING, MORE_LINES, outcome
 
-from bakeoff.judge.codec import encode, wire
+from bakeoff.judge.codec import decode, encode, wire
 from bakeoff.judge.codec.tree import parse
 from bakeoff.optimize.behaviour.annotations import Annotations
+from bakeoff.optimize.behaviour.hostile_inputs import MOST, hostile_calls
 from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
@@ -100,10 +101,16 @@ def arguments(case: Case, chance: random.Random) -> Sequence[Any]:
     """Arguments like those of the case, with up to two hostile values among them."""
     seen: Sequence[Any] = eval(f"[{chance.choice(case.calls)}]")
     given = seen
-    for _ in range(chance.choice((0, 1, 1, 2))):
-        others = list(islice(variants(given), 2000))
-        given = chance.choice(others) if others else given
+    for most in chance.choice(((), (MOST,), (MOST,), (MOST, 100))):
+        others = hostile_to(encode((tuple(given), {}), consume=False), most)
+        given = decode(chance.choice(others))[0] if others else given
     return given if allowed(case, given, seen) else seen
+
+
+@lru_cache(maxsize=300)
+def hostile_to(call: bytes, most: int) -> list[bytes]:
+    """What the judge would give in place of a call, as messages."""
+    return hostile_calls({call: b""}, ANYTHING, most)
 
 
 def allowed(case: Case, given: Sequence[Any], seen: Sequence[Any]) -> bool:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import isnan
 from typing import Any
 
-from bakeoff.judge.codec import encode, wire
+from bakeoff.judge.codec import encode, odd, wire
 from bakeoff.judge.codec.tree import Node, parse
 from bakeoff.optimize.behaviour.derived_values import new_node
 
@@ -88,8 +88,19 @@ _SEQUENCES = (wire.LIST, wire.TUPLE)
 _SETS = (wire.SET, wire.FROZENSET)
 _ATOMS = (None, 0, -1, 0.5, NAN, "a", True, "", *ENDLESS)
 """What is put among the items of a container."""
-_STRANGE: tuple[Any, ...] = ([], {}, (), {1}, [None], (1, "a"), Decimal("0.5"), Fraction(1, 3))
-"""The same: what cannot be a key, or comes from elsewhere."""
+_STRANGE: tuple[Any, ...] = (
+    [], {}, (), {1}, [None], (1, "a"), Decimal("0.5"), Fraction(1, 3), b"x", bytearray(b"x"), frozenset({1}), object,
+    defaultdict(int), odd.Alike(), odd.AlikeHashed(), odd.Raising(), odd.Stopping(), odd.Once([1, 2]), odd.Text("a"),
+    odd.Level.LOW,
+)  # fmt: skip
+"""The same: what cannot be a key, is equal to what has another hash, does something when it is looked at."""
+_TWINS: tuple[list[Any], ...] = (
+    [bytearray(b"x"), b"x", bytearray(b"x")], [{1}, frozenset({1}), {1}], [1, True, 1.0, odd.Level.LOW],
+    [0.0, -0.0, 0, False], ["A", odd.Text("a"), "a"], [odd.Alike(), 1, "a"], [1, odd.Alike(), 2],
+    [odd.AlikeHashed(), 1, 2], [1, 2, odd.AlikeHashed()], [1, odd.Raising(), 2], [odd.Raising(), 1],
+    [1, odd.Stopping(), 2], [odd.Once([1, 2]), odd.Once([1])], [defaultdict(int), defaultdict(list)],
+)  # fmt: skip
+"""Items that are equal to one another, or do something when they are compared, in ways that no hash tells."""
 
 
 def _kept(count: int) -> list[int]:
@@ -112,14 +123,21 @@ def _of_atom(value: Any) -> Iterator[Any]:
             yield from (not value, int(value), 2, None, "a", node([]))
         case int():
             yield from (0, -1, -value, 1, 2, value + 1, value + 0.5, True, None, "a", NAN, node([]))
-            yield from (node(Fraction(2 * value + 1, 2)), _as_float(value), -0.5)
+            yield from (
+                node(Fraction(2 * value + 1, 2)),
+                _as_float(value),
+                -0.5,
+                node(odd.Level.HIGH),
+                node(odd.Alike()),
+            )
         case float():
             yield from (0.0, -0.0, -value, NAN, None, "a", 1, -1, 0.1, value * 3, node(Decimal("0.1")))
             yield from (1e-320, value + 1e-9)
         case str():
             yield from ("", value.upper(), value.swapcase(), value + value, value + "\u0130\u00df", value + " \n", " ")
             yield from (value[:1], value[::-1], None, 0, value.encode("utf-8", "surrogatepass"))
-            yield from (node(list(value[:ITEMS])), node(tuple(value[:ITEMS])), NAN, True)
+            yield from (node(list(value[:ITEMS])), node(tuple(value[:ITEMS])), NAN, True, node(odd.Text(value)))
+            yield from (node(odd.Alike()), node(odd.AlikeHashed()), node(odd.Raising()))
         case bytes():
             yield from (b"", value + value, value[::-1], None, 0, value.decode("latin-1"), node(bytearray(value)))
         case _:
@@ -152,6 +170,9 @@ def _of_sequence(value: Node, depth: int) -> Iterator[Any]:
     for item in map(node, _STRANGE):
         yield with_parts([*parts, item])
         yield with_parts([item, *parts[1:]])
+    for items in _TWINS:
+        yield with_parts([node(each) for each in items])
+    yield from (node(odd.Once([])), node(defaultdict(int)))
     if depth:
         for place in sorted({0, len(parts) - 1} & set(range(len(parts)))):
             for count, item in enumerate(hostile(parts[place], depth - 1)):
@@ -227,6 +248,8 @@ def _of_dict(value: Node, depth: int) -> Iterator[Any]:
         yield new_node(wire.DICT, [*keys, *[item] * len(keys)])
         if not any(type(key) is type(item) and key == item for key in keys):
             yield new_node(wire.DICT, [*keys, item, *values, *(values[:1] or [item])])
+    for item in map(node, _STRANGE):
+        yield new_node(wire.DICT, [*keys, *values[:-1], item][: 2 * len(keys)])
     if all(type(part) is not Node for part in value.parts):
         held = dict(zip(keys, values, strict=True))
         yield node(defaultdict(int, held))

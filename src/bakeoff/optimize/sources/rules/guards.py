@@ -106,7 +106,9 @@ PLAIN = '''def _plain(value):
         return all(map(_plain, value))
     if kind is float:
         return value % 1 != 0
-    return kind in (int, str, bytes, type(None)) or (kind.__module__, kind.__name__) == ("datetime", "date")'''
+    return kind is str or kind is int or kind is bytes or kind is _date or value is None'''
+DATE = "from datetime import date as _date"
+"""The import that `_plain` needs."""
 AGAIN = '''def _again(*values, depth=5):
     """Raise TypeError where a value, or one inside of it, may be used up, or do something when it is looked at."""
     for each in values if depth else [_again]:

@@ -11,7 +11,7 @@ from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, stored
-from bakeoff.optimize.sources.rules.guards import HELPERS, PLAIN, plain
+from bakeoff.optimize.sources.rules.guards import DATE, HELPERS, PLAIN, plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -44,7 +44,8 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         local, memo = subject.fresh(f"{last}_once"), subject.fresh(f"{last}_memo")
         text = subject.statements(rest, {id(call.func): local for call in calls})
         once, helpers = _once(subject, calls, local, memo, name)
-        yield Rewrite([(rest, f"{memo} = {{}}\n{once}\n{text}")], helpers=helpers, assumes=["pure"])
+        imports = [DATE] if helpers else []
+        yield Rewrite([(rest, f"{memo} = {{}}\n{once}\n{text}")], imports, helpers, ["pure"])
 
 
 def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, function: str) -> tuple[str, list[str]]:
