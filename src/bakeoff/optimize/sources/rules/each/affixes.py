@@ -11,19 +11,31 @@ from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.guards import checked, is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
+AFFIXES = '''def _affixes(items):
+    """The items as a tuple, if they are texts in a list, tuple or set; else None."""
+    kind = type(items)
+    if not (kind is tuple or kind is list or kind is set or kind is frozenset):
+        return None
+    try:
+        "".join(items)
+    except TypeError:
+        return None
+    return tuple(items)'''
+
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for node in ast.walk(subject.node):
         match node:
             case ast.Call(
-                func=ast.Name(id="any"),
+                func=func,
                 args=[ast.GeneratorExp(elt=test, generators=[ast.comprehension(ast.Name(id=affix), source, [], 0)])],
-            ) if subject.builtin("any") and not in_text(subject, node) and not _kept(subject, node):
-                for text, condition in _asked(subject, test, affix, source):
+            ) if _is_any(subject, func) and not in_text(subject, node) and not _kept(subject, node):
+                for text, condition, helpers in _asked(subject, test, affix, source):
                     alone = isinstance(subject.parents[id(node)], ast.Return | ast.Assign)
                     new = f"{text} if {condition} else {subject.code(node)}"
-                    yield from replaced(subject, node, (new if alone else f"({new})") if condition else text)
+                    new = (new if alone else f"({new})") if condition else text
+                    yield from (Rewrite(each.replacements, (), helpers) for each in replaced(subject, node, new))
     for block in subject.blocks():
         for loop, after in pairwise(block):
             match loop, after:
@@ -31,8 +43,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     ast.For(ast.Name(id=affix), source, [ast.If(test, [ast.Return(ast.Constant(True))], [])], []),
                     ast.Return(ast.Constant(False)),
                 ):
-                    for text, condition in _asked(subject, test, affix, source):
-                        yield from checked(subject, [loop, after], condition, f"return {text}")
+                    for text, condition, helpers in _asked(subject, test, affix, source):
+                        made = checked(subject, [loop, after], condition, f"return {text}")
+                        yield from (Rewrite(each.replacements, (), helpers) for each in made)
+
+
+def _is_any(subject: Subject, func: ast.expr) -> bool:
+    if isinstance(func, ast.Attribute):
+        imported = any(
+            isinstance(each, ast.Import) and any(ast.unparse(one) == "builtins" for one in each.names)
+            for each in subject.definition.file.tree.body
+        )
+        return imported and ast.unparse(func) == "builtins.any" and "builtins" not in subject.local
+    return isinstance(func, ast.Name) and func.id == "any" and subject.builtin("any")
 
 
 def _kept(subject: Subject, node: ast.expr) -> bool:
@@ -40,22 +63,30 @@ def _kept(subject: Subject, node: ast.expr) -> bool:
     return isinstance(above, ast.IfExp) and above.orelse is node
 
 
-def _asked(subject: Subject, test: ast.expr, affix: str, source: ast.expr) -> Iterator[tuple[str, str]]:
-    """One question for all affixes, and the condition under which it is the same: texts, and a tuple of the module."""
+def _asked(
+    subject: Subject, test: ast.expr, affix: str, source: ast.expr
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """One question for all affixes, the condition under which it is the same (all are texts), and helpers."""
     match test:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=text), attr="startswith" | "endswith" as method),
             args=[ast.Name(id=found)],
             keywords=[],
-        ) if found == affix != text:
+        ) if found == affix != text and subject.builtin("type", "tuple", "set", "frozenset", "list", "str"):
             unsure = [] if subject.sure(ast.Name(text, ast.Load())) == "str" else [is_a(text, "str")]
             match source:
-                case ast.Tuple(elts=elts) if elts and all(isinstance(each, ast.Constant) for each in elts):
+                case ast.Tuple(elts=elts) if elts and all(_is_text(each) for each in elts):
                     affixes = subject.code(source)
                     affixes = affixes if affixes.startswith("(") else f"({affixes})"
-                    yield f"{text}.{method}({affixes})", " and ".join(unsure)
-                case ast.Name(id=affixes) if affixes not in subject.local:
-                    yield f"{text}.{method}({affixes})", " and ".join([is_a(affixes, "tuple"), *unsure])
+                    yield f"{text}.{method}({affixes})", " and ".join(unsure), ()
+                case ast.Name(id=affixes) if affixes not in subject.shared | {affix, text}:
+                    name = subject.fresh("affixes")
+                    known = f"({name} := _affixes({affixes})) is not None"
+                    yield f"{text}.{method}({name})", " and ".join([is_a(text, "str"), known]), (AFFIXES,)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 RULE = Rule("affixes", "A text is compared with all affixes in C; each call of its own is looked up and made.", find)
