@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bakeoff.optimize.context.surroundings import surroundings
-from bakeoff.optimize.sources.rules import RulesSource
+from bakeoff.optimize.sources.rules import RulesSource, catalogue
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.source import Version
 from bakeoff.optimize.sources.source import Context
@@ -78,9 +78,11 @@ def main(words: list[str]) -> int:
 
 
 def lines_of(name: str) -> int:
-    """Lines of the rule's file; 0 for all of them."""
-    found = [rule for rule in RULES if rule.name == name]
-    return len(Path(found[0].find.__code__.co_filename).read_text().splitlines()) if found else 0
+    """Lines of the rule's file; of all of them, with what they share."""
+    files = [Path(rule.find.__code__.co_filename) for rule in RULES if rule.name == name]
+    if name == ALL:
+        files = sorted(Path(catalogue.__file__).parent.rglob("*.py"))
+    return sum(len(file.read_text().splitlines()) for file in files)
 
 
 def jobs(path: Path) -> Iterator[Job]:
