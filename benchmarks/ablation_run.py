@@ -30,7 +30,7 @@ from bakeoff.optimize.source_code.definitions import locate
 LONGEST = 120.0
 """Seconds after which a run is given up."""
 ENOUGH = 0.05
-"""Seconds of the processor in one call, run again and again, of which the least is taken: others do not lengthen them."""
+"""Seconds of the processor, which others do not lengthen, of runs of one call, of which the least is taken."""
 
 
 MOST_HOSTILE = 400
