@@ -132,7 +132,7 @@ ONCE = '''def _once(function, *values):
     return cache(call)'''
 HELPERS = {
     "_as_set", "_has", "_add", "_counted", "_count", "_at", "_by_key", "_found", "_plain", "_again", "_once", "_exact",
-    "_own", "_at_place", "_field", "_placed", "_added",
+    "_own", "_at_place", "_field", "_placed", "_added", "_affixes",
 }  # fmt: skip
 """The names of these functions, which are as quick as can be."""
 

@@ -28,7 +28,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     steps = subject.fresh(f"{i}_range")
                     fast = f"{steps} = {over}\nfor {i} in {steps}:\n{body}\nelse:\n"
                     fast += f"    if {steps}:\n        {i} += {step}"
-                yield from checked(subject, [loop], _condition(subject, i, bound), fast)
+                yield from checked(subject, [loop], _condition(i, bound), fast)
 
 
 def _stop(subject: Subject, bound: ast.expr, included: bool) -> str:
@@ -60,14 +60,12 @@ def _steady(subject: Subject, loop: ast.While, i: str, bound: ast.expr) -> bool:
     return of in subject.local and subject.builtin("len") and not changed_in(of or "", loop)
 
 
-def _condition(subject: Subject, i: str, bound: ast.expr) -> str:
-    """What must be of Python's own types: the number, and its bound or what has that length."""
-    of = length_of(bound)
-    asked = [] if subject.sure(ast.Name(i, ast.Load())) == "int" else [is_a(i, "int")]
-    if of is not None and subject.sure(ast.Name(of, ast.Load())) not in ("list", "str", "tuple"):
-        kinds = is_a(of, "list", "str", "tuple")
-        asked.append(f"({kinds})")
-    elif isinstance(bound, ast.Name) and subject.sure(bound) != "int":
+def _condition(i: str, bound: ast.expr) -> str:
+    """What must be of Python's own types: the number, and its bound or what has that length; `True` is no number."""
+    asked, of = [is_a(i, "int")], length_of(bound)
+    if of is not None:
+        asked.append(f"({is_a(of, 'list', 'str', 'tuple')})")
+    elif isinstance(bound, ast.Name):
         asked.append(is_a(bound.id, "int"))
     return " and ".join(asked)
 

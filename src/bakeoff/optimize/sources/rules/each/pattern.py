@@ -50,7 +50,8 @@ def _is_module(tree: ast.Module) -> bool:
     stored = any(
         isinstance(each, ast.Name) and each.id == "re" and not isinstance(each.ctx, ast.Load) for each in ast.walk(tree)
     )
-    return bool(bound) and all(bound) and not stored
+    first = any(isinstance(each, ast.Import) and any(one.name == "re" for one in each.names) for each in tree.body)
+    return first and all(bound) and not stored
 
 
 def _split(
