@@ -6,13 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import CONSUMERS, replaced
-from bakeoff.optimize.sources.rules.facts.kinds import element
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, assignment, has, names_in
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
-PLAIN = {"int", "str", "bytes", "float", "bool"}
-"""Kinds with which a function of the file runs no code of theirs, which may do anything."""
 WHOLE = {"sorted", "tuple"}
 """Functions that look at no item before they have all, as `join` does."""
 
@@ -53,10 +50,8 @@ def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | No
             ast.Call(func=ast.Name(id=name), args=[ast.Name(id=item)], keywords=[]),
             [ast.comprehension(target=ast.Name(id=target), iter=source, ifs=[], is_async=0)],
         ) if item == target != name:
-            function = _function(subject, name)
-            if not subject.builtin("map", "list") or not (function or (name in QUICK and subject.builtin(name))):
-                return None
-            if (function and element(subject.certain(source)) not in PLAIN) or _ends(subject, function):
+            # A function of the file may raise StopIteration, which would end a `map` in silence.
+            if name not in QUICK or not subject.builtin(name, "map", "list"):
                 return None
             text = f"map({name}, {subject.code(source)})"
             if isinstance(node, ast.ListComp):
@@ -65,22 +60,6 @@ def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | No
                 f"({text})" if subject.text[subject.file.span(node)[0]] == "(" else text
             )  # those of the call, perhaps
     return None
-
-
-def _function(subject: Subject, name: str) -> str:
-    """The function of the file that a name means, or a local that is bound to it once; else empty."""
-    stores = [each for each in ast.walk(subject.node) if isinstance(each, ast.Name) and each.id == name]
-    stores = [each for each in stores if not isinstance(each.ctx, ast.Load)]
-    if name in subject.local:
-        made = assignment(subject.parents[id(stores[0])]) if len(stores) == 1 else None
-        known = made is not None and isinstance(made[1], ast.Name) and name not in subject.shared
-        name = made[1].id if known and made is not None and isinstance(made[1], ast.Name) else ""
-    return name if name in subject.purity.functions and name not in subject.local and "." not in name else ""
-
-
-def _ends(subject: Subject, function: str) -> bool:
-    """Whether a function of the file may end a `map` by StopIteration, which a generator turns into an error."""
-    return bool(function) and bool(names_in(subject.purity.functions[function]) & {"next", "StopIteration"})
 
 
 def _consumed(subject: Subject, node: ast.expr) -> bool:
