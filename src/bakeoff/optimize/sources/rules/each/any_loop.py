@@ -53,7 +53,7 @@ def _branch(subject: Subject, branch: ast.If) -> str | None:
                 loop = _followed(subject, asked, branch.body, [])
                 test, rest = " and ".join(map(subject.part, first)), _block(subject, branch.orelse)
                 return None if loop is None else f"if {test}:\n{subject.indented(loop)}" + (rest and f"\n{rest}")
-        case ast.If(orelse=[ast.If() as other]) if text := _branch(subject, other):
+        case ast.If(orelse=[ast.If() as further]) if text := _branch(subject, further):
             body = subject.indented(subject.statements(branch.body))
             head = f"if {subject.code(branch.test)}:\n{body}\n"
             return head + (text if _exits(branch.body) else f"else:\n{subject.indented(text)}")

@@ -89,8 +89,8 @@ def _written(node: ast.expr) -> str:
         case ast.Constant(value=str(text)):
             return text
         case ast.Set(elts=elts) | ast.Tuple(elts=elts) | ast.List(elts=elts):
-            texts = [each.value for each in elts if isinstance(each, ast.Constant)]
-            if len(texts) == len(elts) and all(isinstance(each, str) and len(each) == 1 for each in texts):
+            texts = [each.value for each in elts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            if len(texts) == len(elts) and all(len(each) == 1 for each in texts):
                 return "".join(texts)
     return ""
 
