@@ -46,7 +46,8 @@ def test_the_second_signal_ends_also_the_saving_of_work(hanging: Lab, number: si
     assert process.poll() is None
     until(lambda: process.send_signal(number) or sleep(0.5) or process.poll() is not None, 60)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
+    # One signal more may come when Python's own handlers are back.
+    assert process.returncode in (128 + number, -number)
     assert "its work is saved when the run goes on, or by `bakeoff clean`" in said
     wait_until_ended(pid)
     assert hanging.left() == []

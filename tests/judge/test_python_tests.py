@@ -179,8 +179,8 @@ async def test_what_it_prints_is_lost_and_its_threads_end_with_it(processes: Spa
 async def test_endless_code_is_ended_by_the_processor_time_or_the_clock(processes: Spawner) -> None:
     verdict = await judge(processes, "def add(a, b):\n    while True: pass", timeout=300)
     assert verdict.reason == "it died of signal 9 during add(1, 2)"
-    verdict = await judge(processes, "import time\ndef add(a, b): time.sleep(60)", timeout=0.3)
-    assert verdict.reason.startswith("it was ended after 0.")
+    verdict = await judge(processes, "import time\ndef add(a, b): time.sleep(60)", timeout=3)
+    assert verdict.reason.startswith("it was ended after 3")
     assert verdict.verdict == "failed"
 
 

@@ -91,19 +91,6 @@ KINDS = {
         "class Odd(ValueError):\n    pass\n\ndef work(n):\n    if n % 2:\n        raise ValueError(n)\n    return n // 2\n",
         "behaviour/exception",
     ),
-    "an exception that no test shows": Kind(
-        "def check(known, name):\n    if name not in known:\n        raise KeyError(name)\n\n"
-        "def work(known, names):\n    for name in names:\n        check(known, name)\n"
-        "    return [known[name] for name in names]\n",
-        "import pytest\nfrom mod import work\n\n@pytest.mark.parametrize('count', [1, 2, 3, 5, 8])\n"
-        "def test_it(count):\n    known = {f'n{i}': i for i in range(count)}\n"
-        "    assert work(known, list(known)) == list(range(count))\n",
-        "def check(known, name):\n    if name not in known:\n        raise KeyError(name)\n\n"
-        "def work(known, names):\n    return [known[name] for name in names]\n",
-        "def check(known, name):\n    if name not in known:\n        raise KeyError(name)\n\n"
-        "def work(known, names):\n    return [known.get(name) for name in names]\n",
-        "differs-on-derived-input",
-    ),
     "printing": Kind(
         "import warnings\n\ndef work(text):\n    print(text)\n    warnings.warn('old', DeprecationWarning)\n",
         "import pytest\nfrom mod import work\n\ndef test_it(capsys):\n    with pytest.warns(DeprecationWarning):\n"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bakeoff.judge.codec import decode, encode
 from bakeoff.optimize.behaviour.derived_inputs import derived
+
+from .conftest import judging
 
 MANY = 60
 
@@ -189,3 +192,34 @@ def test_blanks_and_letters_have_others_of_their_kind() -> None:
     assert any(letter in found for letter in "wORD")
     short = "".join(call[0] for call in made_of(("up", 1), ("on", 2), ("in", 3)))
     assert set(short) <= set("uponi")
+
+
+CHECKED = """def check(known, name):
+    if name not in known:
+        raise KeyError(name)
+
+
+def work(known, names):
+    for name in names:
+        check(known, name)
+    return [known[name] for name in names]
+"""
+CHECKED_TESTS = """import pytest
+from mod import work
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_it(count):
+    known = {f"n{i}": i for i in range(count)}
+    assert work(known, list(known)) == list(range(count))
+"""
+
+
+@pytest.mark.anyio
+async def test_an_exception_that_the_function_is_written_to_raise_counts_where_no_test_shows_it(tmp_path: Path) -> None:
+    head = CHECKED.partition("def work")[0]
+    files = {"mod.py": CHECKED, "test_mod.py": CHECKED_TESTS}
+    async with judging(tmp_path / "p", files, "mod.py:work", inputs="derived", derived=30) as judge:
+        same = await judge(f"{head}def work(known, names):\n    return [known[name] for name in names]\n")
+        other = await judge(f"{head}def work(known, names):\n    return [known.get(name) for name in names]\n")
+    assert (same.reason, other.reason) == (None, "differs-on-derived-input"), other.detail
