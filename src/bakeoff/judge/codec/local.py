@@ -22,6 +22,9 @@ LOCALS = "<locals>"
 _classes: dict[str, type] = {}
 _nameless: dict[tuple[str, str, bytes], type] = {}
 _functions: dict[tuple[str, bytes], types.FunctionType] = {}
+_MODULE: Any = type.__dict__["__module__"]
+_QUALNAME: Any = type.__dict__["__qualname__"]
+"""Ways to the names of a class that its metaclass has no part in."""
 
 
 def is_local(qualname: str) -> bool:
@@ -94,12 +97,19 @@ def nameless_class(module: str, qualname: str, digest: bytes, digest_of: Any) ->
                     continue
                 seen.add(id(cls))
                 waiting.append(cls)
-                if (cls.__module__, cls.__qualname__) == (module, qualname) and digest_of(cls) == digest:
+                if _is_called(cls, module, qualname) and digest_of(cls) == digest:
                     found.append(cls)
         if len(found) != 1:
             return None
         _nameless[key] = found[0]
     return _nameless[key]
+
+
+def _is_called(cls: type, module: str, qualname: str) -> bool:
+    try:
+        return (_MODULE.__get__(cls), _QUALNAME.__get__(cls)) == (module, qualname)
+    except (AttributeError, KeyError):
+        return False
 
 
 def _source(module: types.ModuleType) -> str:
