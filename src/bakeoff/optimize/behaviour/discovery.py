@@ -142,11 +142,12 @@ class DiscoveryRun:
     def _found(self, run: TestRun, *, inner: bool = False) -> Discovery:
         if run.forged:
             raise BehaviourError("the tests of the original tell what is no report, or more than is read")
+        if run.late:
+            raise BehaviourError(f"the tests of the original did not come to an end in {run.late}: it was ended")
         if run.watched.failed:
             raise BehaviourError(f"the tests cannot be run in a sandbox: {run.watched.failed}")
         if run.end is None:
-            where = f" in {run.late}" if run.late else ""
-            raise BehaviourError(f"the tests of the original did not come to an end{where}: {run.watched.how}")
+            raise BehaviourError(f"the tests of the original did not come to an end: {run.watched.how}")
         if not run.tests:
             said = next((last_line(why) for why in run.uncollected.values()), "pytest found none")
             raise BehaviourError(f"no test can be run: {said}")
