@@ -90,6 +90,14 @@ def test_a_frame_that_does_not_come_whole_is_the_end_or_late() -> None:
         assert frames.receive(theirs, None) is None
 
 
+def test_the_names_of_many_tests_fit_into_a_frame() -> None:
+    wanted = {"wanted": [f"tests/test_versions.py::test_compare[{n}-{'x' * 50}]" for n in range(50_000)]}
+    whole = frames.pack(wanted)
+    header, body = frames.sizes(whole[: frames.HEAD.size])
+    assert frames.unpack(whole[frames.HEAD.size :], b"") == (wanted, [])
+    assert (header + frames.HEAD.size, body) == (len(whole), 0)
+
+
 def test_a_frame_that_is_too_large_is_refused() -> None:
     with pytest.raises(frames.BrokenFrame):
         frames.sizes(frames.HEAD.pack(frames.MARK, 10, 1 << 31))

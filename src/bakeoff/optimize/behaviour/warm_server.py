@@ -182,7 +182,8 @@ class WarmServer:
             sent = socket.send_fds(self._link, [data], list(descriptors))
             self._link.sendall(data[sent:])
         except OSError as failure:
-            raise BehaviourError(f"the server that runs tests died: {failure.strerror}") from failure
+            why = f"exit status {status}" if (status := self._process.poll()) is not None else failure.strerror
+            raise BehaviourError(f"the server that runs tests died: {why}") from failure
 
     def close(self) -> None:
         """End it, and all that it forked; returns when it is gone."""

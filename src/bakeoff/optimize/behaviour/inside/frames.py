@@ -10,7 +10,8 @@ from typing import Any
 
 HEAD = struct.Struct("<4sII")
 MARK = b"bkof"
-HEADER_LIMIT = 1 << 20
+HEADER_LIMIT = 16 << 20
+"""Bytes: the names of some hundred thousand tests."""
 PARTS_LIMIT = 256 << 20
 
 Frame = tuple[dict[str, Any], list[bytes]]
