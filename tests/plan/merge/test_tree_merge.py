@@ -415,6 +415,16 @@ def test_the_order_of_annotated_fields_is_a_choice():
     assert found.chosen
 
 
+def test_the_order_of_members_is_a_choice_and_one_value_is_not_given_twice():
+    base = "class C(IntEnum):\n    A = 1\n"
+    assert merge(base, base + "    B = 4\n", base + "    C = 4\n") is None
+    assert merge(base, base + "    B = 'x'\n", base + "    C = 'x'  # also\n") is None
+    more = ("", "    B = 2\n", "    C = 3\n")
+    found = merge_tree("python", Texts(*(f"{base}{text}".encode() for text in more)))
+    assert found is not None
+    assert found.chosen
+
+
 INI = "[a]\nx = 1\n\n[b]\ndeps = one\n    two\ny = 2\n\n[c]\nz = 3\n"
 SHELL = "if test -f a; then\n  rm a\n  echo done\nfi\n\nbuild() {\n  make\n}\n"
 MAKE = "all: test\n\ntest:\n\tpip install x\n\tpytest\n\ntox:\n\ttox\n\naudit:\n\techo\n"

@@ -14,6 +14,7 @@ from bakeoff.plan.merge.rules.text_tree import merge_lines
 from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 
 _DOCSTRING = re.compile(rf"{STRING}\s*$")
+_MEMBER = re.compile(r"\w+ *= *(-?\d[\w.]*|'[^']*'|\"[^\"]*\")")
 _PROSE = ("comment", "stray")
 
 
@@ -82,6 +83,11 @@ class PythonGrammar:
             raise UndecidedError  # a field without a value behind one with a value
         if mine.fields or other.fields:
             return False  # their order may be that of a constructor's parameters
+        members = [_members(row) for row in (ours, theirs)]
+        if members[0] & members[1]:
+            raise UndecidedError  # of an enumeration the second would be another name of the first
+        if all(members):
+            return False  # an enumeration has its members in order
         return mine.pure and other.pure and not any(node.kind in _PROSE for node in (*ours, *theirs))
 
     def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
@@ -100,6 +106,12 @@ class PythonGrammar:
 
 def _effects(row: Row) -> Effects:
     return effects_of([node for node in row if node.kind not in _PROSE])
+
+
+def _members(row: Row) -> set[str]:
+    """Values of names in a block that may be the members of an enumeration."""
+    found = (_MEMBER.fullmatch(_without_comment(node.text)[0].strip()) for node in row if node.indent)
+    return {member[1] for member in found if member}
 
 
 def _check_kinds(nodes: Row) -> None:

@@ -28,7 +28,8 @@ def _rewrite(subject: Subject, node: ast.expr, a: ast.expr, b: ast.expr, m: ast.
     kept = isinstance(above, ast.IfExp) and above.orelse is node
     if subject.builtin("pow") and plain and all(each in ("int", None) for each in kinds) and not small and not kept:
         texts = [subject.code(each) for each in (a, b, m)]
-        unsure = [f"type({text}) is int" for each, text in zip((a, b, m), texts, strict=True) if not subject.sure(each)]
+        # Also where `int` is said: numbers of numpy are given there.
+        unsure = [f"type({text}) is int" for text in texts if text.isidentifier()]
         safe = [f"{texts[1]} >= 0", f"{texts[2]} != 0"]
         text = f"pow({', '.join(texts)}) if {' and '.join([*unsure, *safe])} else {subject.code(node)}"
         returned = isinstance(above, ast.Return)

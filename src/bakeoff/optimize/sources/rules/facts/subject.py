@@ -15,7 +15,9 @@ from bakeoff.optimize.source_code.names import bound_by, module_names, table_of,
 from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.rules.facts.kinds import base, kind_of
 from bakeoff.optimize.sources.rules.facts.purity import Purity, purity_of
-from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, names_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, changed_by_method, names_in, stored
+
+UNCHANGEABLE = {"int", "float", "bool", "complex", "str", "bytes"}
 
 
 @dataclass
@@ -100,6 +102,16 @@ class Subject:
         arguments = self.node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         return [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each]
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether it changes what a parameter holds, which callers may have given as another parameter, too."""
+        names = [name for name in self.parameters if name not in ("self", "cls")]
+        held = [name for name in names if self.sure(ast.Name(name, ast.Load())) not in UNCHANGEABLE]
+        changed = self.changes(*self.node.body)
+        if changed is None:
+            changed = {name for name in held for each in self.node.body if changed_by_method(name, each)}
+        return len(held) > 1 and not changed.isdisjoint(held)
 
     def builtin(self, *names: str) -> bool:
         """Whether these names mean Python's own functions here."""
