@@ -320,7 +320,7 @@ def _section(found: Sequence[Found], total: int) -> Section:
         f"{sum(one.reason == WRONG for one in found)}; fails here: {sum(one.reason == ERROR for one in found)}.",
         f"The reference raced against itself was called faster in "
         f"{share(sum(one.itself == FASTER for one in again), len(again))}.",
-        *([f"Median load {statistics.median(one.load for one in found):.0f} on {os.cpu_count()} cores."]),
+        f"Median load {statistics.median(one.load for one in found):.0f} on {os.cpu_count()} cores.",
         "One thread; answers are checked by the task's own `is_solution` in another process, on four problems.",
     ]
     what = (
