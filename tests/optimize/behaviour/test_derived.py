@@ -223,3 +223,38 @@ async def test_an_exception_that_the_function_is_written_to_raise_counts_where_n
         same = await judge(f"{head}def work(known, names):\n    return [known[name] for name in names]\n")
         other = await judge(f"{head}def work(known, names):\n    return [known.get(name) for name in names]\n")
     assert (same.reason, other.reason) == (None, "differs-on-derived-input"), other.detail
+
+
+LONG_TESTS = "import pytest\nimport mod\n\n\n@pytest.mark.parametrize('start', range(6))\ndef test(start):\n" + (
+    "    items = [start * 7 + n * n % 31 for n in range(40)]\n    assert mod.work(items) == sum(x * x for x in items)\n"
+)
+MEMO = """_known = {{}}
+
+
+def work(items):
+    key = {key}
+    if key not in _known:
+        {forget}
+        _known[key] = sum(x * x for x in items)
+    return _known[key]
+"""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("key", ["(len(items), items[0], items[-1])", "(repr(items[:5]), len(items))"])
+@pytest.mark.parametrize("forget", ["pass", "_known.clear()"], ids=["all", "last"])
+async def test_a_memo_whose_key_leaves_out_the_middle_is_told(tmp_path: Path, key: str, forget: str) -> None:
+    original = "def work(items):\n    return sum([x * x for x in items])\n"
+    files = {"mod.py": original, "test_mod.py": LONG_TESTS}
+    async with judging(tmp_path / "p", files, "mod.py:work", inputs="derived", derived=30) as judge:
+        found = await judge(MEMO.format(key=key, forget=forget))
+    assert found.reason == "differs-on-derived-input", found.detail
+
+
+@pytest.mark.parametrize("make", [list, tuple, bytes, lambda items: "".join(map(chr, items))])
+def test_the_longest_arguments_get_two_that_differ_by_one_item(make: Any) -> None:
+    first = make(range(60, 100))
+    found = [call[0] for call in made_of((first,), (make(range(50, 90)),)) if len(call[0]) == len(first)]
+    near = [value for value in found if 0 < sum(a != b for a, b in zip(first, value, strict=True)) <= 2]
+    assert len(near) >= 2
+    assert all((value[0], value[-1]) == (first[0], first[-1]) for value in near)

@@ -9,7 +9,7 @@ import random
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +25,8 @@ from bakeoff.system.temporary import temporary_folder
 SECONDS = 60.0
 APART = 32
 """Bits of a number within one call."""
+LONG, ALIKE = range(16, 100_001), 3
+"""Lengths of arguments, and how many calls get others that differ by one item only."""
 WIDE = Limits(nodes=2_000_000, size=64 << 20, depth=4_000)
 
 
@@ -96,7 +98,60 @@ def derived(calls: Sequence[bytes], count: int, keep_first: bool) -> list[bytes]
 
     with suppress(_Enough):
         collect()
-    return found or _shuffled(trees, count, keep_first)
+    found = found or _shuffled(trees, count, keep_first)
+    return [*found, *(data for data in _alike(trees, keep_first) if data not in known)]
+
+
+def _alike(trees: Sequence[Node], keep_first: bool) -> Iterator[bytes]:
+    """Calls that differ from a recorded one, and from each other, by one item inside of a long argument.
+
+    A memo whose key has the length and the ends of an argument, or a sample of it, takes them for the same.
+    """
+    chance = random.Random(0)  # noqa: S311 - to be repeatable, not secret
+    for tree in sorted(trees, key=lambda one: _longest(one, keep_first)[0], reverse=True)[:ALIKE]:
+        size, place = _longest(tree, keep_first)
+        if size == 0:
+            continue
+        args, kwargs = tree.parts
+        for _ in range(2):
+            given = [*args.parts]
+            given[place] = _with_another_item(given[place], chance)
+            made = new_node(wire.TUPLE, [new_node(wire.TUPLE, given), kwargs])
+            with suppress(Malformed):
+                yield Writer(WIDE.depth).message(made)
+
+
+def _longest(tree: Node, keep_first: bool) -> tuple[int, int]:
+    """Length and place of a call's longest argument; 0 where none is long enough, or too long."""
+    sizes = [(_length(value), place) for place, value in enumerate(tree.parts[0].parts) if place or not keep_first]
+    return max((one for one in sizes if one[0] in LONG), default=(0, 0))
+
+
+def _length(value: Any) -> int:
+    listed = type(value) is Node and value.tag in (wire.LIST, wire.TUPLE)
+    return len(value.parts) if listed else len(value) if type(value) in (str, bytes) else 0
+
+
+def _with_another_item(value: Any, chance: random.Random) -> Any:
+    """The same with one item of the middle half replaced by another one of it; letters and instances change places."""
+    items = [*value.parts] if type(value) is Node else [*value]
+    half = range(len(items) // 4, len(items) - len(items) // 4)
+    place = chance.choice(half)
+    others = [other for other in half if _differ(items[other], items[place])]
+    if not others:
+        return value
+    other = chance.choice(others)
+    if type(value) is Node and type(items[place]) is not Node and type(items[other]) is not Node:
+        items[place] = items[other]
+    else:
+        items[place], items[other] = items[other], items[place]
+    if type(value) is Node:
+        return new_node(value.tag, items, value)
+    return "".join(items) if type(value) is str else bytes(items)
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return one is not other if type(one) is Node or type(other) is Node else bool(one != other)
 
 
 def _shuffled(trees: Sequence[Node], count: int, keep_first: bool) -> list[bytes]:
