@@ -114,3 +114,12 @@ def test_some_of_both_kinds_are_chosen_and_not_too_many(fresh: list[float], seen
     of_fresh = sum(each.fresh for each in chosen)
     if of_fresh and sum(each.nanoseconds for each in chosen) <= ENOUGH_WORK:
         assert len(chosen) - of_fresh <= max(of_fresh, 8)
+
+
+def test_code_is_warm_before_first_calls_count() -> None:
+    """CPython specialises what ran some times: a loop of fewer turns would look slower at first calls."""
+    made = plan([1_000.0] * 6).job(random.Random(0))
+    assert made.later == made.order[3:]
+    assert [made.repeated(place) - made.calls[place] * made.repeats for place in made.order] == [6, 6, 6, 0, 0, 0]
+    long, alone = (plan(taken).job(random.Random(0)) for taken in ([200_000.0] * 6, [1_000.0]))
+    assert (long.warming, alone.warming) == (0, 0)

@@ -166,7 +166,7 @@ class Evidence:
 
     def _first_calls(self, original: Sample, other: Sample, job: Job, saved: Sequence[float]) -> None:
         """First calls on inputs of the second half: by then the code is warm, and only what it knows of them is not."""
-        later = job.order[len(job.order) // 2 :]
+        later = job.later
         self.cold.add(mean([math.log(original.cold[place][0] / other.cold[place][0]) for place in later]))
         # Any single call costs some time besides, so a ratio is smaller; what is saved is not.
         cold = mean([float(original.cold[place][0] - other.cold[place][0]) for place in later])

@@ -250,10 +250,10 @@ class Parent:
             Gone: it ended, or answers what it was not asked.
         """
         token = secrets.token_hex(8)
+        names = ("repeats", "depth", "force", "trace", "extra", "probe", "warming")
         told = {
             "sizes": [len(data) for data in job.inputs], "calls": list(job.calls), "order": list(job.order),
-            **{name: getattr(job, name) for name in ("repeats", "depth", "force", "trace", "extra", "probe")},
-            "seen": job.seed,
+            **{name: getattr(job, name) for name in names}, "seen": job.seed,
         }  # fmt: skip
         data = frames.packed(told, b"".join(job.inputs))
         since = time.perf_counter_ns()

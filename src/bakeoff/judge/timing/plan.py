@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.judge.timing.evidence import HEAVY, Weights
+from bakeoff.judge.timing.evidence import HEAVY, LONG, Weights
 from bakeoff.judge.timing.sample import Job
 
 BATCH = 10_000.0
@@ -102,6 +102,7 @@ class Plan:
         calls = [known.call for known in self.inputs]
         return Job(
             calls, self.calls, self.repeats, order, 0, 0, self.seconds, self.force, self.keep_files, self.extra,
+            warm_up=bool(self.repeats) and self.weights.work < LONG * len(order),
         )  # fmt: skip
 
     def show(self) -> None:

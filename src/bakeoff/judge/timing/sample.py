@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from bakeoff.judge.codec import Malformed, explain
 
 OWN = 1.005
 """What may pass, in processor time, before something else must have run. (The one is read around the other.)"""
+WARMING = 16
+"""Calls after which CPython runs specialised code."""
 OVERHEAD = 1.05
 """Processor time above the time that passed, as a part of it, that one processor does not give."""
 
@@ -34,6 +37,8 @@ class Job:
             on the clock outside. They are not timed inside.
         probe: say, too, which calls change their arguments, what was imported, and what is kept from call to call.
         trace: measure memory instead.
+        warm_up: first calls of the second half of `order` are those of warm code: before them the inputs of the first
+            half are called some more times, which is not timed inside.
     """
 
     inputs: Sequence[bytes]
@@ -48,10 +53,23 @@ class Job:
     extra: int = 0
     probe: bool = False
     trace: bool = False
+    warm_up: bool = False
+
+    @property
+    def warming(self) -> int:
+        """Calls of each input of the first half that warm the code up."""
+        half = len(self.order) // 2
+        return math.ceil(WARMING / half) if self.warm_up and half else 0
+
+    @property
+    def later(self) -> Sequence[int]:
+        """Places of the second half, whose first calls are those of warm code."""
+        return self.order[len(self.order) // 2 :]
 
     def repeated(self, place: int) -> int:
-        """Number of times that an input is called in batches; once, where there are none."""
-        return self.calls[place] * (self.repeats + self.extra) or 1
+        """Number of times that an input is called beside the first: in batches, and to warm up; once, if never."""
+        warming = self.warming if place not in self.later else 0
+        return self.calls[place] * (self.repeats + self.extra) + warming or 1
 
 
 Taken = tuple[int, int]
