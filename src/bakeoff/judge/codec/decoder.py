@@ -5,7 +5,9 @@ Instances are made without `__init__`: what they hold is put into them.
 
 from __future__ import annotations
 
+import functools
 import sys
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -132,17 +134,23 @@ class _Builder:
 
     def complete(self, made: Any, cls: Any, given: Sequence[str]) -> None:
         """Set the attributes that were added to its class, and that the message does not have."""
+        held = dictionary_of(cls)
         for base in mro_of(cls):
             module, qualname = name_of(base)
             slots = slots_of(base)
             for name, text in self.added.get(f"{module}:{qualname}", {}).items():
-                if text and name not in given and (name in slots or dictionary_of(cls) is not None):
-                    names = sys.modules[module].__dict__
-                    try:
-                        value = eval(text, names, {"self": made})  # noqa: S307 - the candidate's own
-                    except AttributeError:  # it is still being made
-                        continue
-                    _fill(made, cls, {name: value})
+                if not text or name in given:
+                    continue
+                names = sys.modules[module].__dict__
+                try:
+                    value = eval(_compiled(text), names, {"self": made})  # noqa: S307 - the candidate's own
+                except AttributeError:  # it is still being made
+                    continue
+                # Evaluated in the original's class, too, which has no place: inputs take as long to make there.
+                if name in slots:
+                    slots[name].__set__(made, value)
+                elif held is not None:
+                    held.__get__(made)[name] = value
 
     def instance(self, node: Node, cls: Any, base: Any) -> Any:
         """One whose class has a C part, with what that holds."""
@@ -196,6 +204,11 @@ def _fill(made: Any, cls: Any, state: dict[str, Any]) -> None:
         if held is None:
             raise Malformed(f"{cls!r} has no attributes {', '.join(state)}")
         held.__get__(made).update(state)
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(text: str) -> types.CodeType:
+    return compile(text, "<added attribute>", "eval")
 
 
 _FILLED = (list, set, dict)
