@@ -114,12 +114,8 @@ class BaselineRecording:
             **dict.fromkeys(sorted(flaky), "it passed once and failed once: flaky"),
         }
         tests = {name: seconds for name, seconds in stable.items() if name not in in_process}
-        expected, unrepeatable = {}, set()
-        for name in tests:
-            one, other = (run.calls.get(name, []) for run in runs)
-            expected[name] = one
-            if not _alike(one, other, self.options):
-                unrepeatable.add(name)
+        expected, again = ({name: run.calls.get(name, []) for name in tests} for run in runs)
+        unrepeatable = {name for name in tests if not _alike(expected[name], again[name], self.options)}
         if in_process and self.options.trust:
             unrepeatable |= await self._changing(found, here, {name: stable[name] for name in in_process})
         baseline = Baseline(
@@ -158,12 +154,15 @@ class BaselineRecording:
         baseline.wrote |= self.original.wrote
         if not stable:
             raise BehaviourError(f"all tests that reach {self.target} are flaky: {', '.join(sorted(set_aside)[:5])}")
-        comparable = sum(len(calls) for name, calls in expected.items() if name not in unrepeatable)
-        if tests and not comparable and not baseline.recorded:
+        self._check_comparable(baseline)
+        return baseline
+
+    def _check_comparable(self, baseline: Baseline) -> None:
+        comparable = sum(len(calls) for name, calls in baseline.expected.items() if name not in baseline.unrepeatable)
+        if baseline.tests and not comparable and not baseline.recorded:
             raise BehaviourError(
                 f"{self.target} gives something else each time it is called: there is nothing to compare with"
             )
-        return baseline
 
     async def _changing(self, found: Discovery, here: TestRun, wanted: Mapping[str, float]) -> set[str]:
         """Those tests whose calls or output are not the same when they run alone, as they do with a candidate.
