@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -17,6 +16,7 @@ from bakeoff.agent.endpoint import SetUp
 from bakeoff.agent.entry import AgentError, Entry
 from bakeoff.agent.events import session
 from bakeoff.agent.executable import extra_arguments, find_executable
+from bakeoff.agent.leftover_files import leftover_files, remove_leftover_files
 from bakeoff.agent.login import check_login, endpoint_key
 from bakeoff.agent.output_reader import OutputReader
 from bakeoff.agent.reachable import why_refused
@@ -256,30 +256,3 @@ def _asked(entry: Entry, request: AgentRequest) -> dict[str, str | None]:
 def _read_artifact(path: Path) -> bytes:
     """A result file; where there is none, there is no final event, and that is judged."""
     return read_small(path.parent, os.fsencode(path.name), ARTIFACT_LIMIT) or b""
-
-
-SECONDS = 60.0
-"""Most time for listing or removing."""
-
-
-async def leftover_files(entry: Entry, processes: Processes, cwd: str) -> frozenset[str]:
-    """Names at the top of `cwd` that the entry's patterns match; none where it cannot be looked."""
-    if not entry.leftovers:
-        return frozenset()
-    command = Command(["find", ".", "-maxdepth", "1", "-name", ".?*", "-print0"], cwd, timeout=SECONDS)
-    try:
-        finished = await processes.run(command)
-    except SpawnError:
-        return frozenset()
-    names = (os.path.basename(path) for path in str(finished.stdout.value).split("\0"))
-    return frozenset(name for name in names if any(fnmatch(name, pattern) for pattern in entry.leftovers))
-
-
-async def remove_leftover_files(entry: Entry, processes: Processes, cwd: str, before: frozenset[str]) -> None:
-    """Remove what came since `before`. What cannot be removed stays."""
-    new = sorted(await leftover_files(entry, processes, cwd) - before)
-    if new:
-        try:
-            await processes.run(Command(["rm", "-rf", "--", *new], cwd, timeout=SECONDS))
-        except SpawnError:
-            return
