@@ -53,7 +53,7 @@ class BehaviourOptions:
     output: int = 4 << 20
     disk: int = 256 << 20
     result: int = 32 << 20
-    noted: int = 2_000_000
+    noted: int = 1_000_000
 
     def __post_init__(self) -> None:
         if self.inputs not in (DERIVED, RECORDED):

@@ -29,7 +29,7 @@ GIVEN = 128 << 10
 """The same of arguments, which calls are made of once more: those of large ones show where time goes."""
 BYTES = 64
 """Of a message that count as one value, where a value is long."""
-ALL = 5
+ALL = 3
 """Times as many values that calls of all tests together may hold as those of one."""
 SPENT = "its tests give it more than"
 """Begins the reason why calls of a test are not looked at."""
