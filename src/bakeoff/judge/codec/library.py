@@ -302,13 +302,16 @@ ITERATORS = frozenset(
         "list_reverseiterator", "tuple_iterator", "range_iterator", "longrange_iterator", "str_iterator",
         "str_ascii_iterator", "bytes_iterator", "bytearray_iterator", "set_iterator", "dict_keyiterator",
         "dict_valueiterator", "dict_itemiterator", "dict_reversekeyiterator", "dict_reversevalueiterator",
-        "dict_reverseitemiterator",
+        "dict_reverseitemiterator", "odict_iterator", "memory_iterator", "generic_alias_iterator", "formatteriterator",
     )]
     + [f"itertools:{name}" for name in (
         "accumulate", "batched", "chain", "combinations", "combinations_with_replacement", "compress", "count",
         "cycle", "dropwhile", "filterfalse", "groupby", "islice", "pairwise", "permutations", "product", "repeat",
-        "starmap", "takewhile", "zip_longest",
+        "starmap", "takewhile", "zip_longest", "_tee",
     )]
-    + ["_collections:_deque_iterator", "_collections:_deque_reverse_iterator", "re:Scanner"]
+    + [
+        "_collections:_deque_iterator", "_collections:_deque_reverse_iterator", "re:Scanner", "array:arrayiterator",
+        "_struct:unpack_iterator", "_csv:reader", "_elementtree:_element_iterator",
+    ]
 )  # fmt: skip
 """What gives items when asked, and nothing of the project's code decides how."""
