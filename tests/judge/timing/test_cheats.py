@@ -96,7 +96,7 @@ NONSENSE = REPORT.replace('"cold"] = [third(pair) for pair in header["cold"]]', 
 SHORT = REPORT.replace('"cold"] = [third(pair) for pair in header["cold"]]', '"cold"] = []')
 LAZY = "def f(xs):\n    return (x * x - x for x in xs)\n"
 LATER_WRONG = "count = 0\n" + ORIGINAL.replace(
-    "    return total", "    global count\n    count += 1\n    return total if count < 30 else 0"
+    "    return total", "    global count\n    count += 1\n    return total if count < 100 else 0"
 )
 SUBCLASS = "class Int(int): pass\n" + ORIGINAL.replace("return total", "return Int(total)")
 THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" + ORIGINAL
