@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
-from bakeoff.optimize.sources.rules.rule import Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
 
 TEXT = """def f(x):
@@ -64,8 +64,10 @@ def test_what_cannot_be_replaced() -> None:
 
 def test_a_rewrite_that_cannot_be_applied_is_dropped() -> None:
     taken = Rule(
-        "taken", "Never.", lambda subject: iter([rewrite((subject.node.body, "return 1"), imports=["import os as f"])])
+        "taken",
+        "Never.",
+        lambda subject: iter([Rewrite([(subject.node.body, "return 1")], imports=["import os as f"])]),
     )
-    unfit = Rule("unfit", "Never.", lambda subject: iter([rewrite(([], ""))]))
+    unfit = Rule("unfit", "Never.", lambda subject: iter([Rewrite([([], "")])]))
     assert apply_rule(taken, Version(b"def f():\n    return 2\n"), "f", {}) is None
     assert apply_rule(unfit, Version(b"def f():\n    return 2\n"), "f", {}) is None

@@ -16,7 +16,7 @@ from bakeoff.optimize.source_code.names import bound_by
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import USUAL_METHODS, names_in, stored
-from bakeoff.optimize.sources.rules.guards import HELPERS
+from bakeoff.optimize.sources.rules.support import NODES
 
 MOST = 12
 """Functions that are copied into one."""
@@ -69,7 +69,7 @@ class Below:
         """Whether it is a function of the module, or no other class has a method of its name."""
         owner, _, last = name.rpartition(".")
         if not owner:
-            return name not in HELPERS
+            return name not in NODES
         others = [each for each in self.target.purity.methods.get(last, []) if each != name]
         return owner in self.target.purity.classes and not others and not last.startswith("__")
 
@@ -111,62 +111,33 @@ class Below:
 
     def keep_the_same(self, among: Iterable[str]) -> None:
         """Find the parameters that are one variable of the target in every call."""
-        names = set(among)
-        self.fixed = {}
-        possible: dict[tuple[str, str], str] = {}
-        bad: set[tuple[str, str]] = set()
-        for _ in range(len(names) + 2):
-            before = dict(possible)
-            for caller in (self.target, *(self.reached[name] for name in self.reached if name in names)):
+        callers = {name: self.reached[name] for name in self.reached if name in set(among)}
+        found: dict[tuple[str, str], str] = {}  # "": it is several, or no variable
+        before = None
+        while found != before:
+            before = dict(found)
+            for caller in (self.target, *callers.values()):
                 for call, called in self.calls(caller):
-                    if called in names:
-                        self._compare(caller, call, called, possible, bad)
-            if possible == before:
-                break
-        # A parameter that was one variable at first may have proved to be several.
-        self.fixed = {key: origin for key, origin in possible.items() if key not in bad}
-        while wrong := {key for key in self.fixed if not self._holds(key, names)}:
-            for key in wrong:
-                del self.fixed[key]
+                    if called in callers:
+                        self._meet(found, caller, call, called)
+        self.fixed = {key: origin for key, origin in found.items() if origin}
 
-    def _compare(
-        self,
-        caller: Subject,
-        call: ast.Call,
-        called: str,
-        possible: dict[tuple[str, str], str],
-        bad: set[tuple[str, str]],
-    ) -> None:
-        handed = arguments(call, called)
-        for at, parameter in enumerate(given(self.reached[called]) or []):
-            key = (called, parameter)
-            argument = handed[at] if at < len(handed) else None
-            origin = self._origin(caller, argument, possible) if argument is not None else None
-            if origin is None and isinstance(argument, ast.Name) and caller is not self.target:
-                continue  # not known yet
-            if origin is None or possible.setdefault(key, origin) != origin:
-                bad.add(key)
+    def _meet(self, found: dict[tuple[str, str], str], caller: Subject, call: ast.Call, called: str) -> None:
+        handed, subject = arguments(call, called), self.reached[called]
+        for at, parameter in enumerate(given(subject) or []):
+            origin = self._origin(found, caller, handed[at]) if at < len(handed) else ""
+            origin = "" if parameter in stored(*subject.node.body) else origin
+            if origin is not None and found.setdefault((called, parameter), origin) != origin:
+                found[called, parameter] = ""
 
-    def _holds(self, key: tuple[str, str], names: set[str]) -> bool:
-        called, parameter = key
-        at = (given(self.reached[called]) or []).index(parameter)
-        if parameter in stored(*self.reached[called].node.body):
-            return False
-        for caller in (self.target, *(self.reached[name] for name in self.reached if name in names)):
-            for call, name in self.calls(caller):
-                if name == called:
-                    handed = arguments(call, called)
-                    argument = handed[at] if at < len(handed) else None
-                    if argument is None or self._origin(caller, argument, self.fixed) != self.fixed[key]:
-                        return False
-        return True
-
-    def _origin(self, caller: Subject, argument: ast.expr, known: Mapping[tuple[str, str], str]) -> str | None:
+    def _origin(self, found: Mapping[tuple[str, str], str], caller: Subject, argument: ast.expr) -> str | None:
+        """The variable of the target that an argument is; None: not known yet."""
         if not isinstance(argument, ast.Name):
-            return None
-        if caller is not self.target:
-            return known.get((caller.definition.qualname, argument.id))
-        return argument.id if self._steady(argument.id) else None
+            return ""
+        if caller is self.target:
+            return argument.id if self._steady(argument.id) else ""
+        handed_on = argument.id in (given(caller) or [])
+        return found.get((caller.definition.qualname, argument.id)) if handed_on else ""
 
     def _steady(self, name: str) -> bool:
         """Whether a variable of the target is bound once, outside of loops, and what it holds stays as it is."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import changed_in, stored
-from bakeoff.optimize.sources.rules.rule import Rewrite, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite
 
 
 def statement_of(subject: Subject, node: ast.AST) -> ast.stmt | None:
@@ -23,7 +23,7 @@ def replaced(subject: Subject, node: ast.expr, text: str) -> Iterator[Rewrite]:
     statement = statement_of(subject, node)
     if statement is None or in_text(subject, node):
         return
-    yield rewrite(([statement], subject.statements([statement], {id(node): text})))
+    yield Rewrite([([statement], subject.statements([statement], {id(node): text}))])
 
 
 def in_text(subject: Subject, node: ast.AST) -> bool:

@@ -9,18 +9,7 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, USUAL_METHODS, has, names_in, only_looked_at, stored
-from bakeoff.optimize.sources.rules.guards import (
-    AGAIN,
-    AT,
-    EXACT,
-    FIELD,
-    ONCE,
-    OWN,
-    fits_twice,
-    is_original,
-    looked_up,
-    tried,
-)
+from bakeoff.optimize.sources.rules.guards import fits_twice, is_original, looked_up, tried
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
 SETTLED = {"int", "str", "bytes", "bool", "float", "range"}
@@ -62,17 +51,10 @@ def moved(
             lines[text] = f"{name} = {looked_up(subject, each.node)}" if twice else _once(subject, name, each.node)
             again |= _unsettled(subject, each.node)
         if lines and not twice:
-            made = before(subject, place, "\n".join(lines.values()), changed)
-            yield Rewrite([made], imports=["from functools import cache, partial"], helpers=[AGAIN, ONCE])
+            yield Rewrite([before(subject, place, "\n".join(lines.values()), changed)])
         elif lines:
             first = [f"_again({', '.join(sorted(again))})"] if again else []
-            fast = subject.statements([place], changed)
-            setup = "\n".join([*first, *lines.values()])
-            helpers = [AGAIN] if again else []
-            helpers += [EXACT, AT] if "_at(" in setup else []
-            helpers += [OWN, FIELD] if "_field(" in setup else []
-            imports = ["from types import MemberDescriptorType"] if "_field(" in setup else []
-            yield from tried(subject, place, setup, fast, helpers, imports)
+            yield from tried(subject, place, "\n".join([*first, *lines.values()]), subject.statements([place], changed))
 
 
 def _simple(subject: Subject, node: ast.expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,8 +48,3 @@ class Rule:
     find: Callable[[Subject], Iterator[Rewrite]]
     gamble: bool = False
     last: bool = False
-
-
-def rewrite(*replacements: Replacement, imports: Iterable[str] = (), assumes: Iterable[str] = ()) -> Rewrite:
-    """A `Rewrite` without helpers."""
-    return Rewrite(replacements, tuple(imports), (), tuple(assumes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,9 +15,11 @@ from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.editing import apply_definition
 from bakeoff.optimize.sources.rules.catalogue import RULES
 from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import names_in
 from bakeoff.optimize.sources.rules.helpers import functions_among, parsed, reached, with_helpers
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
+from bakeoff.optimize.sources.rules.support import IMPORTS, NODES, TEXT, needed
 from bakeoff.optimize.sources.source import Context, Failure, ProfileLine
 
 LARGEST = 40_000
@@ -54,8 +57,6 @@ def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Seque
     if len(subject.definition.text) > LARGEST or subject.opaque or subject.shares:
         return None
     for rewrite in rule.find(subject):
-        if not subject.builtin(*_builtins(rewrite.helpers)):
-            continue
         try:
             text = _text(subject, rewrite)
             source = apply_definition(version.source, qualname, text)
@@ -67,12 +68,6 @@ def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Seque
     return None
 
 
-def _builtins(helpers: Sequence[str]) -> set[str]:
-    """The names of Python's own that helpers read."""
-    names = {each.id for text in helpers for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
-    return {name for name in names if hasattr(builtins, name)}
-
-
 @lru_cache(maxsize=4)
 def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ...]], ...]) -> Subject:
     """All rules look at the same tree, which none of them changes."""
@@ -81,7 +76,27 @@ def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ..
 
 def _text(subject: Subject, rewrite: Rewrite) -> str:
     text = rewritten(subject.text, subject.tree, rewrite.replacements)
-    return "\n".join([*rewrite.imports, *rewrite.helpers, text])
+    return "\n".join([*rewrite.imports, *_support(subject, text), *rewrite.helpers, text])
+
+
+def _support(subject: Subject, text: str) -> Iterator[str]:
+    """The support functions that a new text calls, and what they import.
+
+    Raises:
+        UnfitError: the file means something else by one of their names, or by that of a function built in.
+    """
+    new, old = (
+        Counter(each.id for each in ast.walk(tree) if isinstance(each, ast.Name))
+        for tree in (ast.parse(text), subject.tree)
+    )
+    called = needed(new - old)
+    names = names_in(*(NODES[name] for name in called))
+    if any(subject.taken(NODES[name]) for name in called):
+        raise UnfitError
+    if not subject.builtin(*(name for name in names if hasattr(builtins, name))):
+        raise UnfitError
+    yield from (line for name, line in IMPORTS.items() if name in names)
+    yield from (ast.get_source_segment(TEXT, NODES[name]) or "" for name in called)
 
 
 def fixed_point(version: Version, qualname: str, types: Mapping[str, Sequence[str]], rules: Sequence[Rule]) -> Version:

@@ -11,17 +11,6 @@ from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.guards import checked, is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
-AFFIXES = '''def _affixes(items):
-    """The items as a tuple, if they are texts in a list, tuple or set; else None."""
-    kind = type(items)
-    if not (kind is tuple or kind is list or kind is set or kind is frozenset):
-        return None
-    try:
-        "".join(items)
-    except TypeError:
-        return None
-    return tuple(items)'''
-
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
@@ -31,11 +20,11 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 func=func,
                 args=[ast.GeneratorExp(elt=test, generators=[ast.comprehension(ast.Name(id=affix), source, [], 0)])],
             ) if _is_any(subject, func) and not in_text(subject, node) and not _kept(subject, node):
-                for text, condition, helpers in _asked(subject, test, affix, source):
+                for text, condition in _asked(subject, test, affix, source):
                     alone = isinstance(subject.parents[id(node)], ast.Return | ast.Assign)
                     new = f"{text} if {condition} else {subject.code(node)}"
                     new = (new if alone else f"({new})") if condition else text
-                    yield from (Rewrite(each.replacements, (), helpers) for each in replaced(subject, node, new))
+                    yield from replaced(subject, node, new)
     for block in subject.blocks():
         for loop, after in pairwise(block):
             match loop, after:
@@ -43,9 +32,8 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     ast.For(ast.Name(id=affix), source, [ast.If(test, [ast.Return(ast.Constant(True))], [])], []),
                     ast.Return(ast.Constant(False)),
                 ):
-                    for text, condition, helpers in _asked(subject, test, affix, source):
-                        made = checked(subject, [loop, after], condition, f"return {text}")
-                        yield from (Rewrite(each.replacements, (), helpers) for each in made)
+                    for text, condition in _asked(subject, test, affix, source):
+                        yield from checked(subject, [loop, after], condition, f"return {text}")
 
 
 def _is_any(subject: Subject, func: ast.expr) -> bool:
@@ -63,10 +51,8 @@ def _kept(subject: Subject, node: ast.expr) -> bool:
     return isinstance(above, ast.IfExp) and above.orelse is node
 
 
-def _asked(
-    subject: Subject, test: ast.expr, affix: str, source: ast.expr
-) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """One question for all affixes, the condition under which it is the same (all are texts), and helpers."""
+def _asked(subject: Subject, test: ast.expr, affix: str, source: ast.expr) -> Iterator[tuple[str, str]]:
+    """One question for all affixes, and the condition under which it is the same: all are texts."""
     match test:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=text), attr="startswith" | "endswith" as method),
@@ -78,11 +64,11 @@ def _asked(
                 case ast.Tuple(elts=elts) if elts and all(_is_text(each) for each in elts):
                     affixes = subject.code(source)
                     affixes = affixes if affixes.startswith("(") else f"({affixes})"
-                    yield f"{text}.{method}({affixes})", " and ".join(unsure), ()
+                    yield f"{text}.{method}({affixes})", " and ".join(unsure)
                 case ast.Name(id=affixes) if affixes not in subject.shared | {affix, text}:
                     name = subject.fresh("affixes")
                     known = f"({name} := _affixes({affixes})) is not None"
-                    yield f"{text}.{method}({name})", " and ".join([is_a(text, "str"), known]), (AFFIXES,)
+                    yield f"{text}.{method}({name})", " and ".join([is_a(text, "str"), known])
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
 from bakeoff.optimize.sources.rules.guards import is_original
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         for statement in block:
             text = None if is_original(subject, statement) else _text(subject, statement)
             if text is not None:
-                yield rewrite(([statement], text))
+                yield Rewrite([([statement], text)])
 
 
 def _text(subject: Subject, statement: ast.stmt) -> str | None:

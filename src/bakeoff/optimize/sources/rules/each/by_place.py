@@ -12,7 +12,6 @@ from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, b
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, calm, stored
-from bakeoff.optimize.sources.rules.guards import AGAIN, AT_PLACE
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -37,7 +36,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         given = ", ".join(map(subject.code, [node.func, *node.args]))
         text = f"_at_place({kept}, ({', '.join(keys)},), {given})"
         made = before(subject, place, f"{kept} = {{}}", {id(each): text for each in same})
-        yield Rewrite([made], helpers=[AGAIN, AT_PLACE], assumes=["pure"])
+        yield Rewrite([made], assumes=["pure"])
 
 
 def _place(subject: Subject, node: ast.Call) -> ast.For | ast.While | None:

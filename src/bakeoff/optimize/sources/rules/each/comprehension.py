@@ -15,7 +15,7 @@ from bakeoff.optimize.sources.rules.facts.syntax import (
     names_in,
     stored,
 )
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Part = ast.For | ast.expr
 """A loop, or the condition of an `if`."""
@@ -33,7 +33,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             clauses = " ".join(_clause(subject, each) for each in parts)
             text = _value(subject, made[0], made[1], last, clauses)
             if text is not None:
-                yield rewrite(([start], ""), ([loop], f"{made[0]} = {text}"))
+                yield Rewrite([([start], ""), ([loop], f"{made[0]} = {text}")])
 
 
 def _start(ahead: list[ast.stmt], loop: ast.stmt) -> ast.stmt | None:

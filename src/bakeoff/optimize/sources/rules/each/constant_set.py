@@ -24,9 +24,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     continue
                 if is_constant(subject.definition.file.tree, name) and is_fixed(subject.definition.file.tree, name):
                     known = subject.fresh(f"_{name.lower().lstrip('_')}_set")
-                    changed, helpers = searched(subject, [node], known, name)
+                    changed = searched(subject, [node], known, name)
                     text = subject.statements([statement], changed)
-                    yield Rewrite([([statement], text)], helpers=[f"{known} = frozenset({name})", *helpers])
+                    yield Rewrite([([statement], text)], helpers=[f"{known} = frozenset({name})"])
 
 
 def is_fixed(tree: ast.Module, name: str) -> bool:

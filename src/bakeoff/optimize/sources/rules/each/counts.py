@@ -10,7 +10,6 @@ from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, 
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import calls, calm
-from bakeoff.optimize.sources.rules.guards import COUNT, COUNTED, EXACT
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 COUNTABLE = {"list", "tuple", None}
@@ -30,8 +29,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         assert place is not None
         counts = subject.fresh(f"{xs}_counts")
         changed = {id(each): f"_count({counts}, {subject.code(each.args[0])}, {xs})" for each in nodes}
-        made = before(subject, place, f"{counts} = _counted({xs})", changed)
-        yield Rewrite([made], imports=["from collections import Counter"], helpers=[EXACT, COUNTED, COUNT])
+        yield Rewrite([before(subject, place, f"{counts} = _counted({xs})", changed)])
 
 
 def _countable(subject: Subject, node: ast.Call, sought: ast.expr) -> bool:

@@ -21,18 +21,7 @@ from bakeoff.optimize.sources.rules.facts.syntax import (
     same,
     stored,
 )
-from bakeoff.optimize.sources.rules.guards import (
-    AT,
-    BY_KEY,
-    EXACT,
-    FIELD,
-    FOUND,
-    OWN,
-    PLACED,
-    is_a,
-    is_method,
-    looked_up,
-)
+from bakeoff.optimize.sources.rules.guards import is_a, is_method, looked_up
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Scan = ast.For | ast.comprehension
@@ -110,11 +99,7 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     known = " and ".join([index, *plain, *_owned(ours)])
     found = f"(_found({index}, {_key(ours)}, {items}) if {known} else {items})"
     start = f"{index} = _by_key(lambda: {listed} if {is_a(root, *kinds)} else None, {key})"
-    helpers = [EXACT, *([AT] if "_at(" in keys else []), BY_KEY, FOUND]
-    owned = _owned([*theirs, *ours])
-    imports = ["from types import MemberDescriptorType"] if owned else []
-    helpers[1:1] = [OWN] if owned else []
-    yield Rewrite([before(subject, place, start, {id(scan.iter): found})], imports=imports, helpers=helpers)
+    yield Rewrite([before(subject, place, start, {id(scan.iter): found})])
 
 
 def _places(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
@@ -141,12 +126,7 @@ def _places(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     given = f"{subject.code(stop)}, {xs}"
     begin = subject.code(start) if first else "0"
     found = f"_placed({index}, lambda: {looked_up(subject, ours)}, {begin}, {given})"
-    imports = ["from bisect import bisect_left", "from types import MemberDescriptorType"]
-    helpers = [EXACT, AT, OWN, FIELD, BY_KEY, PLACED]
-    if "_field(" not in made + found:
-        imports, helpers = imports[:1], [each for each in helpers if each not in (OWN, FIELD)]
-    text = before(subject, place, f"{index} = _by_key({made})", {id(scan.iter): found})
-    yield Rewrite([text], imports=imports, helpers=helpers)
+    yield Rewrite([before(subject, place, f"{index} = _by_key({made})", {id(scan.iter): found})])
 
 
 def _lists(key: ast.expr, at: str) -> str:

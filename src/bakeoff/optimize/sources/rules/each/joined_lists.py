@@ -9,15 +9,6 @@ from bakeoff.optimize.sources.rules.editing_expressions import replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
-ADDED = '''def _added(lists):
-    """The sum of lists; from the first thing on that is none, whatever adding gives."""
-    found, rest = [], iter(lists)
-    for each in rest:
-        if type(each) is not list:
-            return sum(rest, found + each)
-        found += each
-    return found'''
-
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
@@ -28,8 +19,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             ) and not isinstance(lists, ast.Starred):
                 text = subject.code(lists)
                 bare = isinstance(lists, ast.GeneratorExp) and not text.startswith("(")
-                for each in replaced(subject, node, f"_added({f'({text})' if bare else text})"):
-                    yield Rewrite(each.replacements, helpers=[ADDED])
+                yield from replaced(subject, node, f"_added({f'({text})' if bare else text})")
 
 
 RULE = Rule("joined-lists", "Adding a list to a sum copies all that was added before.", find)

@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, names_in
 from bakeoff.optimize.sources.rules.guards import is_original
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -32,12 +32,8 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             if text.startswith(f"{name}.extend(") and subject.sure(right) != "list":
                 part = subject.fresh("part")  # adding takes lists alone
                 lead = f"{part} = {subject.code(right)}\n"
-                yield rewrite(
-                    ([statement], f"{lead}if type({part}) is list:\n    {name}.extend({part})\n"
-                     f"else:\n    {name} = {name} + {part}")
-                )  # fmt: skip
-            else:
-                yield rewrite(([statement], text))
+                text = f"{lead}if type({part}) is list:\n    {name}.extend({part})\nelse:\n    {name} = {name} + {part}"
+            yield Rewrite([([statement], text)])
 
 
 def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str | None:

@@ -10,7 +10,7 @@ from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, stored
-from bakeoff.optimize.sources.rules.guards import AS_SET, EXACT, HAS, is_a, is_method
+from bakeoff.optimize.sources.rules.guards import is_a, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KNOWN = {"list", "tuple", "Sequence", "Iterable", None}
@@ -42,7 +42,7 @@ def _constant(subject: Subject, node: ast.Compare, left: ast.Name, right: ast.Li
         found = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
         word = "not in" if isinstance(node.ops[0], ast.NotIn) else "in"
         text = f"({left.id} {word} {found} if _exact({left.id}) else {subject.code(node)})"
-        yield Rewrite([([statement], subject.statements([statement], {id(node): text}))], helpers=[EXACT])
+        yield Rewrite([([statement], subject.statements([statement], {id(node): text}))])
 
 
 def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> Iterator[Rewrite]:
@@ -58,14 +58,13 @@ def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribu
         if isinstance(each, ast.Compare) and len(each.ops) == 1 and isinstance(each.ops[0], ast.In | ast.NotIn)
         if ast.dump(each.comparators[0]) == ast.dump(right) and not in_text(subject, each)
     ]
-    changed, helpers = searched(subject, searches, index, code)
+    changed = searched(subject, searches, index, code)
     at_hand = code if isinstance(right, ast.Name) else f"getattr({ast.unparse(right.value)}, {right.attr!r}, None)"
-    helpers = list(dict.fromkeys([EXACT, *helpers, AS_SET]))
-    yield Rewrite([before(subject, place, f"{index} = _as_set({at_hand})", changed)], helpers=helpers)
+    yield Rewrite([before(subject, place, f"{index} = _as_set({at_hand})", changed)])
 
 
-def searched(subject: Subject, searches: list[ast.Compare], index: str, items: str) -> tuple[dict[int, str], list[str]]:
-    """Searches in a set in place of a list, and the helpers that they need."""
+def searched(subject: Subject, searches: list[ast.Compare], index: str, items: str) -> dict[int, str]:
+    """Searches in a set in place of a list."""
     changed: dict[int, str] = {}
     for each in searches:
         negated, left = "not " if isinstance(each.ops[0], ast.NotIn) else "", subject.code(each.left)
@@ -73,7 +72,7 @@ def searched(subject: Subject, searches: list[ast.Compare], index: str, items: s
         if isinstance(each.left, ast.Name) and items.isidentifier():  # the usual types without a call
             text = f"({left} {negated}in {index} if {is_a(left, 'str', 'int')} else {text})"
         changed[id(each)] = text
-    return changed, [EXACT, HAS]
+    return changed
 
 
 def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> ast.stmt | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, statement_of
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.guards import EXACT, is_a
+from bakeoff.optimize.sources.rules.guards import is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KEYS = re.compile(r"(dict|set|frozenset)\[(str|int|bytes|bool|float)\b")
@@ -33,7 +33,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     quick = f"{subject.code(left)} {word} {subject.code(inner)}"
                     text = f"({quick} if ({known}) and _exact({subject.code(left)}) else {subject.code(node)})"
                     changed = subject.statements([statement], {id(node): text})
-                    yield Rewrite([([statement], changed)], helpers=[EXACT])
+                    yield Rewrite([([statement], changed)])
 
 
 def _owner(node: ast.expr) -> ast.expr:

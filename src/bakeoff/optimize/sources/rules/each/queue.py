@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, is_number
-from bakeoff.optimize.sources.rules.rule import Rewrite, Rule, rewrite
+from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 KEPT = {"append", "extend", "remove", "clear", "count", "reverse"}
 
@@ -31,7 +31,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                 if isinstance(value, ast.Call) and ast.unparse(value.func) == "list" and len(value.args) == 1:
                     text = subject.code(value.args[0])
                 changed[id(value)] = f"{deque}()" if text in ("[]", "list()") else f"{deque}({text})"
-                yield rewrite(*subject.edited(block, changed), imports=[line])
+                yield Rewrite(subject.edited(block, changed), imports=[line])
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> dict[int, str] | None:

@@ -11,9 +11,10 @@ from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, stored
-from bakeoff.optimize.sources.rules.guards import DATE, HELPERS, PLAIN, plain
+from bakeoff.optimize.sources.rules.guards import plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
+from bakeoff.optimize.sources.rules.support import NODES
 
 QUICK_MODULES = {"itertools", "math", "operator"}
 """Modules whose functions are as fast as a look-up, or give something new each time."""
@@ -43,12 +44,11 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         last = name.rpartition(".")[2]
         local, memo = subject.fresh(f"{last}_once"), subject.fresh(f"{last}_memo")
         text = subject.statements(rest, {id(call.func): local for call in calls})
-        once, helpers = _once(subject, calls, local, memo, name)
-        imports = [DATE] if helpers else []
-        yield Rewrite([(rest, f"{memo} = {{}}\n{once}\n{text}")], imports, helpers, ["pure"])
+        once = _once(subject, calls, local, memo, name)
+        yield Rewrite([(rest, f"{memo} = {{}}\n{once}\n{text}")], assumes=["pure"])
 
 
-def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, function: str) -> tuple[str, list[str]]:
+def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, function: str) -> str:
     """A function that looks results up; a dict costs less than `functools.cache` where little is asked for."""
     count = len(calls[0].args)
     names = ["arg"] if count == 1 else [f"arg_{at}" for at in range(count)]
@@ -58,7 +58,7 @@ def _once(subject: Subject, calls: list[ast.Call], local: str, memo: str, functi
     lines = [f"if {key} not in {memo}:", f"    {memo}[{key}] = {function}({given})", f"return {memo}[{key}]"]
     if condition:
         lines[:0] = [f"if not ({condition}):", f"    return {function}({given})"]
-    return f"def {local}({given}):\n    " + "\n    ".join(lines), [PLAIN] if condition else []
+    return f"def {local}({given}):\n    " + "\n    ".join(lines)
 
 
 def _is_function(subject: Subject, function: ast.expr) -> bool:
@@ -81,7 +81,7 @@ def _fits(subject: Subject, call: ast.Call) -> bool:
     if not purity.calm_call(call, subject.home, stored(subject.node)) or not shareable(subject, call):
         return False
     for name in purity.called(call, subject.home):
-        if name in HELPERS or not purity.works(name):
+        if name in NODES or not purity.works(name):
             return False
         needed = purity.reads(name)
         if needed and touched(subject.changes(*subject.node.body), needed):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, in_loop, unused
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.guards import DATE, PLAIN, plain
+from bakeoff.optimize.sources.rules.guards import plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -42,9 +42,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     rest = body[1:] if ast.get_docstring(node, clean=False) is not None else body
     if rest:
         text = subject.statements(rest, below.in_target())
-        yield Rewrite(
-            [(rest, "\n".join([*texts, text]))], imports=[DATE], helpers=[PLAIN], assumes=below.assumes(needed)
-        )
+        yield Rewrite([(rest, "\n".join([*texts, text]))], assumes=below.assumes(needed))
 
 
 def _foreign(below: Below, name: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bakeoff.optimize.sources.rules.each.constant_set import is_fixed
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import bound_once, names_in, same
-from bakeoff.optimize.sources.rules.guards import OWN, fits_twice, is_a
+from bakeoff.optimize.sources.rules.guards import fits_twice, is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
@@ -59,8 +59,7 @@ def _rewrite(subject: Subject, loop: ast.While, i: str) -> Iterator[Rewrite]:
     new = f"if {' and '.join(asked)}:\n    {i} = {run}({of}, {i}, {stop}).end()\nelse:\n{original}"
     pattern = f"[{'' if signs.wanted else '^'}{re.escape(signs.text)}]*"
     helper = f"{run} = re.compile({pattern!r}).match"
-    imports = ["import re", *(["from types import MemberDescriptorType"] if owned else [])]
-    yield Rewrite([([loop], new)], imports=imports, helpers=[*([OWN] if owned else []), helper])
+    yield Rewrite([([loop], new)], imports=["import re"], helpers=[helper])
 
 
 def _at_hand(subject: Subject, node: ast.expr) -> bool:

@@ -10,7 +10,6 @@ from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_ar
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, calm, method_call
-from bakeoff.optimize.sources.rules.guards import ADD, AS_SET
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 READERS = {"len", "sorted", "list", "tuple", "set", "sum", "min", "max", "zip", "enumerate"}
@@ -43,16 +42,14 @@ def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str
     if {base(subject.kind(each)) for each in (*items, *sought)} & UNHASHABLE:
         return None
     index = subject.fresh(f"{name}_set")
-    changed, helpers = searched(subject, tests, index, name)
+    changed = searched(subject, tests, index, name)
     for statement, item in zip(appends, items, strict=True):
         value, lead = subject.code(item), ""
         if not isinstance(item, ast.Name | ast.Constant):
             value, lead = subject.fresh("item"), f"{subject.fresh('item')} = {value}\n"
-        helpers.append(ADD)
         added = f"{index} = _add({index}, {value}, {name})"
         changed[id(statement)] = f"{lead}{name}.append({value})\n{added}"
     begin = "set()" if not first.elts else f"_as_set({name})"
-    helpers += [AS_SET] if first.elts else []
     replacements = [
         ([each], f"{subject.statements([start])}\n{index} = {begin}")
         if each is start
@@ -60,7 +57,7 @@ def _rewrite(subject: Subject, block: list[ast.stmt], start: ast.stmt, name: str
         for each in block
         if each is start or any(id(node) in changed for node in ast.walk(each))
     ]
-    return Rewrite(replacements, helpers=list(dict.fromkeys(helpers)))
+    return Rewrite(replacements)
 
 
 def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compare], list[ast.stmt]] | None:

@@ -3,38 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.purity import Purity
-
-
-class Scope(Protocol):
-    """What kinds are told from: a function and its names (see `Subject`)."""
-
-    types: Mapping[str, Sequence[str]]
-
-    @property
-    def node(self) -> Function:
-        """The function."""
-
-    @property
-    def purity(self) -> Purity:
-        """What the functions of its file do."""
-
-    @property
-    def local(self) -> set[str]:
-        """Names that it binds itself."""
-
-    @property
-    def shared(self) -> set[str]:
-        """Names that others see, too."""
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of its parameters."""
-
+if TYPE_CHECKING:
+    from bakeoff.optimize.sources.rules.facts.subject import Subject
 
 MAKERS = {
     "int": "int", "len": "int", "ord": "int", "str": "str", "repr": "str", "chr": "str", "float": "float",
@@ -79,7 +51,7 @@ def element(kind: str | None) -> str | None:
     return inner if inner and inner not in ("Any", "object") else None
 
 
-def kind_of(node: ast.expr, subject: Scope, depth: int = 0) -> str | None:
+def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
     """See `Subject.kind`."""
     if depth > 6:
         return None
@@ -187,7 +159,7 @@ def _method(attr: str, owner: str | None) -> str | None:
     return "int" if attr == "count" and base(owner) in ("str", "list", "tuple") else None
 
 
-def _variable(name: str, subject: Scope, depth: int) -> str | None:
+def _variable(name: str, subject: Subject, depth: int) -> str | None:
     """The kind that all bindings of a name agree on."""
     kinds: set[str | None] = set()
     arguments = subject.node.args
@@ -228,7 +200,7 @@ def _variable(name: str, subject: Scope, depth: int) -> str | None:
     return bases.pop() if len(bases) == 1 else None
 
 
-def _item(name: str, target: ast.expr, source: ast.expr, subject: Scope, depth: int) -> str | None:
+def _item(name: str, target: ast.expr, source: ast.expr, subject: Subject, depth: int) -> str | None:
     """The kind of a variable of a loop."""
     match target, source:
         case ast.Name(), _:

@@ -15,7 +15,7 @@ from bakeoff.optimize.source_code.names import bound_by, module_names, table_of,
 from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.rules.facts.kinds import base, kind_of
 from bakeoff.optimize.sources.rules.facts.purity import Purity, purity_of
-from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, changed_by_method, names_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, changed_by_method, names_in, same, stored
 
 UNCHANGEABLE = {"int", "float", "bool", "complex", "str", "bytes"}
 
@@ -117,6 +117,13 @@ class Subject:
         """Whether these names mean Python's own functions here."""
         bound = self._names[0] | self.local
         return all(hasattr(builtins, name) and name not in bound for name in names)
+
+    def taken(self, function: ast.FunctionDef) -> bool:
+        """Whether the name of a function means something else here."""
+        name = function.name
+        mine = [each for each in self.definition.file.tree.body if isinstance(each, Function) and each.name == name]
+        there = bool(mine) and all(same(each, function) for each in mine)
+        return name in self.local or (name in self._names[0] | self._names[1] and not there)
 
     def imported(self, module: str, attribute: str) -> tuple[str, str]:
         """An import, and the text to use what it gives, where the plain name is taken."""
