@@ -9,7 +9,6 @@ from bakeoff.optimize.sources.rules.each import (
     any_loop,
     by_place,
     comprehension,
-    constant_set,
     count_range,
     counts,
     hoist,
@@ -19,14 +18,11 @@ from bakeoff.optimize.sources.rules.each import (
     joined_lists,
     list_concat,
     membership_set,
-    membership_view,
     modular_power,
     pattern,
-    queue,
     range_length,
     remembered,
     remembered_below,
-    scan,
     seen_set,
     trailing_zeros,
     trial_division,
@@ -36,8 +32,8 @@ from bakeoff.optimize.sources.rules.rule import Rule
 RULES: tuple[Rule, ...] = tuple(
     module.RULE
     for module in (
-        trial_division, trailing_zeros, by_place, remembered, list_concat, joined_lists, queue, counts, membership_view,
-        seen_set, membership_set, constant_set, index_join, modular_power, affixes, scan, any_loop, comprehension,
-        join_list, pattern, count_range, range_length, invariant, hoist, remembered_below,
+        trial_division, trailing_zeros, by_place, remembered, list_concat, joined_lists, counts, seen_set,
+        membership_set, index_join, modular_power, affixes, any_loop, comprehension, join_list, pattern, count_range,
+        range_length, invariant, hoist, remembered_below,
     )
 )  # fmt: skip
