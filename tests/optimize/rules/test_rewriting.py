@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from bakeoff.optimize.source_code.python_file import PythonFile
 from bakeoff.optimize.sources.rules.rewriting import UnfitError, rewritten
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 from bakeoff.optimize.sources.rules.source import Version, apply_rule
@@ -22,35 +23,35 @@ TEXT = """def f(x):
 """
 
 
-def body() -> tuple[ast.Module, list[ast.stmt]]:
-    tree = ast.parse(TEXT)
-    assert isinstance(tree.body[0], ast.FunctionDef)
-    return tree, tree.body[0].body
+def body() -> tuple[PythonFile, list[ast.stmt]]:
+    file = PythonFile(TEXT)
+    assert isinstance(file.tree.body[0], ast.FunctionDef)
+    return file, file.tree.body[0].body
 
 
 def test_small_statements_get_lines_of_their_own() -> None:
-    tree, statements = body()
-    result = rewritten(TEXT, tree, [(statements[1:2], "b = 5")])
+    file, statements = body()
+    result = rewritten(file, [(statements[1:2], "b = 5")])
     assert result.startswith("def f(x):\n\t# above\n\ta = 1\n\t# beside\n\tb = 5\n\tif x: return a\n")
 
 
 def test_one_line_blocks_are_opened() -> None:
-    tree, statements = body()
+    file, statements = body()
     assert isinstance(statements[2], ast.If)
-    result = rewritten(TEXT, tree, [(statements[2].body, "x = 1\nreturn x")])
+    result = rewritten(file, [(statements[2].body, "x = 1\nreturn x")])
     assert "\tif x:\n\t\tx = 1\n\t\treturn x\n\telif b:" in result
 
 
 def test_a_block_is_never_empty_and_comments_stay() -> None:
-    tree, statements = body()
+    file, statements = body()
     assert isinstance(statements[2], ast.If)
-    assert "\tif x:\n\t\tpass\n" in rewritten(TEXT, tree, [(statements[2].body, "")])
-    result = rewritten(TEXT, tree, [(statements[3:], "return 3")])
+    assert "\tif x:\n\t\tpass\n" in rewritten(file, [(statements[2].body, "")])
+    result = rewritten(file, [(statements[3:], "return 3")])
     assert result.endswith("\t# before c\n\treturn 3\n")
 
 
 def test_what_cannot_be_replaced() -> None:
-    tree, statements = body()
+    file, statements = body()
     assert isinstance(statements[2], ast.If)
     for replacements in (
         [(statements[0:2], "x"), (statements[1:2], "y")],
@@ -59,7 +60,7 @@ def test_what_cannot_be_replaced() -> None:
         [([], "x")],
     ):
         with pytest.raises(UnfitError):
-            rewritten(TEXT, tree, replacements)
+            rewritten(file, replacements)
 
 
 def test_a_rewrite_that_cannot_be_applied_is_dropped() -> None:

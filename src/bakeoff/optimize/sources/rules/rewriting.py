@@ -1,184 +1,110 @@
-"""Replacements carried out with libcst, which keeps indentation, comments and whatever else is not replaced."""
+"""Statements of a text replaced by others; what else stands there stays as it is, and so do comments."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import io
+import tokenize
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
 
+from bakeoff.optimize.source_code.definitions import blocks, statement_start
+from bakeoff.optimize.source_code.indentation import lines_in_strings, reindented
+from bakeoff.optimize.source_code.python_file import PythonFile, parse
 from bakeoff.optimize.sources.rules.rule import Replacement
 
-if TYPE_CHECKING:
-    import libcst as cst
-
-    Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
+Span = tuple[int, int, str]
+"""First and last statement of a block, by number, and the text in their place."""
 
 
 class UnfitError(Exception):
     """The replacements cannot be carried out together; the proposal is dropped."""
 
 
-@dataclass
-class _Place:
-    """Which small or compound statement of which block is which statement of the syntax tree."""
-
-    block: Block
-    index: int
-
-
-@dataclass
-class _Edits:
-    """Edits of one block: first and last statement to replace, and the new ones."""
-
-    spans: list[tuple[int, int, str]] = field(default_factory=list)
-
-
-def rewritten(text: str, tree: ast.Module, replacements: Iterable[Replacement]) -> str:
-    """The text of a module with statements of its syntax tree replaced.
+def rewritten(file: PythonFile, replacements: Iterable[Replacement]) -> str:
+    """The text of a file with statements of its syntax tree replaced.
 
     Raises:
-        UnfitError: replacements overlap, or one is of an `elif`.
+        UnfitError: replacements overlap, are not of one block, or one is of an `elif`; or the result is no Python.
     """
-    import libcst as cst
-
-    module = cst.parse_module(text)
-    places: dict[int, _Place] = {}
-    _pair(tree.body, module, places)
-    blocks: dict[int, _Edits] = {}
+    every = [file.tree.body, *(block for each in ast.walk(file.tree) for block in _blocks(each))]
+    places = {id(each): (number, at) for number, block in enumerate(every) for at, each in enumerate(block)}
+    spans: dict[int, list[Span]] = {}
     for statements, new in replacements:
         found = [places.get(id(each)) for each in statements]
-        if not found or None in found:
+        if not found or found[0] is None or found[-1] is None or found[0][0] != found[-1][0]:
             raise UnfitError
-        first, last = found[0], found[-1]
-        assert first is not None
-        assert last is not None
-        if first.block is not last.block:
-            raise UnfitError
-        blocks.setdefault(id(first.block), _Edits()).spans.append((first.index, last.index, new))
-    for edits in blocks.values():
-        edits.spans.sort()
-        if any(one[1] >= other[0] for one, other in pairwise(edits.spans)):
-            raise UnfitError
-    return module.visit(_transformer(module, blocks)).code
+        spans.setdefault(found[0][0], []).append((found[0][1], found[-1][1], new))
+    edits = sorted(edit for number, mine in spans.items() for edit in _edits(file, every[number], sorted(mine)))
+    if any(one[1] > other[0] for one, other in pairwise(edits)):
+        raise UnfitError
+    result = file.edited(edits).text
+    try:
+        parse(result)
+    except SyntaxError as failure:
+        raise UnfitError from failure
+    return result
 
 
-def _transformer(module: cst.Module, blocks: dict[int, _Edits]) -> cst.CSTTransformer:
-    import libcst as cst
-
-    class Transformer(cst.CSTTransformer):
-        def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
-            return cast(cst.Module, self._edited(original_node, updated_node))
-
-        def leave_IndentedBlock(
-            self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
-        ) -> cst.BaseSuite:
-            return cast(cst.BaseSuite, self._edited(original_node, updated_node))
-
-        def leave_SimpleStatementSuite(
-            self, original_node: cst.SimpleStatementSuite, updated_node: cst.SimpleStatementSuite
-        ) -> cst.BaseSuite:
-            if id(original_node) not in blocks:
-                return updated_node
-            line = cst.SimpleStatementLine(updated_node.body, trailing_whitespace=updated_node.trailing_whitespace)
-            return cast(cst.BaseSuite, self._edited(original_node, cst.IndentedBlock([line])))
-
-        def _edited(self, original: Any, updated: Any) -> Any:
-            edits = blocks.get(id(original))
-            if edits is None:
-                return updated
-            units = _units(updated.body)
-            for first, last, new in reversed(edits.spans):
-                units[first : last + 1] = _statements(module, units[first : last + 1], new)
-            return updated.with_changes(body=units or _statements(module, [], "pass"))
-
-    return Transformer()
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    return blocks(node) if isinstance(node, ast.stmt) else iter(())
 
 
-def _units(body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """The statements of a block with one statement a line."""
-    import libcst as cst
-
-    units: list[cst.BaseStatement] = []
-    for statement in body:
-        if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1:
-            for at, small in enumerate(statement.body):
-                line = cst.SimpleStatementLine([small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
-                if at == 0:
-                    line = line.with_changes(leading_lines=statement.leading_lines)
-                if at == len(statement.body) - 1:
-                    line = line.with_changes(trailing_whitespace=statement.trailing_whitespace)
-                units.append(line)
-        else:
-            units.append(statement)
-    return units
-
-
-def _statements(module: cst.Module, old: Sequence[cst.BaseStatement], text: str) -> list[cst.BaseStatement]:
-    """New statements that keep the comments of the old ones above them.
+def _edits(file: PythonFile, block: list[ast.stmt], spans: list[Span]) -> Iterator[Span]:
+    """Offsets and new text for each row of statements that share lines with replaced ones.
 
     Raises:
-        UnfitError: the text is none of Python.
+        UnfitError: replacements overlap.
     """
-    import libcst as cst
-    from libcst import matchers
-
-    try:
-        new = list(cst.parse_module(text + "\n", module.config_for_parsing).body)
-    except cst.ParserSyntaxError as error:
-        raise UnfitError from error
-    if not new:
-        return []
-    lines: list[cst.EmptyLine] = []
-    for statement in old:
-        above = getattr(statement, "leading_lines", ())
-        for comment in matchers.findall(statement, matchers.Comment()):
-            assert isinstance(comment, cst.Comment)
-            known = comment.value in text or any(each.comment and each.comment.value == comment.value for each in above)
-            if not known:
-                lines.append(cst.EmptyLine(comment=comment))
-        if statement is old[0]:
-            lines[:0] = above
-        else:
-            lines += [each for each in above if each.comment and each.comment.value not in text]
-    return [new[0].with_changes(leading_lines=lines), *new[1:]]
+    if any(one[1] >= other[0] for one, other in pairwise(spans)):
+        raise UnfitError
+    while spans:
+        first, last, _ = spans[0]
+        while first and block[first - 1].end_lineno == block[first].lineno:
+            first -= 1
+        while last + 1 < len(block) and (
+            block[last + 1].lineno == block[last].end_lineno or any(one <= last + 1 <= two for one, two, _ in spans)
+        ):
+            last += 1
+        mine = [each for each in spans if each[0] <= last]
+        spans = spans[len(mine) :]
+        yield _edit(file, block, (first, last), mine)
 
 
-def _pair(statements: Sequence[ast.stmt], block: Block, places: dict[int, _Place]) -> None:
-    """Find the statements of a syntax tree in libcst's: both hold them in the same order."""
-    import libcst as cst
+def _edit(file: PythonFile, block: list[ast.stmt], row: tuple[int, int], spans: list[Span]) -> Span:
+    """Offsets and new text of one row, each statement on a line of its own.
 
-    flat: list[cst.CSTNode] = []
-    if isinstance(block, cst.SimpleStatementSuite):
-        flat = list(block.body)
-    else:
-        for each in block.body:
-            flat += each.body if isinstance(each, cst.SimpleStatementLine) else [each]
-    for index, (statement, node) in enumerate(zip(statements, flat, strict=True)):
-        places[id(statement)] = _Place(block, index)
-        _pair_inside(statement, node, places)
+    Raises:
+        UnfitError: it is an `elif`.
+    """
+    start, end = statement_start(file, block[row[0]]), file.span(block[row[1]])[1]
+    begin = file.line_start(file.line_of(start))
+    lead, (tail, _, _) = file.text[begin:start], file.text[end:].partition("\n")
+    if file.text.startswith("elif", start):
+        raise UnfitError
+    indentation, prefix = lead, ""
+    if lead.strip():  # `if x: return`
+        header = lead[: len(lead) - len(lead.lstrip(" \t"))]
+        indentation = header + ("\t" if header.startswith("\t") else "    ")
+        start, prefix = begin + len(lead.rstrip()), f"\n{indentation}"
+    stop = end + len(tail)
+    pieces = {at: file.text[slice(*file.span(block[at]))] for at in range(row[0], row[1] + 1)}
+    for first, last, new in spans:
+        place = range(file.span(block[first])[0], stop if last == row[1] else file.span(block[last])[1])
+        kept = [text for at, text in _comments(file) if at in place and text not in new] if new else []
+        text = "\n".join([*kept, new])
+        pieces |= dict.fromkeys(range(first, last + 1), "")
+        pieces[first] = reindented(text, "", indentation, lines_in_strings(f"{text}\n"))
+    lines = [each for each in pieces.values() if each]
+    if not lines and row != (0, len(block) - 1):
+        return begin, min(stop + 1, len(file.text)), ""
+    if all(last < row[1] for _, last, _ in spans):
+        stop = end  # what stands behind the last one stays
+    return start, stop, prefix + f"\n{indentation}".join(lines or ["pass"])
 
 
-def _pair_inside(statement: ast.stmt, node: cst.CSTNode, places: dict[int, _Place]) -> None:
-    import libcst as cst
-
-    if isinstance(statement, ast.Match):
-        assert isinstance(node, cst.Match)
-        for case, theirs in zip(statement.cases, node.cases, strict=True):
-            _pair(case.body, theirs.body, places)  # type: ignore[arg-type]
-        return
-    body = getattr(statement, "body", None)
-    if not body:
-        return
-    _pair(body, node.body, places)  # type: ignore[attr-defined]
-    for handler, theirs in zip(getattr(statement, "handlers", ()), getattr(node, "handlers", ()), strict=True):
-        _pair(handler.body, theirs.body, places)
-    orelse = getattr(node, "orelse", None)
-    if isinstance(orelse, cst.If):
-        _pair_inside(statement.orelse[0], orelse, places)  # type: ignore[attr-defined]
-    elif orelse is not None:
-        _pair(statement.orelse, orelse.body, places)  # type: ignore[attr-defined]
-    final = getattr(node, "finalbody", None)
-    if final is not None:
-        _pair(statement.finalbody, final.body, places)  # type: ignore[attr-defined]
+def _comments(file: PythonFile) -> list[tuple[int, str]]:
+    """All comments with their offsets."""
+    tokens = tokenize.generate_tokens(io.StringIO(file.text).readline)
+    found = [each for each in tokens if each.type == tokenize.COMMENT]
+    return [(file.line_start(each.start[0]) + each.start[1], each.string) for each in found]

@@ -75,7 +75,7 @@ def _subject(source: bytes, qualname: str, types: tuple[tuple[str, tuple[str, ..
 
 
 def _text(subject: Subject, rewrite: Rewrite) -> str:
-    text = rewritten(subject.text, subject.tree, rewrite.replacements)
+    text = rewritten(subject.file, rewrite.replacements)
     return "\n".join([*rewrite.imports, *_support(subject, text), *rewrite.helpers, text])
 
 
