@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import changed_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import stored
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
 
@@ -72,7 +72,7 @@ def repeating(
     """
 
     def changes(loop: ast.stmt) -> bool:
-        return any(changed_in(name, loop) for name in names) if alters is None else alters(loop)
+        return any(subject.changed(name, loop) for name in names) if alters is None else alters(loop)
 
     found: ast.stmt | None = None
     again = False

@@ -7,7 +7,6 @@ between the target and a changed one is public, it is copied, too, and calls the
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
@@ -186,21 +185,14 @@ def _renamed(definition: Definition, new: Mapping[str, str]) -> str:
     assert isinstance(node, Function)
     lines = text.splitlines(keepends=True)
     bound = bound_by(*node.body) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-    texts = [each for each in ast.walk(node) if isinstance(each, ast.JoinedStr)]
-    formatted = {id(each) for text in texts for each in ast.walk(text)}
     places: list[tuple[int, int, str, str]] = []
     for name, copy in new.items():
         last = name.rpartition(".")[2]
         found = _places(node, name, own)
         if found and (name in bound or (own and own in bound_by(*node.body))):
             raise _UnclearError
-        for each in found:
-            if id(each) not in formatted:
-                end = each.end_col_offset or 0
-                places.append((each.end_lineno or 0, end - len(last.encode()), last, copy))
-        for joined in texts:  # whose parts have no place of their own before Python 3.12
-            if any(each in found for each in ast.walk(joined)):
-                places += _in_text(lines, joined, last, copy)
+        length = len(last.encode())
+        places += [(each.end_lineno or 0, (each.end_col_offset or 0) - length, last, copy) for each in found]
     if definition.qualname in new:
         line = lines[node.lineno - 1]
         at = len(line[: line.index(node.name, line.index("def ") + 4)].encode())
@@ -219,18 +211,3 @@ def _renamed(definition: Definition, new: Mapping[str, str]) -> str:
     if ast.dump(ast.parse(result).body[0]) != ast.dump(node):
         raise _UnclearError
     return result
-
-
-def _in_text(lines: Sequence[str], joined: ast.JoinedStr, name: str, copy: str) -> list[tuple[int, int, str, str]]:
-    """The places in a formatted text where the name seems to stand; whether they are right is seen afterwards."""
-    found = []
-    for number in range(joined.lineno, (joined.end_lineno or joined.lineno) + 1):
-        line = lines[number - 1]
-        first = len(line.encode()[: joined.col_offset].decode()) if number == joined.lineno else 0
-        last = joined.end_col_offset if number == joined.end_lineno else None
-        text = line.encode()[:last].decode()
-        for match in re.finditer(rf"(?<![\w]){name}(?=\()", text[first:]):
-            ahead = text[first : first + match.start()]
-            if ahead.count("{") > ahead.count("}"):
-                found.append((number, len(text[: first + match.start()].encode()), name, copy))
-    return found

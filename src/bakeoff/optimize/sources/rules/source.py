@@ -54,7 +54,7 @@ def apply_rule(rule: Rule, version: Version, qualname: str, types: Mapping[str, 
 
 def _once(rule: Rule, version: Version, qualname: str, types: Mapping[str, Sequence[str]]) -> Version | None:
     subject = _subject(version.source, qualname, tuple((name, tuple(seen)) for name, seen in types.items()))
-    if len(subject.definition.text) > LARGEST or subject.opaque or subject.shares:
+    if len(subject.definition.text) > LARGEST or subject.opaque:
         return None
     for rewrite in rule.find(subject):
         try:

@@ -9,7 +9,6 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, before, in_text, loops_around
-from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, calm, stored
 from bakeoff.optimize.sources.rules.hoisting import shareable
@@ -42,13 +41,9 @@ def find(subject: Subject) -> Iterator[Rewrite]:
 def _place(subject: Subject, node: ast.Call) -> ast.For | ast.While | None:
     """The outermost loop in which nothing changes that the call reads."""
     needed = subject.needs(node)
-    own = subject.purity.own(subject.node, subject.home)
     found = None
     for loop in loops_around(subject, node):
-        changed = subject.changes(loop)
-        if touched(changed, needed) or needed & subject.rebound:
-            break
-        if any(each not in own and not each.startswith("self.") for each in changed or ()):
+        if needed & subject.rebound or not subject.leaves(loop, needed):
             break
         found = loop
     return found

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, changed_in, has, length_of, stored
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has, length_of, stored
 from bakeoff.optimize.sources.rules.guards import checked, is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -57,7 +57,7 @@ def _steady(subject: Subject, loop: ast.While, i: str, bound: ast.expr) -> bool:
             return type(value) is int
         case ast.Name(id=name):
             return name in subject.local - subject.shared and name not in stored(loop)
-    return of in subject.local and subject.builtin("len") and not changed_in(of or "", loop)
+    return of in subject.local and subject.builtin("len") and not subject.changed(of or "", loop)
 
 
 def _condition(i: str, bound: ast.expr) -> str:

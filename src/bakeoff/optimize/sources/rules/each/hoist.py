@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, in_text, loops_around, repeating
-from bakeoff.optimize.sources.rules.facts.making import FILLING
-from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import CALM_METHODS, READS, SUSPENDS, changed_by_method, has, names_in
+from bakeoff.optimize.sources.rules.facts.syntax import names_in, stored
 from bakeoff.optimize.sources.rules.hoisting import Moved, moved
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -50,78 +48,17 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
 
 def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
     """The outermost loop in which nothing that it goes through changes."""
-    names = names_in(node)
-    found = _statement(subject, node, names)
+    needed = subject.needs(node)
+    place = repeating(subject, node, names_in(node), lambda loop: not subject.leaves(loop, needed))
+    simple = isinstance(place, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
+    found = place if simple and isinstance(node, ast.Attribute) and place is not None else None
     if found is None and any(isinstance(each, (ast.Lambda, *COMPREHENSIONS)) for each in subject.around(node)):
         return None
-    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     for loop in loops_around(subject, node):
-        if any(_rebinds(name, loop) for name in names):
-            break
-        if _stores(subject, loop, node, attributes) or (_calls_unknown(loop) and not _leaves(subject, loop, node)):
+        if names_in(node) & stored(loop) or not subject.leaves(loop, needed):
             break
         found = loop
     return found
-
-
-def _leaves(subject: Subject, loop: ast.stmt, node: Lookup) -> bool:
-    """Whether all that a loop calls is known, and changes nothing that the chain goes through."""
-    changed = subject.changes(loop)
-    if changed is None or touched(changed, subject.needs(node)):
-        return False
-    own = subject.purity.own(subject.node, subject.home)
-    return all(each in own or each.startswith("self.") for each in changed)
-
-
-def _statement(subject: Subject, node: Lookup, names: set[str]) -> ast.stmt | None:
-    """The simple statement whose comprehensions go through an attribute again and again."""
-    place = repeating(subject, node, names) if isinstance(node, ast.Attribute) else None
-    simple = isinstance(place, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
-    return place if simple and place is not None and not _calls_unknown(place) else None
-
-
-def _rebinds(name: str, loop: ast.stmt) -> bool:
-    return any(
-        isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load) for each in ast.walk(loop)
-    )
-
-
-def _stores(subject: Subject, loop: ast.stmt, node: Lookup, attributes: set[str]) -> bool:
-    """Whether something is stored where the chain goes through, perhaps by another name for it."""
-    bases = [each.value for each in ast.walk(node) if isinstance(each, ast.Subscript)]
-    parts = [ast.dump(each) for each in bases]
-    mine = names_in(node) | subject.purity.own(subject.node, subject.home)
-    for each in ast.walk(loop):
-        match each:
-            case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if attr in attributes:
-                return True
-            case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()) if parts:
-                if ast.dump(value) in parts or not names_in(value) & mine:
-                    return True
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if parts and attr in GROWING:
-                if name not in mine:
-                    return True
-    return any(isinstance(each, ast.Name) and changed_by_method(each.id, loop) for each in bases)
-
-
-GROWING = {"append", "add", "extend", "appendleft", "setdefault", "update", "popleft", "pop", "push", "discard"}
-
-
-def _calls_unknown(loop: ast.stmt) -> bool:
-    """Whether it calls what may change anything: more than built-in functions and the usual methods of containers."""
-    if has(loop, *SUSPENDS):
-        return True
-    for each in ast.walk(loop):
-        match each:
-            case ast.Call(func=ast.Name(id=name)) if name in READS | FILLING:
-                pass
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
-                pass
-            case ast.Call(func=ast.Attribute(attr=attr)) if attr in CALM_METHODS or attr in GROWING:
-                pass
-            case ast.Call():
-                return True
-    return False
 
 
 def _name(node: Lookup) -> str:

@@ -15,7 +15,6 @@ from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import (
     bound_inside,
     calm,
-    changed_in,
     names_in,
     range_of,
     same,
@@ -73,7 +72,7 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     steady = names_in(*theirs) - mine | {root}
 
     def alters(place: ast.stmt) -> bool:
-        changed = any(changed_in(each, place) for each in steady if "." not in each)
+        changed = any(subject.changed(each, place) for each in steady if "." not in each)
         if root != name:
             changed = changed or touched(subject.changes(place), {root})
         return changed or _stores(place, theirs)
@@ -118,7 +117,7 @@ def _places(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     body = scan.body if isinstance(scan, ast.For) else []
     if xs not in subject.local or inner & subject.shared or at in names_in(ours, start, stop) or inner & stored(*body):
         return
-    place = repeating(subject, scan.iter, {xs}, lambda each: changed_in(xs, each) or _stores(each, [theirs]))
+    place = repeating(subject, scan.iter, {xs}, lambda each: subject.changed(xs, each) or _stores(each, [theirs]))
     if place is None or not names_in(ours) & stored(place) or not bound_before(subject, xs, place):
         return
     index, kinds = subject.fresh(f"{xs}_by_key"), is_a(xs, "list", "tuple")

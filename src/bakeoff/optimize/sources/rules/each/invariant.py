@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, repeating
 from bakeoff.optimize.sources.rules.facts.kinds import LAZY, base
-from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, calm, changed_in, names_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, calm, names_in, stored
 from bakeoff.optimize.sources.rules.hoisting import Moved, moved, shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -65,17 +64,13 @@ def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
     if needed & subject.rebound or lazy:
         return None
     texts = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not subject.pure_functions(node)
-    own = subject.purity.own(subject.node, subject.home)
 
     def alters(place: ast.stmt) -> bool:
         if not needed or needed & stored(place):
             return bool(needed)
         if texts and all(not isinstance(each, ast.Attribute | ast.Subscript) for each in _owner(node)):
-            return any(changed_in(each, place) for each in needed)
-        changed = subject.changes(place)
-        # What it changes must be its own: another name may mean what is needed, too.
-        foreign = any(each not in own and not each.startswith("self.") for each in changed or ())
-        return touched(changed, needed) or foreign
+            return any(subject.changed(each, place) for each in needed)
+        return not subject.leaves(place, needed)
 
     return repeating(subject, node, needed, alters, lambda place: isinstance(place, SIMPLE) and not alters(place))
 

@@ -9,7 +9,7 @@ from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, 
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import assignment, changed_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import assignment, stored
 from bakeoff.optimize.sources.rules.guards import is_a, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -23,9 +23,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         return
     for node in ast.walk(subject.node):
         match node:
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]) if not in_text(
-                subject, node
-            ):
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]) if _open(subject, node):
                 match right:
                     case ast.List() | ast.Tuple() if isinstance(left, ast.Name):
                         yield from _constant(subject, node, left, right)
@@ -33,12 +31,17 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                         yield from _searched(subject, node, right)
 
 
+def _open(subject: Subject, node: ast.Compare) -> bool:
+    """Whether a search may be changed: it is part of no f-string, and of no guard."""
+    above = subject.parents[id(node)]
+    return not in_text(subject, node) and not (isinstance(above, ast.IfExp) and above.test is not node)
+
+
 def _constant(subject: Subject, node: ast.Compare, left: ast.Name, right: ast.List | ast.Tuple) -> Iterator[Rewrite]:
     values = [each.value for each in right.elts if isinstance(each, ast.Constant)]
     statement = statement_of(subject, node)
     usual = all(isinstance(each, str | int | bytes) for each in values)
-    done = isinstance(subject.parents[id(node)], ast.IfExp)
-    if len(values) == len(right.elts) > 3 and usual and statement is not None and not done:
+    if len(values) == len(right.elts) > 3 and usual and statement is not None:
         found = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
         word = "not in" if isinstance(node.ops[0], ast.NotIn) else "in"
         text = f"({left.id} {word} {found} if _exact({left.id}) else {subject.code(node)})"
@@ -56,7 +59,7 @@ def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribu
         each
         for each in ast.walk(place)
         if isinstance(each, ast.Compare) and len(each.ops) == 1 and isinstance(each.ops[0], ast.In | ast.NotIn)
-        if ast.dump(each.comparators[0]) == ast.dump(right) and not in_text(subject, each)
+        if ast.dump(each.comparators[0]) == ast.dump(right) and _open(subject, each)
     ]
     changed = searched(subject, searches, index, code)
     at_hand = code if isinstance(right, ast.Name) else f"getattr({ast.unparse(right.value)}, {right.attr!r}, None)"
@@ -97,7 +100,7 @@ def bound_before(subject: Subject, name: str, place: ast.stmt) -> bool:
     if name in subject.parameters:
         return True
     made = [node for block in subject.blocks() for node in block if (found := assignment(node)) and found[0] == name]
-    return any(node.lineno < place.lineno for node in made) and not changed_in(name, place)
+    return any(node.lineno < place.lineno for node in made) and not subject.changed(name, place)
 
 
 RULE = Rule("membership-set", "A set answers `in` in constant time; making it costs one pass over the list.", find)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import changed_in, length_of, range_of, stored
+from bakeoff.optimize.sources.rules.facts.syntax import length_of, range_of, stored
 from bakeoff.optimize.sources.rules.guards import checked, is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -42,14 +42,14 @@ def _whole(subject: Subject, bounds: list[ast.expr]) -> str | None:
                 if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
             ]
             xs = length_of(made[0]) if len(made) == len(others) == 1 else None
-            if xs is None or changed_in(xs, *(n for n in subject.node.body)):
+            if xs is None or subject.changed(xs, *subject.node.body):
                 return None
             return xs
     return length_of(bounds[0])
 
 
 def _rewrite(subject: Subject, loop: ast.For, index: str, xs: str) -> Iterator[Rewrite]:
-    if changed_in(xs, *loop.body) or index in stored(*loop.body) or {xs, index} & subject.shared:
+    if subject.changed(xs, *loop.body) or index in stored(*loop.body) or {xs, index} & subject.shared:
         return
     if xs not in subject.local or base(subject.kind(ast.Name(xs, ast.Load()))) in (
         "dict",

@@ -113,7 +113,7 @@ def _given_by(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return None
     if function.returns is not None:
-        return _annotated(ast.unparse(function.returns).strip("'\""))
+        return annotated(function.returns)
     kinds: set[str | None] = set()
     for node in ast.walk(function):
         match node:
@@ -168,8 +168,7 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
     for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         if each.arg == name:
             seen = set(subject.types.get(name, ()))
-            annotated = ast.unparse(each.annotation).strip("'\"") if each.annotation else None
-            kinds.add(seen.pop() if len(seen) == 1 else _annotated(annotated))
+            kinds.add(seen.pop() if len(seen) == 1 else annotated(each.annotation))
     if not kinds and name in subject.parameters:
         kinds.add(None)
     for node in ast.walk(subject.node):
@@ -180,7 +179,7 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
                 plain = len(targets) == 1 and isinstance(targets[0], ast.Name)
                 kinds.add(kind_of(value, subject, depth + 1) if plain else None)
             case ast.AnnAssign(target=ast.Name(id=found), annotation=annotation) if found == name:
-                kinds.add(_annotated(ast.unparse(annotation)))
+                kinds.add(annotated(annotation))
             case ast.AugAssign(target=ast.Name(id=found), op=op, value=value) if found == name:
                 before = next((kind for kind in kinds if kind), None)
                 kinds.add(_operation(op, before, kind_of(value, subject, depth + 1)) if len(kinds) == 1 else None)
@@ -228,12 +227,13 @@ def _binds(name: str, targets: list[ast.expr]) -> bool:
     )
 
 
-def _annotated(text: str | None) -> str | None:
-    if text is None or "|" in text or text.startswith(("Optional", "Union", "Any")) or "Callable" in text:
+def annotated(annotation: ast.expr | None) -> str | None:
+    """The kind that an annotation names; None where it is none, or one of several."""
+    text = ast.unparse(annotation).strip("'\"") if annotation else ""
+    if "|" in text or text.startswith(("Optional", "Union", "Any")) or "Callable" in text:
         return None
     lowered = {"List": "list", "Dict": "dict", "Set": "set", "Tuple": "tuple", "FrozenSet": "frozenset"}
     name = base(text) or ""
     kind = lowered.get(name, name) + text[len(text.partition("[")[0]) :]
-    return (
-        kind if name in {*MAKERS.values(), *lowered, "Iterable", "Iterator", "Sequence", "Generator", "bytes"} else None
-    )
+    known = {*MAKERS.values(), *lowered, "Iterable", "Iterator", "Sequence", "Generator", "bytes"}
+    return kind if name in known else None

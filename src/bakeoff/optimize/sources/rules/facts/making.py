@@ -6,17 +6,19 @@ import ast
 from collections.abc import Container, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, READS
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
 CHANGING = {"insort", "insort_left", "insort_right", "dump", "load"}
 FILLING = {"insort", "insort_left", "insort_right", "heappush", "heappop", "heapify", "heappushpop", "heapreplace"}
 """Functions that change their first argument alone."""
-CALM_NAMES = CALM | (READS - {"print", "next", "iter"}) | {
+CALM_NAMES = CALM | {
     "complex", "bytearray", "slice", "object", "hasattr", "callable", "issubclass", "hex", "bin", "oct", "ascii",
     "OrderedDict", "permutations", "combinations", "product", "chain", "accumulate", "groupby", "reduce", "prod",
-    "isclose", "floor", "ceil", "log", "exp", "itemgetter", "attrgetter", "gcd", "lcm", "isqrt",
+    "isclose", "floor", "ceil", "log", "exp", "itemgetter", "attrgetter", "gcd", "lcm", "isqrt", "filter", "map",
+    "type", "Counter", "deque", "deepcopy", "defaultdict", "Decimal", "Fraction", "datetime", "date", "timedelta",
+    "sqrt", "hypot", "bytes", "format",
 }  # fmt: skip
 """Functions that change nothing, built-in or imported."""
 MORE_METHODS = CALM_METHODS | {

@@ -13,9 +13,10 @@ from bakeoff.optimize.source_code.fingerprint import SEES_FRAMES, SEES_ITS_LOCAL
 from bakeoff.optimize.source_code.indentation import lines_in_strings, reindented
 from bakeoff.optimize.source_code.names import bound_by, module_names, table_of, tables
 from bakeoff.optimize.source_code.python_file import PythonFile
-from bakeoff.optimize.sources.rules.facts.kinds import base, kind_of
-from bakeoff.optimize.sources.rules.facts.purity import Purity, purity_of
-from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, changed_by_method, names_in, same, stored
+from bakeoff.optimize.sources.rules.facts.aliases import Aliases
+from bakeoff.optimize.sources.rules.facts.kinds import annotated, base, kind_of
+from bakeoff.optimize.sources.rules.facts.purity import Purity, purity_of, touched
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, bound_inside, calls, has, names_in, same, stored
 
 UNCHANGEABLE = {"int", "float", "bool", "complex", "str", "bytes"}
 
@@ -102,16 +103,6 @@ class Subject:
         arguments = self.node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         return [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each]
-
-    @cached_property
-    def shares(self) -> bool:
-        """Whether it changes what a parameter holds, which callers may have given as another parameter, too."""
-        names = [name for name in self.parameters if name not in ("self", "cls")]
-        held = [name for name in names if self.sure(ast.Name(name, ast.Load())) not in UNCHANGEABLE]
-        changed = self.changes(*self.node.body)
-        if changed is None:
-            changed = {name for name in held for each in self.node.body if changed_by_method(name, each)}
-        return len(held) > 1 and not changed.isdisjoint(held)
 
     def builtin(self, *names: str) -> bool:
         """Whether these names mean Python's own functions here."""
@@ -238,6 +229,33 @@ class Subject:
         """Names whose contents a piece of it changes; None: it may do anything."""
         return self.purity.changes(nodes, self.node, self.home)
 
+    @cached_property
+    def _aliases(self) -> Aliases:
+        arguments = [each for each in ast.walk(self.node.args) if isinstance(each, ast.arg) and each.arg != "self"]
+        given = [each.arg for each in arguments if annotated(each.annotation) not in UNCHANGEABLE]
+
+        return Aliases(self.node, given, self._calm, lambda node: self.sure(node) in UNCHANGEABLE)
+
+    def _calm(self, call: ast.Call) -> bool:
+        return self.purity.calm_call(call, self.home, self.local)
+
+    def changed(self, name: str, *nodes: ast.AST) -> bool:
+        """Whether a piece may bind a name again, or change what it holds: by any name, or by handing it on."""
+        if name in stored(*nodes) or has(nodes, *SUSPENDS) or self._aliases.changed([name], *nodes):
+            return True
+        unknown = [each for node in nodes for each in calls(node) if not self._calm(each)]
+        handed = [part for call in unknown for each in (*call.args, *call.keywords) for part in _parts(each)]
+        return any(isinstance(each, ast.Name) and each.id == name for each in handed)
+
+    def leaves(self, piece: ast.AST, needed: set[str]) -> bool:
+        """Whether a piece surely changes nothing of what is needed (see `needs`), nor in it, by whatever name."""
+        changed, own = self.changes(piece), self.purity.own(self.node, self.home)
+        if changed is None or touched(changed, needed):
+            return False
+        names = [each for each in needed if not each.startswith("self.")]
+        foreign = any(each not in own and not each.startswith("self.") for each in changed)
+        return not foreign and not self._aliases.changed(names, piece, deep=True)
+
     def needs(self, node: ast.expr) -> set[str]:
         """Dependencies of an expression: names, and `self.x` of its own object."""
         bound = bound_inside(node) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
@@ -307,24 +325,12 @@ class Subject:
             previous = node
         return False
 
-    def _set_before(self, load: ast.Name, node: ast.AST, statement: ast.stmt, nodes: Sequence[ast.AST]) -> bool:
-        """Whether an assignment in the block of a statement binds the name before it, with none of `nodes` between."""
-        for block in (getattr(node, part, None) for part in ("body", "orelse", "finalbody")):
-            if isinstance(block, list) and any(each is statement for each in block):
-                ahead = block[: next(at for at, each in enumerate(block) if each is statement)]
-                last = max((each.lineno for each in ahead if _sets(each, load.id)), default=0)
-                between = any(last <= getattr(each, "lineno", 0) <= load.lineno for each in nodes)
-                return last > 0 and not between
-        return False
-
     def _rebound(self, load: ast.Name, nodes: Sequence[ast.AST]) -> bool:
         """Whether a loop or comprehension that binds the name itself stands around a read of it."""
         previous: ast.AST = load
         for node in self.around(load):
             if any(each is node for each in nodes):
                 return False
-            if isinstance(previous, ast.stmt) and self._set_before(load, node, previous, nodes):
-                return True
             looped = isinstance(node, ast.For) and previous in node.body
             if looped and load.id in stored(node.target):  # type: ignore[attr-defined]
                 return True
@@ -340,13 +346,16 @@ def _within(edit: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
     return other[0] <= edit[0] and edit[1] <= other[1] and other[:2] != edit[:2]
 
 
-def _sets(statement: ast.stmt, name: str) -> bool:
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=found)]):
-            return found == name
-        case ast.Assign(targets=[ast.Tuple(elts=elts)]):
-            return any(isinstance(each, ast.Name) and each.id == name for each in elts)
-    return False
+def _parts(handed: ast.AST) -> Iterator[ast.AST]:
+    """What a call is handed: a value, or those in a list that is written out."""
+    match handed:
+        case ast.keyword(value=value) | ast.Starred(value=value):
+            yield from _parts(value)
+        case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts) | ast.Dict(values=elts):
+            for each in elts:
+                yield from _parts(each)
+        case _:
+            yield handed
 
 
 def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:

@@ -157,68 +157,6 @@ def calls(node: ast.AST) -> Iterator[ast.Call]:
     return (each for each in ast.walk(node) if isinstance(each, ast.Call))
 
 
-READS = CALM | {
-    "print", "filter", "map", "iter", "next", "Counter", "deque", "deepcopy", "defaultdict", "type", "Decimal",
-    "Fraction", "datetime", "date", "timedelta", "sqrt", "hypot", "bytes", "format", "ValueError", "KeyError",
-}  # fmt: skip
-"""Functions that change nothing that they are given."""
-
-
-def changed_in(name: str, *nodes: ast.AST) -> bool:
-    """Whether a piece may bind `name` again, or change what it holds: by a method, an item, or by handing it on."""
-    if has(nodes, *SUSPENDS):
-        return True  # others run meanwhile
-    for top in nodes:
-        parents = {id(child): node for node in ast.walk(top) for child in ast.iter_child_nodes(node)}
-        for node in ast.walk(top):
-            match node:
-                case ast.Name(id=found) if found == name and (
-                    not isinstance(node.ctx, ast.Load) or _changes(node, parents)
-                ):
-                    return True
-    return name in stored(*nodes)
-
-
-def _changes(node: ast.Name, parents: dict[int, ast.AST]) -> bool:
-    inner: ast.AST = node
-    parent = parents.get(id(node))
-    while isinstance(parent, ast.Subscript | ast.Attribute) and parent.value is inner:
-        if not isinstance(parent.ctx, ast.Load):
-            return True
-        grand = parents.get(id(parent))
-        if isinstance(grand, ast.Call) and grand.func is parent:
-            return isinstance(parent, ast.Attribute) and parent.attr not in CALM_METHODS
-        if isinstance(grand, ast.Assign | ast.Return) and grand.value is parent:
-            return False
-        inner, parent = parent, grand
-    match parent:
-        case ast.Call(func=func) if func is node:
-            return False
-        case ast.Call(func=ast.Name(id=called)) if inner is node:
-            return called not in READS
-        case ast.Call():
-            return inner is node  # an item that is handed on does not change the list that holds it
-        case ast.Assign(value=value) | ast.AnnAssign(value=value):
-            return value is node
-        case ast.AugAssign(target=target):
-            return target is inner
-        case ast.List() | ast.Tuple() | ast.Dict() | ast.Starred() | ast.Yield() | ast.keyword():
-            return inner is node
-    return False
-
-
-def changed_by_method(name: str, loop: ast.stmt) -> bool:
-    """Whether a method of `name` itself is called that may change it."""
-    return any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Attribute)
-        and isinstance(each.func.value, ast.Name)
-        and each.func.value.id == name
-        and each.func.attr not in CALM_METHODS
-        for each in ast.walk(loop)
-    )
-
-
 def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
     """Whether a container, given by `node`, is only read where it stands, so that nobody can change or keep it."""
     match parent:
@@ -232,36 +170,6 @@ def only_looked_at(node: ast.expr, parent: ast.AST | None) -> bool:
             return True
         case ast.For() | ast.comprehension():
             return parent.iter is node
-    return False
-
-
-LEAST = 4
-"""Items of a constant from which a set or dict of them is worth its while."""
-
-
-def bound_once(tree: ast.Module, name: str) -> ast.expr | None:
-    """The value that a module binds `name` to, where nothing else in the file binds that name anywhere."""
-    stores = [
-        node
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-        or (isinstance(node, ast.Global) and name in node.names)
-    ]
-    found = [made[1] for each in tree.body if (made := assignment(each)) and made[0] == name]
-    return found[0] if len(stores) == len(found) == 1 else None
-
-
-def is_constant(tree: ast.Module, name: str) -> bool:
-    """Whether the module binds `name` once, to a list or tuple of constants, and nothing in it changes that."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=found))) if found == name:
-                return False
-            case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:
-                return False
-    match bound_once(tree, name):
-        case ast.List(elts=elts) | ast.Tuple(elts=elts):
-            return all(isinstance(each, ast.Constant) for each in elts) and len(elts) >= LEAST
     return False
 
 
