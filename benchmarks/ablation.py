@@ -65,8 +65,8 @@ def main(words: list[str]) -> int:
             said = try_on(job, tallies)
             shown = f"{number + 1} of {len(every)}" if path.name == "second" else f"{job.name}: {said}"
             print(f"{path.name} {shown}", flush=True)
-        won = [name for name in tallies[ALL].wins if name.startswith(f"{path.name}:")]
-        print(f"{path.name}: the rules win on {len(won)} of {len(every)} functions\n", flush=True)
+        won = sum(job.name in tallies[ALL].wins for job in every)
+        print(f"{path.name}: the rules win on {won} of {len(every)} functions\n", flush=True)
     for name, tally in sorted(tallies.items(), key=lambda pair: (-len(pair[1].wins), -pair[1].proposed)):
         told = ", ".join(f"{place} {ratio:.2f}x" for place, ratio in tally.wins.items() if name != ALL)
         different = f"; differs on {len(tally.different)}" if tally.different else ""

@@ -354,22 +354,6 @@ def lru_args(n):
     return (_ints(n, n // 2), n // 4)
 
 
-def lru_list(keys, size):
-    order = []
-    hits = 0
-    for key in keys:
-        if key in order:
-            hits += 1
-            order.remove(key)
-        elif len(order) >= size:
-            order.pop(0)
-        order.append(key)
-    return hits
-
-
-lru_list_args = lru_args
-
-
 class Order:
     def __init__(self, id, customer, total, day):
         self.id = id
@@ -462,23 +446,6 @@ def update_stock(stock, changes):
 
 def update_stock_args(n):
     return ([{"sku": i, "count": 0} for i in range(n)], [(x, 1) for x in random.Random(3).choices(range(n), k=n)])
-
-
-def bfs_levels(graph, start):
-    level = {start: 0}
-    queue = [start]
-    while queue:
-        node = queue[0]
-        del queue[0]
-        for other in graph[node]:
-            if other not in level.keys():
-                level[other] = level[node] + 1
-                queue.append(other)
-    return level
-
-
-def bfs_levels_args(n):
-    return ({i: [(i * 2) % (20 * n), (i * 2 + 1) % (20 * n)] for i in range(20 * n)}, 1)
 
 
 def stddevs(samples):

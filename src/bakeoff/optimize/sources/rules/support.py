@@ -79,18 +79,6 @@ def _found(by_key, key, items):
     """The items that have a key; all where it cannot be looked up."""
     return by_key.get(key, ()) if _exact(key) else items
 
-def _placed(by_key, key, start, stop, items):
-    """The places from `start` to `stop` of items that have a key; all where that cannot be looked up."""
-    every = range(start, stop)
-    if by_key is None or type(start) is not int or type(stop) is not int or not 0 <= start <= stop <= len(items):
-        return every
-    try:
-        sought = key()
-    except Exception:
-        return every
-    found = by_key.get(sought, ()) if _exact(sought) else every
-    return every if found is every else found[bisect_left(found, start) : bisect_left(found, stop)]
-
 def _again(*values, depth=5):
     """Raise TypeError where a value, or one inside of it, may be used up, or do something when it is looked at."""
     for each in values if depth else [_again]:
@@ -157,7 +145,6 @@ def _added(lists):
 IMPORTS = {
     "MemberDescriptorType": "from types import MemberDescriptorType",
     "Counter": "from collections import Counter",
-    "bisect_left": "from bisect import bisect_left",
     "cache": "from functools import cache",
     "partial": "from functools import partial",
     "_date": "from datetime import date as _date",

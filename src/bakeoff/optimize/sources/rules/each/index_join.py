@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.each.membership_set import bound_before
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
@@ -16,11 +15,10 @@ from bakeoff.optimize.sources.rules.facts.syntax import (
     bound_inside,
     calm,
     names_in,
-    range_of,
     same,
     stored,
 )
-from bakeoff.optimize.sources.rules.guards import is_a, is_method, looked_up
+from bakeoff.optimize.sources.rules.guards import is_a, is_method
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Scan = ast.For | ast.comprehension
@@ -32,7 +30,6 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         test = _asked(subject, node)
         if test is not None and isinstance(node, Scan) and not in_text(subject, node):
             yield from _rewrite(subject, node, test)
-            yield from _places(subject, node, test)
 
 
 def _asked(subject: Subject, node: ast.AST) -> ast.expr | None:
@@ -99,54 +96,6 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     found = f"(_found({index}, {_key(ours)}, {items}) if {known} else {items})"
     start = f"{index} = _by_key(lambda: {listed} if {is_a(root, *kinds)} else None, {key})"
     yield Rewrite([before(subject, place, start, {id(scan.iter): found})])
-
-
-def _places(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
-    """A scan of the places of a list, in a range, whose items have a key."""
-    bounds = range_of(scan.iter)
-    match scan.target, bounds:
-        case ast.Name(id=at), [*first, stop] if len(first) < 2 and subject.builtin("range", "len"):
-            keys = _keys(test, {at})
-        case _:
-            return
-    if not keys or not (lists := _lists(keys[0][0], at)) or not all(map(_is_chain, keys[0])):
-        return
-    (theirs, ours), xs = keys[0], lists
-    start = first[0] if first else ast.Constant(0)
-    inner = {xs, *names_in(ours, start, stop)} - {"len"}
-    body = scan.body if isinstance(scan, ast.For) else []
-    if xs not in subject.local or inner & subject.shared or at in names_in(ours, start, stop) or inner & stored(*body):
-        return
-    place = repeating(subject, scan.iter, {xs}, lambda each: subject.changed(xs, each) or _stores(each, [theirs]))
-    if place is None or not names_in(ours) & stored(place) or not bound_before(subject, xs, place):
-        return
-    index, kinds = subject.fresh(f"{xs}_by_key"), is_a(xs, "list", "tuple")
-    made = f"lambda: range(len({xs})) if {kinds} else None, lambda {at}: [{looked_up(subject, theirs)}]"
-    given = f"{subject.code(stop)}, {xs}"
-    begin = subject.code(start) if first else "0"
-    found = f"_placed({index}, lambda: {looked_up(subject, ours)}, {begin}, {given})"
-    yield Rewrite([before(subject, place, f"{index} = _by_key({made})", {id(scan.iter): found})])
-
-
-def _lists(key: ast.expr, at: str) -> str:
-    """The list of whose item at a place a key is read; empty where the place is used otherwise."""
-    found = [
-        each.value.id
-        for each in ast.walk(key)
-        if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and getattr(each.slice, "id", "") == at
-    ]
-    uses = sum(isinstance(each, ast.Name) and each.id == at for each in ast.walk(key))
-    return found[0] if len(found) == uses == 1 else ""
-
-
-def _is_chain(node: ast.expr) -> bool:
-    """Whether it is a name, or attributes and items from a name on by names and constants."""
-    match node:
-        case ast.Attribute(value=value, attr=attr):
-            return not attr.startswith("__") and _is_chain(value)
-        case ast.Subscript(value=value, slice=ast.Name() | ast.Constant()):
-            return _is_chain(value)
-    return isinstance(node, ast.Name)
 
 
 def _owned(nodes: list[ast.expr]) -> list[str]:

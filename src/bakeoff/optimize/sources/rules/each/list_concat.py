@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import loops_around
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import assignment, names_in
+from bakeoff.optimize.sources.rules.facts.syntax import names_in
 from bakeoff.optimize.sources.rules.guards import is_original
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -48,42 +48,24 @@ def _text(subject: Subject, name: str, op: ast.operator, right: ast.expr) -> str
 
 
 def _alone(subject: Subject, name: str) -> bool:
-    """Whether all that is ever bound to the name is new, and never handed on while it still grows."""
+    """Whether all that is ever bound to the name is new, and nobody else holds it."""
     kinds = (ast.List, ast.ListComp, ast.Set, ast.SetComp)
-    made = False
-    if name in subject.parameters:
-        return False
+    new = False
     for node in ast.walk(subject.node):
-        if isinstance(node, ast.Assign) and (found := assignment(node)) and found[0] == name:
-            own = isinstance(found[1], ast.BinOp) and isinstance(found[1].left, ast.Name) and found[1].left.id == name
-            own = own or ast.unparse(found[1]).startswith(f"sorted({name}")
-            new = isinstance(found[1], kinds) or ast.unparse(found[1]) in ("list()", "set()")
-            made = made or new
-            if not own and not new:
-                return False
-        elif isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = subject.parents[id(node)]
-            match parent:
-                case (
-                    ast.BinOp() | ast.Compare() | ast.Subscript(ctx=ast.Load()) | ast.If() | ast.While() | ast.UnaryOp()
-                ):
-                    if isinstance(parent, ast.BinOp) and not isinstance(subject.parents[id(parent)], ast.Assign):
-                        return False
-                case ast.Call(func=ast.Name(id="len" | "sum" | "max" | "min" | "sorted" | "set" | "tuple" | "list")):
-                    pass
-                case ast.Attribute(attr="append" | "add" | "extend" | "join" | "pop"):
-                    pass
-                case ast.Return():
-                    pass
-                case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join")):
-                    pass
-                case _:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
+                made = isinstance(value, kinds) or ast.unparse(value) in ("list()", "set()")
+                own = isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name) and value.left.id == name
+                if not made and not own and not ast.unparse(value).startswith(f"sorted({name}"):
                     return False
-        elif isinstance(node, ast.Name) and node.id == name:
-            parent = subject.parents[id(node)]
-            if not isinstance(parent, ast.Assign | ast.AugAssign | ast.AnnAssign):
-                return False
-    return made
+                new = new or made
+            case ast.BinOp(left=ast.Name(id=found)) | ast.BinOp(right=ast.Name(id=found)) if found == name:
+                if not isinstance(subject.parents[id(node)], ast.Assign):
+                    return False
+            case ast.Name(id=found, ctx=ast.Store() | ast.Del()) if found == name:
+                if not isinstance(subject.parents[id(node)], ast.Assign | ast.AugAssign | ast.AnnAssign):
+                    return False
+    return new and subject.alone(name)
 
 
 RULE = Rule("list-concat", "Appending changes the list; adding two lists copies both.", find)

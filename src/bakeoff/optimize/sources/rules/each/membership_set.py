@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating, statement_of
+from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
 from bakeoff.optimize.sources.rules.facts.kinds import base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
@@ -22,30 +22,16 @@ def find(subject: Subject) -> Iterator[Rewrite]:
     if not subject.builtin("set", "getattr"):
         return
     for node in ast.walk(subject.node):
-        match node:
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]) if _open(subject, node):
-                match right:
-                    case ast.List() | ast.Tuple() if isinstance(left, ast.Name):
-                        yield from _constant(subject, node, left, right)
-                    case ast.Name() | ast.Attribute(value=ast.Name()) if base(subject.kind(left)) not in UNHASHABLE:
-                        yield from _searched(subject, node, right)
+        if isinstance(node, ast.Compare) and _open(subject, node) and base(subject.kind(node.left)) not in UNHASHABLE:
+            match node.ops, node.comparators:
+                case [ast.In() | ast.NotIn()], [ast.Name() | ast.Attribute(value=ast.Name()) as right]:
+                    yield from _searched(subject, node, right)
 
 
 def _open(subject: Subject, node: ast.Compare) -> bool:
     """Whether a search may be changed: it is part of no f-string, and of no guard."""
     above = subject.parents[id(node)]
     return not in_text(subject, node) and not (isinstance(above, ast.IfExp) and above.test is not node)
-
-
-def _constant(subject: Subject, node: ast.Compare, left: ast.Name, right: ast.List | ast.Tuple) -> Iterator[Rewrite]:
-    values = [each.value for each in right.elts if isinstance(each, ast.Constant)]
-    statement = statement_of(subject, node)
-    usual = all(isinstance(each, str | int | bytes) for each in values)
-    if len(values) == len(right.elts) > 3 and usual and statement is not None:
-        found = "{" + ", ".join(subject.code(each) for each in right.elts) + "}"
-        word = "not in" if isinstance(node.ops[0], ast.NotIn) else "in"
-        text = f"({left.id} {word} {found} if _exact({left.id}) else {subject.code(node)})"
-        yield Rewrite([([statement], subject.statements([statement], {id(node): text}))])
 
 
 def _searched(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute) -> Iterator[Rewrite]:

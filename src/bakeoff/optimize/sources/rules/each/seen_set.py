@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.each.membership_set import UNHASHABLE, searched
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, loops_around
 from bakeoff.optimize.sources.rules.facts.kinds import base
+from bakeoff.optimize.sources.rules.facts.making import MORE_METHODS
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import assignment, calm, method_call
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
-
-READERS = {"len", "sorted", "list", "tuple", "set", "sum", "min", "max", "zip", "enumerate"}
-"""Functions that only look at a list."""
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -67,8 +65,6 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compar
     for node in ast.walk(subject.node):
         if isinstance(node, ast.Name) and node.id == name:
             parent = subject.parents[id(node)]
-            if not isinstance(node.ctx, ast.Load) and parent is not start:
-                return None
             grand = subject.parents.get(id(parent))
             outer = subject.parents.get(id(grand)) if grand else None
             match parent:
@@ -76,20 +72,14 @@ def _uses(subject: Subject, name: str, start: ast.stmt) -> tuple[list[ast.Compar
                     tests.append(parent)
                 case ast.Attribute(attr="append") if isinstance(grand, ast.Call) and isinstance(outer, ast.Expr):
                     appends.append(outer)
-                case (
-                    ast.Attribute(attr="index" | "count")
-                    | ast.Return()
-                    | ast.For()
-                    | ast.comprehension()
-                    | ast.Subscript(ctx=ast.Load())
-                ):
-                    pass
-                case ast.Assign() | ast.AnnAssign() if parent is start:
-                    pass
-                case ast.Call(func=ast.Name(id=called)) if called in READERS and subject.builtin(called):
-                    pass
-                case _:
+                case ast.Attribute(attr=attr) if attr not in MORE_METHODS:
                     return None
+                case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.AugAssign() | ast.Lambda():
+                    return None
+                case _ if not isinstance(node.ctx, ast.Load) and parent is not start:
+                    return None
+    if not subject.alone(name):
+        return None
     return None if any(in_text(subject, each) for each in tests) else (tests, appends)
 
 

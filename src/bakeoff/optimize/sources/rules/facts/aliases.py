@@ -10,8 +10,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.making import FILLING, MORE_METHODS, is_number
-from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS
+from bakeoff.optimize.sources.rules.facts.making import FILLING, MORE_METHODS, MUTATORS, is_number
+from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, names_in
 
 GIVEN, IN_GIVEN = "*", "*in"
 """What callers hold, and what lies in it."""
@@ -22,8 +22,8 @@ PLAIN = TEXTS_METHODS | {
 """Functions and methods whose results hold nothing that can change."""
 COPIES = {"list", "tuple", "set", "frozenset", "sorted", "dict", "reversed", "iter", "deque", "copy", "values", "keys"}
 PAIRS = {"zip", "enumerate", "items"}
-ADDING = {"append", "add", "insert", "appendleft", "setdefault", "push", "heappush"}
-TAKING = {"pop", "get", "setdefault", "popleft", "popitem", "next", "max", "min", "heappop"}
+ADDING = FILLING | {"append", "add", "insert", "appendleft", "setdefault"}
+TAKING = {"get", "next", "max", "min", "sum"}
 
 
 class Aliases:
@@ -47,6 +47,7 @@ class Aliases:
         self._above: dict[str, str] = {}
         self._inside: dict[str, str] = {IN_GIVEN: IN_GIVEN, GIVEN: IN_GIVEN}
         self._unite([GIVEN, *given])
+        self._names = names_in(function)
         for node in ast.walk(function):
             self._flow(node)
 
@@ -59,6 +60,12 @@ class Aliases:
                 sought.add(one)
                 waiting += [self._inside[one]] if deep and one in self._inside else []
         return any(self._find(key) in sought for node in nodes for each in _changed(node) for key in self._held(each))
+
+    def alone(self, name: str) -> bool:
+        """Whether no other name, and nothing that anything else holds, may be what a name holds."""
+        mine = self._find(name)
+        inside = any(self._find(each) == mine for each in self._inside.values())
+        return not inside and all(self._find(each) != mine for each in (GIVEN, *(self._names - {name})))
 
     def _find(self, key: str) -> str:
         while (above := self._above.get(key, key)) != key:
@@ -147,20 +154,21 @@ class Aliases:
         owner = self._held(call.func.value) if isinstance(call.func, ast.Attribute) else []
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         values = [key for each in (*call.args, *(each.value for each in call.keywords)) for key in self._held(each)]
-        if name in ADDING:
-            for key in owner or values[:1]:
-                self._unite([self._part(key), *(values if owner else values[1:])])
         if name in PLAIN:
             return []
+        if name in MUTATORS | FILLING:
+            into, added = (owner, values) if owner and name not in FILLING else (values[:1], values[1:])
+            kept = added if name in ADDING else [self._part(each) for each in added]
+            for key in into:
+                self._unite([self._part(key), *kept])
+            return [*(self._part(key) for key in into), *added]
         inner = [self._part(each) for each in (*owner, *values)]
         if name in COPIES:
             return [self._new(call, inner)]
         if name in PAIRS:
             return [self._new(call, [self._new(call.func, inner)])]
         if name in TAKING:
-            return [*inner, *values]
-        if name in ADDING:
-            return []
+            return [*inner, *(values if owner or len(call.args) > 1 else ())]
         every = [*owner, *values, *([] if self._calm(call) else [GIVEN])]
         if self._plain(call) or not every:
             return []

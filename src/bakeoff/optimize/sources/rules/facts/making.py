@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+from collections.abc import Container
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, stored
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
@@ -61,9 +61,9 @@ def fresh(function: Function, classes: Container[str] = ()) -> set[str]:
                             if isinstance(one, ast.Name):
                                 (good if _new(value, classes) else bad).add(one.id)
                     else:
-                        bad |= stored_names(target)
+                        bad |= stored(target)
             case ast.For(target=target) | ast.comprehension(target=target) | ast.NamedExpr(target=target):
-                bad |= stored_names(target)
+                bad |= stored(target)
             case ast.ExceptHandler(name=str(name)):
                 bad.add(name)
     return good - bad
@@ -146,16 +146,3 @@ def is_number(value: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name)) if name in CALM_NAMES - MAKING - {"max", "min", "sum", "reversed"}:
             return True
     return False
-
-
-def stored_names(node: ast.AST) -> set[str]:
-    """Names that a piece binds, parameters included."""
-    return set(_each_stored(node))
-
-
-def _each_stored(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-            yield each.id
-        elif isinstance(each, ast.arg):
-            yield each.arg

@@ -21,10 +21,9 @@ from bakeoff.optimize.sources.rules.facts.making import (
     fresh,
     is_number,
     is_plain,
-    stored_names,
     written_out,
 )
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, stored
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 QUICK = {
@@ -94,7 +93,8 @@ class Purity:
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
         """Side effects of a piece of a function: names, and `self.x` of its object; None: it may do anything."""
         own = self.own(function, home)
-        local = stored_names(function)
+        parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+        local = stored(*function.body) | parameters
         written = written_out(function)
         built_in = containers(function)
         found: set[str] = set()
@@ -136,7 +136,6 @@ class Purity:
                         return None
                     case _:
                         continue
-                parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
                 if root is None or root not in own | parameters:
                     return None
                 found.add(self._part(node, root) if root == "self" and home else root)

@@ -162,11 +162,6 @@ class Subject:
             return text
         return text if text.isalnum() else f"({text})"
 
-    def edited(self, block: Sequence[ast.stmt], changed: Mapping[int, str]) -> list[tuple[Sequence[ast.stmt], str]]:
-        """Those statements of a block in which something is replaced, as `statements` does, with their new text."""
-        touched = [each for each in block if any(id(node) in changed for node in ast.walk(each))]
-        return [([each], self.statements([each], changed)) for each in touched]
-
     def statements(self, nodes: Sequence[ast.stmt], changed: Mapping[int, str] | None = None) -> str:
         """The text of statements that follow each other, with expressions and statements in them replaced by id.
 
@@ -246,6 +241,10 @@ class Subject:
         unknown = [each for node in nodes for each in calls(node) if not self._calm(each)]
         handed = [part for call in unknown for each in (*call.args, *call.keywords) for part in _parts(each)]
         return any(isinstance(each, ast.Name) and each.id == name for each in handed)
+
+    def alone(self, name: str) -> bool:
+        """Whether nothing else holds what a local of its own holds, at any time."""
+        return name not in self.parameters and name not in self.shared and self._aliases.alone(name)
 
     def leaves(self, piece: ast.AST, needed: set[str]) -> bool:
         """Whether a piece surely changes nothing of what is needed (see `needs`), nor in it, by whatever name."""
