@@ -89,7 +89,7 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
                 return f"{MAKERS[name]}[{inner}{', ...' if name == 'tuple' else ''}]" if inner else MAKERS[name]
             return MAKERS[name]
         case ast.Call(func=ast.Name(id=name)) if name in subject.purity.functions and name not in subject.local:
-            return _given_by(subject.purity.functions[name])
+            return _given_by(subject.purity.functions[name], subject.believes)
         case ast.Call(func=ast.Name(id="sum"), args=[values, *_]):
             inner = element(again(values))
             return "int" if inner in ("int", "bool") else inner
@@ -108,11 +108,11 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
     return None
 
 
-def _given_by(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+def _given_by(function: ast.FunctionDef | ast.AsyncFunctionDef, believes: bool) -> str | None:
     """Return kind of a function of the file, as far as its annotation or the texts of its returns tell."""
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return None
-    if function.returns is not None:
+    if function.returns is not None and believes:
         return annotated(function.returns)
     kinds: set[str | None] = set()
     for node in ast.walk(function):
@@ -168,7 +168,8 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
     for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         if each.arg == name:
             seen = set(subject.types.get(name, ()))
-            kinds.add(seen.pop() if len(seen) == 1 else annotated(each.annotation))
+            told = seen.pop() if len(seen) == 1 else annotated(each.annotation)
+            kinds.add(told if subject.believes else None)
     if not kinds and name in subject.parameters:
         kinds.add(None)
     for node in ast.walk(subject.node):
@@ -178,8 +179,9 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
             case ast.Assign(targets=targets, value=value) if _binds(name, targets):
                 plain = len(targets) == 1 and isinstance(targets[0], ast.Name)
                 kinds.add(kind_of(value, subject, depth + 1) if plain else None)
-            case ast.AnnAssign(target=ast.Name(id=found), annotation=annotation) if found == name:
-                kinds.add(annotated(annotation))
+            case ast.AnnAssign(target=ast.Name(id=found), annotation=annotation, value=value) if found == name:
+                bare = kind_of(value, subject, depth + 1) if value else None
+                kinds.add(annotated(annotation) if subject.believes else bare)
             case ast.AugAssign(target=ast.Name(id=found), op=op, value=value) if found == name:
                 before = next((kind for kind in kinds if kind), None)
                 kinds.add(_operation(op, before, kind_of(value, subject, depth + 1)) if len(kinds) == 1 else None)

@@ -29,10 +29,12 @@ class Subject:
         definition: where it stands.
         text: its own text, not indented.
         types: types that were seen for its parameters.
+        believes: whether these are heeded when kinds are told, and annotations.
     """
 
     definition: Definition
     types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    believes: bool = True
 
     @cached_property
     def text(self) -> str:
@@ -267,12 +269,12 @@ class Subject:
         return kind_of(node, self)
 
     def certain(self, node: ast.expr) -> str | None:
-        """The same without the types that were seen: other callers may give others."""
-        seen, self.types = self.types, {}
+        """The same without types that were seen or are said: other callers give others, `True` where `int` is said."""
+        believed, self.believes = self.believes, False
         try:
             return kind_of(node, self)
         finally:
-            self.types = seen
+            self.believes = believed
 
     def sure(self, node: ast.expr) -> str | None:
         """The certain kind without what is in it: `list` of `list[int]`."""
