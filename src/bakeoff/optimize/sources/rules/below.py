@@ -258,19 +258,6 @@ def given(subject: Subject) -> list[str] | None:
     return names
 
 
-def in_loop(subject: Subject, call: ast.AST) -> bool:
-    """Whether something around it repeats it."""
-    loops = (ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-    previous = call
-    for each in subject.around(call):
-        if each is not subject.node and isinstance(each, ast.FunctionDef):
-            return True
-        if isinstance(each, loops) or (isinstance(each, ast.For) and previous is not each.iter):
-            return True
-        previous = each
-    return False
-
-
 def unused(name: str, taken: set[str]) -> str:
     """A name like this that is not taken."""
     while name in taken:

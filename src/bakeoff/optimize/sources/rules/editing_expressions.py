@@ -31,6 +31,14 @@ def in_text(subject: Subject, node: ast.AST) -> bool:
     return any(isinstance(each, ast.JoinedStr) for each in subject.around(node))
 
 
+def repeated(subject: Subject, node: ast.AST) -> bool:
+    """Whether something around a node repeats it: a loop, a comprehension, or a function inside."""
+    again = (ast.Lambda, ast.FunctionDef, *COMPREHENSIONS)
+    return bool(loops_around(subject, node)) or any(
+        isinstance(each, again) and each is not subject.node for each in subject.around(node)
+    )
+
+
 def loops_around(subject: Subject, node: ast.AST) -> list[ast.For | ast.While]:
     """All loops of the same frame around a node, innermost first, of which it is not the source."""
     found: list[ast.For | ast.While] = []

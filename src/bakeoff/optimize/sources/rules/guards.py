@@ -96,4 +96,6 @@ def looked_up(subject: Subject, node: ast.expr) -> str:
             return f"_field({looked_up(subject, value)}, {attr!r})"
         case ast.Subscript(value=value, slice=at):
             return f"_at({looked_up(subject, value)}, {ast.unparse(at)})"
+        case ast.Tuple(elts=[_, _, *_] as elts):
+            return f"({', '.join(looked_up(subject, each) for each in elts)})"
     return subject.code(node)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.guards import checked, is_a
+from bakeoff.optimize.sources.rules.guards import is_a
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
@@ -25,15 +24,6 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                     new = f"{text} if {condition} else {subject.code(node)}"
                     new = (new if alone else f"({new})") if condition else text
                     yield from replaced(subject, node, new)
-    for block in subject.blocks():
-        for loop, after in pairwise(block):
-            match loop, after:
-                case (
-                    ast.For(ast.Name(id=affix), source, [ast.If(test, [ast.Return(ast.Constant(True))], [])], []),
-                    ast.Return(ast.Constant(False)),
-                ):
-                    for text, condition in _asked(subject, test, affix, source):
-                        yield from checked(subject, [loop, after], condition, f"return {text}")
 
 
 def _is_any(subject: Subject, func: ast.expr) -> bool:

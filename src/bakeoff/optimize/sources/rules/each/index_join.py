@@ -18,7 +18,7 @@ from bakeoff.optimize.sources.rules.facts.syntax import (
     same,
     stored,
 )
-from bakeoff.optimize.sources.rules.guards import is_a, is_method
+from bakeoff.optimize.sources.rules.guards import is_a, is_method, looked_up
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Scan = ast.For | ast.comprehension
@@ -59,7 +59,7 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
     if not all(choices) or name not in subject.local - subject.shared or (name != root and not subject.home):
         return
     ours = [pair[1] for pair in choices[0]]
-    if any(_key([pair[1] for pair in pairs]) != _key(ours) for pairs in choices):
+    if not all(same(_key([pair[1] for pair in pairs]), _key(ours)) for pairs in choices):
         return
     theirs = [pair[0] for pairs in choices for pair in pairs]
     if isinstance(scan.target, ast.Tuple) and not all(isinstance(each, ast.Name) for each in scan.target.elts):
@@ -81,19 +81,16 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
         return
     index = subject.fresh(f"{root.rpartition('.')[2]}_by_key")
     items, item = subject.code(scan.iter), ast.unparse(scan.target)
-    keys = ", ".join(dict.fromkeys(_key([_guarded(pair[0]) for pair in pairs]) for pairs in choices))
-    key, asked = f"lambda {item}: [{keys}]", " and ".join(_owned(theirs))
+    keys = ", ".join(dict.fromkeys(looked_up(subject, _key([pair[0] for pair in pairs])) for pairs in choices))
+    key = f"lambda {item}: [{keys}]"
     if not isinstance(scan.target, ast.Name):
-        key = f"lambda item: next([{keys}] for {item} in [item])"
-        key = key[:-1] + "".join(f" if {each}" for each in _owned(theirs)) + ")"
-        asked = is_a("item", "tuple", "list")
-    key += f" if {asked} else None" if asked else ""
+        key = f"lambda item: next([{keys}] for {item} in [item]) if {is_a('item', 'tuple', 'list')} else None"
     kinds = ("dict",) if items.endswith(")") and not items.startswith("enumerate(") else ("list", "tuple")
     listed = f"list({items})" if items.startswith("enumerate(") else items
     owners = [ast.unparse(each.value) for one in ours for each in ast.walk(one) if isinstance(each, ast.Subscript)]
     plain = [f"({is_a(each, 'dict', 'list', 'tuple')})" for each in dict.fromkeys(owners)]
     known = " and ".join([index, *plain, *_owned(ours)])
-    found = f"(_found({index}, {_key(ours)}, {items}) if {known} else {items})"
+    found = f"(_found({index}, {ast.unparse(_key(ours))}, {items}) if {known} else {items})"
     start = f"{index} = _by_key(lambda: {listed} if {is_a(root, *kinds)} else None, {key})"
     yield Rewrite([before(subject, place, start, {id(scan.iter): found})])
 
@@ -116,16 +113,6 @@ def _is_plain(node: ast.expr) -> bool:
         case ast.Tuple(elts=elts):
             return all(map(_is_plain, elts))
     return False
-
-
-def _guarded(node: ast.expr) -> ast.expr:
-    """A key of an item, read in such a way that nothing else can happen."""
-    match node:
-        case ast.Subscript(value=value, slice=at):
-            return ast.Call(ast.Name("_at", ast.Load()), [value, at], [])
-        case ast.Tuple(elts=elts):
-            return ast.Tuple([_guarded(each) for each in elts], ast.Load())
-    return node
 
 
 def _root(source: ast.expr) -> str:
@@ -175,8 +162,8 @@ def _sides(test: ast.expr, mine: set[str]) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _key(nodes: list[ast.expr]) -> str:
-    return ast.unparse(nodes[0] if len(nodes) == 1 else ast.Tuple(nodes, ast.Load()))
+def _key(nodes: list[ast.expr]) -> ast.expr:
+    return nodes[0] if len(nodes) == 1 else ast.Tuple(nodes, ast.Load())
 
 
 def _stores(place: ast.AST, keys: list[ast.expr]) -> bool:

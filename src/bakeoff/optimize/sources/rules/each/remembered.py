@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.below import in_loop
-from bakeoff.optimize.sources.rules.editing_expressions import in_text
+from bakeoff.optimize.sources.rules.editing_expressions import in_text, repeated
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
@@ -27,7 +26,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
                 inner = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
-                fits = _is_function(subject, function) and in_loop(subject, node) and not in_text(subject, node)
+                fits = _is_function(subject, function) and repeated(subject, node) and not in_text(subject, node)
                 if (
                     fits
                     and not inner

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, in_loop, unused
+from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, unused
+from bakeoff.optimize.sources.rules.editing_expressions import repeated
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.guards import plain
@@ -61,7 +62,7 @@ def _may_be_kept(below: Below, name: str) -> bool:
         for call, called in below.calls(caller):
             if called != name:
                 continue
-            again = again or caller is not below.target or in_loop(caller, call)
+            again = again or caller is not below.target or repeated(caller, call)
             if not shareable(caller, call):
                 return False
             handed = zip(given(subject) or [], arguments(call, name), strict=False)

@@ -326,12 +326,24 @@ class Subject:
             previous = node
         return False
 
+    def _set_before(self, load: ast.Name, node: ast.AST, statement: ast.stmt, nodes: Sequence[ast.AST]) -> bool:
+        """Whether an assignment in the block of a statement binds the name before it, with none of `nodes` between."""
+        for block in (getattr(node, part, None) for part in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and any(each is statement for each in block):
+                ahead = block[: next(at for at, each in enumerate(block) if each is statement)]
+                last = max((each.lineno for each in ahead if _sets(each, load.id)), default=0)
+                between = any(last <= getattr(each, "lineno", 0) <= load.lineno for each in nodes)
+                return last > 0 and not between
+        return False
+
     def _rebound(self, load: ast.Name, nodes: Sequence[ast.AST]) -> bool:
         """Whether a loop or comprehension that binds the name itself stands around a read of it."""
         previous: ast.AST = load
         for node in self.around(load):
             if any(each is node for each in nodes):
                 return False
+            if isinstance(previous, ast.stmt) and self._set_before(load, node, previous, nodes):
+                return True
             looped = isinstance(node, ast.For) and previous in node.body
             if looped and load.id in stored(node.target):  # type: ignore[attr-defined]
                 return True
@@ -357,6 +369,15 @@ def _parts(handed: ast.AST) -> Iterator[ast.AST]:
                 yield from _parts(each)
         case _:
             yield handed
+
+
+def _sets(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=found)]):
+            return found == name
+        case ast.Assign(targets=[ast.Tuple(elts=elts)]):
+            return any(isinstance(each, ast.Name) and each.id == name for each in elts)
+    return False
 
 
 def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
