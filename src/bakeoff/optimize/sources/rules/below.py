@@ -89,7 +89,7 @@ class Below:
         changed = self.target.changes(*self.target.node.body)
         if changed is None:
             return False
-        own = self.target.purity.own(self.target.node, self.target.home)
+        own = self.target.purity.own(self.target.node)
         reads = {
             each.attr
             for name in names

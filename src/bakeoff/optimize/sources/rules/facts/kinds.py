@@ -174,8 +174,6 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
         kinds.add(None)
     for node in ast.walk(subject.node):
         match node:
-            case ast.Assign(value=value) if _copy_of(value) == name:
-                pass  # it stays what it is
             case ast.Assign(targets=targets, value=value) if _binds(name, targets):
                 plain = len(targets) == 1 and isinstance(targets[0], ast.Name)
                 kinds.add(kind_of(value, subject, depth + 1) if plain else None)
@@ -210,14 +208,6 @@ def _item(name: str, target: ast.expr, source: ast.expr, subject: Subject, depth
             if isinstance(first, ast.Name) and first.id == name:
                 return "int"
             return element(kind_of(values, subject, depth + 1)) if isinstance(second, ast.Name) else None
-    return None
-
-
-def _copy_of(value: ast.expr) -> str | None:
-    """The name of what a deep copy is made of."""
-    match value:
-        case ast.Call(func=ast.Name(id="deepcopy") | ast.Attribute(attr="deepcopy"), args=[ast.Name(id=name)]):
-            return name
     return None
 
 

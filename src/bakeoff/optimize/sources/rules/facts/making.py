@@ -69,28 +69,6 @@ def fresh(function: Function, classes: Container[str] = ()) -> set[str]:
     return good - bad
 
 
-def containers(function: Function) -> set[str]:
-    """Locals that only ever hold lists, sets and dicts written out here, whose methods are those of the language."""
-    shown = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
-    good: set[str] = set()
-    bad = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-    bound: set[int] = set()
-    for node in ast.walk(function):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name) as target], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.expr() as value)
-            ):
-                made = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in MAKING
-                if isinstance(value, shown) or made:
-                    good.add(name)
-                    bound.add(id(target))
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in bound:
-            bad.add(node.id)
-    return good - bad
-
-
 def _new(value: ast.expr, classes: Container[str]) -> bool:
     match value:
         case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BinOp() | ast.UnaryOp():

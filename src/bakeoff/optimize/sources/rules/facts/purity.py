@@ -17,7 +17,6 @@ from bakeoff.optimize.sources.rules.facts.making import (
     MAKING,
     MORE_METHODS,
     MUTATORS,
-    containers,
     fresh,
     is_number,
     is_plain,
@@ -92,11 +91,10 @@ class Purity:
 
     def changes(self, nodes: Sequence[ast.AST], function: Function, home: str) -> set[str] | None:
         """Side effects of a piece of a function: names, and `self.x` of its object; None: it may do anything."""
-        own = self.own(function, home)
+        own = self.own(function)
         parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
         local = stored(*function.body) | parameters
         written = written_out(function)
-        built_in = containers(function)
         found: set[str] = set()
         for top in nodes:
             for node in ast.walk(top):
@@ -114,12 +112,6 @@ class Purity:
                         func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="heapq" | "bisect"), attr=name)
                     ) if name in FILLING and node.args:
                         root = _root(node.args[0])
-                    case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name in built_in:
-                        if attr not in MUTATORS:
-                            if attr in MORE_METHODS:
-                                continue
-                            return None
-                        root = name
                     case ast.Call() if (method := self.own_method(node, home)) and method not in self.pure:
                         theirs = self.writes(method)
                         if theirs is None:
@@ -141,40 +133,11 @@ class Purity:
                 found.add(self._part(node, root) if root == "self" and home else root)
         return found
 
-    def own(self, function: Function, home: str) -> set[str]:
-        """Locals that hold what the function made itself, or had made for it."""
+    def own(self, function: Function) -> set[str]:
+        """Locals that hold what the function made itself."""
         if function not in self._own:
-            self._own[function] = self._made_in(function, home)
+            self._own[function] = fresh(function, self.classes)
         return self._own[function]
-
-    def _made_in(self, function: Function, home: str) -> set[str]:
-        found = fresh(function, self.classes)
-        made: dict[str, list[bool]] = {}
-        bound: dict[str, int] = {}
-        for node in ast.walk(function):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                    called = self.called(call, home)
-                    made.setdefault(name, []).append(bool(called) and all(map(self.gives_new, called)))
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                bound[node.id] = bound.get(node.id, 0) + 1
-        parameters = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-        return found | {
-            name for name, each in made.items() if all(each) and len(each) == bound[name] and name not in parameters
-        }
-
-    def gives_new(self, name: str) -> bool:
-        """Whether all that a function gives is a list, set or dict that it makes."""
-        node = self.functions[name]
-        own = {each for each in fresh(node, self.classes) if not is_plain(node, each)}
-        shown = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
-        values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
-        return bool(values) and all(
-            isinstance(each, shown)
-            or (isinstance(each, ast.Name) and each.id in own)
-            or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in MAKING)
-            for each in values
-        )
 
     def own_method(self, call: ast.Call, home: str) -> str | None:
         """The method of its own object that a call means, where no other class of the file has one of that name."""
@@ -314,7 +277,7 @@ class Purity:
         changed = self.changes(node.body, node, home)
         if changed is None:
             return False
-        making, own = name.endswith(".__init__"), self.own(node, home)
+        making, own = name.endswith(".__init__"), self.own(node)
         return all(each in own or (making and each.startswith("self.")) for each in changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:

@@ -250,7 +250,7 @@ class Subject:
 
     def leaves(self, piece: ast.AST, needed: set[str]) -> bool:
         """Whether a piece surely changes nothing of what is needed (see `needs`), nor in it, by whatever name."""
-        changed, own = self.changes(piece), self.purity.own(self.node, self.home)
+        changed, own = self.changes(piece), self.purity.own(self.node)
         if changed is None or touched(changed, needed):
             return False
         names = [each for each in needed if not each.startswith("self.")]
