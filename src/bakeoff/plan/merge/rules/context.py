@@ -56,7 +56,7 @@ def _apart(base: Row, one: Span, other: Span, listed: bool) -> bool:
 def _above(base: Row, span: Span) -> Iterator[int]:
     """The lines that an edit stands under: each the nearest before it with less indentation, and the table's name."""
     lines = [node for node in (*base[span.start : span.stop], *span.nodes) if node.body is None and node.text.strip()]
-    level = max(map(_indent, lines), default=0)
+    level = max(map(indentation, lines), default=0)
     in_table = bool(lines) and not all(_TABLE.match(node.text) for node in lines)
     for at in range(span.start - 1, -1, -1):
         node = base[at]
@@ -65,14 +65,15 @@ def _above(base: Row, span: Span) -> Iterator[int]:
         if not node.text.strip() or node.text.lstrip().startswith("#"):
             continue
         table = bool(_TABLE.match(node.text))
-        if _indent(node) < level or (in_table and table):
+        if indentation(node) < level or (in_table and table):
             yield at
             if node.text.strip() != "{":  # what that opens is named before it
-                level = min(level, _indent(node))
+                level = min(level, indentation(node))
         if not level and (table or not in_table):
             return
 
 
-def _indent(node: Node) -> int:
+def indentation(node: Node) -> int:
+    """Columns before the first word of a line or paragraph."""
     text = node.text.expandtabs()
     return len(text) - len(text.lstrip())

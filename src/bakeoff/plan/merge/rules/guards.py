@@ -7,8 +7,8 @@ import builtins
 import re
 import symtable
 import warnings
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -49,8 +49,8 @@ def _words_of(lines: Counter[str]) -> Counter[str]:
     return found
 
 
-def check_python(versions: Sequence[Node], merged: Node) -> None:
-    """Refuse Python that uses what one side took away, or cannot be parsed.
+def check_python(versions: Sequence[Node], merged: Node) -> Iterator[str]:
+    """Refuse Python that uses what one side took away, or cannot be parsed; what was chosen all the same, in words.
 
     That is: a name or an attribute that nothing defines, where no side used it so; a function that one side gave other
     parameters and the other one calls once more; a module from a package of which one side imports nothing any more;
@@ -62,6 +62,7 @@ def check_python(versions: Sequence[Node], merged: Node) -> None:
     """
     facts = [facts_of(module) for module in (*versions, merged)]
     if facts[1].unreadable and facts[2].unreadable:
+        yield "no Python of today: what it uses is taken as defined"
         return
     if any(each.unreadable for each in facts[1:]):
         raise UndecidedError
@@ -70,12 +71,25 @@ def check_python(versions: Sequence[Node], merged: Node) -> None:
     if now.undefined - our.undefined - their.undefined or now.missing - our.missing - their.missing:
         raise UndecidedError
     for one, other in ((our, their), (their, our)):
-        for name, parameters in one.parameters.items():
-            if parameters != old.parameters.get(name, parameters) and other.calls[name] > old.calls[name]:
-                raise UndecidedError
+        _check_parameters(old, one, other)
+        stale = [word for word in old.words if not one.words[word] and other.words[word] > old.words[word]]
+        if any(now.words[word] for word in stale):
+            yield f"one side left `{min(stale)}`, the other uses it once more: taken as if it may"
         added = other.modules - old.modules
         left = {_package(module) for module in old.modules} - {_package(module) for module in one.modules}
         if old.modules and any(_package(module) in left for module in added if _package(module)):
+            raise UndecidedError
+
+
+def _check_parameters(old: Facts, one: Facts, other: Facts) -> None:
+    """Refuse a function that one side gave other parameters, wherever it is defined, if the other calls it once more.
+
+    Raises:
+        UndecidedError: there is one.
+    """
+    for name, was in old.parameters.items():
+        now = one.parameters.get(name)
+        if now and not was & now and other.calls[name] > old.calls[name]:
             raise UndecidedError
 
 
@@ -90,8 +104,9 @@ class Facts:
     Attributes:
         bound, used: names that it binds at the top, and those that are looked up there.
         attributes, read: attributes and names that something in it sets or defines, and attributes that it reads.
-        functions: the parameters of each function, by its name.
+        parameters: of each function, by its name: all that it is defined with.
         calls: how often something of a name is called.
+        words: how often it uses a name, an attribute or a parameter.
         modules: those that it imports from, dots included.
         origins: names that are bound at the top, each with what it comes from.
         unreadable: whether it is no Python of today.
@@ -101,8 +116,9 @@ class Facts:
     used: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
-    functions: list[tuple[str, str]] = field(default_factory=list)
+    parameters: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     calls: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
     modules: set[str] = field(default_factory=set)
     origins: set[Origin] = field(default_factory=set)
     unreadable: bool = False
@@ -117,12 +133,6 @@ class Facts:
         """Attributes that are read, and that nothing in it sets or defines."""
         return self.read - self.attributes
 
-    @property
-    def parameters(self) -> dict[str, str]:
-        """Those of each function that is defined once."""
-        counts = Counter(name for name, _ in self.functions)
-        return {name: said for name, said in self.functions if counts[name] == 1}
-
 
 def facts_of(module: Node) -> Facts:
     """The facts of a module."""
@@ -135,8 +145,10 @@ def facts_of(module: Node) -> Facts:
         facts.used |= part.used
         facts.attributes |= part.attributes
         facts.read |= part.read
-        facts.functions += part.functions
-        facts.calls += part.calls
+        for name, parameters in part.parameters.items():
+            facts.parameters[name] |= parameters
+        facts.calls.update(part.calls)
+        facts.words.update(part.words)
         facts.modules |= part.modules
         facts.origins |= part.origins
         facts.unreadable |= part.unreadable
@@ -156,6 +168,7 @@ def _facts_of(text: str) -> Facts:
         return Facts(unreadable=True)
     facts.origins |= set(origins_of(tree.body))
     for node in ast.walk(tree):
+        facts.words.update(_words_used(node))
         match node:
             case ast.Attribute(attr=name):
                 (facts.read if isinstance(node.ctx, ast.Load) else facts.attributes).add(name)
@@ -165,7 +178,7 @@ def _facts_of(text: str) -> Facts:
                 facts.attributes.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 facts.attributes.add(name)
-                facts.functions.append((name, ast.dump(node.args)))
+                facts.parameters[name].add(ast.dump(node.args))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 facts.calls[name] += 1
             case ast.ImportFrom():
@@ -173,6 +186,13 @@ def _facts_of(text: str) -> Facts:
             case ast.alias(name=name):
                 facts.attributes.add(node.asname or name)
     return facts
+
+
+def _words_used(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
+            return [name]
+    return []
 
 
 def _look_up(top: symtable.SymbolTable, facts: Facts) -> None:

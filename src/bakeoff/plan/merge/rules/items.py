@@ -174,13 +174,20 @@ class _Items:
     def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
         """Refuse items that stand for a place, where both sides changed some and one of them how many there are.
 
+        Numbers that stand for a place are one value, as those of a version.
+
         Raises:
             UndecidedError: there are such.
         """
         if self.sort == "import":
             return
-        added = [[span for span in spans if not self._by_name(base, span)] for spans in (ours, theirs)]
-        if all(added) and any(len(span.nodes) != span.stop - span.start for spans in added for span in spans):
+        changed = [[span for span in spans if not self._by_name(base, span)] for spans in (ours, theirs)]
+        if not all(changed):
+            return
+        spans = [span for side in changed for span in side]
+        if any(len(span.nodes) != span.stop - span.start for span in spans):
+            raise UndecidedError
+        if all(any(_NUMBER.fullmatch(node.text) for span in side for node in span.nodes) for side in changed):
             raise UndecidedError
 
     def _by_name(self, base: Row, span: Span) -> bool:
@@ -198,6 +205,9 @@ class _Items:
     def set_like(self, nodes: Row) -> bool:
         """Imported names."""
         return self.sort == "import"
+
+    def check_united(self, our: Node, their: Node) -> None:
+        """Items are leaves."""
 
     def first_gap(self, node: Node, before: Node) -> str:
         """Set when the group is written."""

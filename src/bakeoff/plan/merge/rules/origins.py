@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from bakeoff.plan.merge.rules.node import UndecidedError
 
 Origin = tuple[str, str]
-"""A name that is bound at the top of a module, and what it comes from: an import, a definition, an assignment."""
+"""A name that is bound at the top of a module, or a member of a class there with a dot before it, and what it comes
+from: an import, a definition, an assignment."""
 
 
 def check_origins(ours: set[Origin], theirs: set[Origin], merged: set[Origin]) -> None:
@@ -28,7 +29,7 @@ def check_origins(ours: set[Origin], theirs: set[Origin], merged: set[Origin]) -
 
 
 def origins_of(statements: Sequence[ast.stmt]) -> Iterator[Origin]:
-    """The origins of all names that the statements bind, in branches too, but not in functions and classes."""
+    """The origins of all names that the statements bind, in branches too, but not in functions."""
     for statement in statements:
         match statement:
             case ast.Import(names=names):
@@ -38,14 +39,26 @@ def origins_of(statements: Sequence[ast.stmt]) -> Iterator[Origin]:
             case ast.ImportFrom(names=names):
                 module = "." * statement.level + (statement.module or "")
                 yield from ((each.asname or each.name, f"from {module} import {each.name}") for each in names)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name, "definition"
+            case ast.ClassDef(name=name):
+                yield name, "definition"
+                yield from ((f"{name}.{member}", origin) for member, origin in _members(statement))
             case ast.Assign(targets=targets):
                 yield from _assigned(targets)
             case ast.AnnAssign(target=target):
                 yield from _assigned([target])
             case _:
                 yield from origins_of([each for each in _inside(statement) if isinstance(each, ast.stmt)])
+
+
+def _members(definition: ast.ClassDef) -> Iterator[Origin]:
+    """Members that the body of a class binds, and those that its methods assign."""
+    yield from origins_of(definition.body)
+    for node in ast.walk(definition):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                yield name, "assignment"
 
 
 def _assigned(targets: Iterable[ast.AST]) -> Iterator[Origin]:

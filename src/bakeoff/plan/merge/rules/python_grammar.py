@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bakeoff.plan.merge.rules.effects import Change, Effects, effects_of
 from bakeoff.plan.merge.rules.items import merge_imports, merge_pieces
-from bakeoff.plan.merge.rules.node import Node, UndecidedError
+from bakeoff.plan.merge.rules.node import Node, UndecidedError, meanings
 from bakeoff.plan.merge.rules.python_tree import STRING, TOKEN, label_of, meaning_of
 from bakeoff.plan.merge.rules.text_tree import merge_lines
 from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
@@ -16,6 +16,8 @@ from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 _DOCSTRING = re.compile(rf"{STRING}\s*$")
 _MEMBER = re.compile(r"\w+ *= *(-?\d[\w.]*|'[^']*'|\"[^\"]*\")")
 _PROSE = ("comment", "stray")
+_TYPE = re.compile(r"\s*#\s*type:(?!\s*ignore)")
+"""A comment that says a type: part of the statement before it, or of the definition that it stands in."""
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class PythonGrammar:
             if meaning_of(codes[1]) == meaning_of(codes[2]):
                 return codes[1] + comment
             said = [meaning_of(code) for code in codes]
-            if said[0] in said[1:]:
+            if said[0] in said[1:] and not any(map(_TYPE.match, comments)):
                 return (codes[2] if said[1] == said[0] else codes[1]) + comment
         if re.match(r"assert\b", our):
             raise UndecidedError  # what is expected is one thing
@@ -76,6 +78,8 @@ class PythonGrammar:
             UndecidedError: they do not.
         """
         _check_kinds([*ours, *theirs])
+        if any(_TYPE.match(node.text) for node in (*ours, *theirs)):
+            raise UndecidedError  # it has to come first
         mine, other = _effects(ours), _effects(theirs)
         if mine.depends(other) or mine.leaves or other.leaves or (mine.says and other.says):
             raise UndecidedError
@@ -92,6 +96,21 @@ class PythonGrammar:
 
     def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
         """What belongs together is one node."""
+
+    def check_united(self, our: Node, their: Node) -> None:
+        """Refuse two versions of a definition or a block, unless they differ in imports alone.
+
+        Raises:
+            UndecidedError: they differ in more.
+        """
+        rows = [[*node.heads, *(node.body or ())] for node in (our, their)]
+        if our.kind == "compound":  # its branches are looked at next
+            if [node.label for node in rows[0]] != [node.label for node in rows[1]]:
+                raise UndecidedError
+            return
+        said = [set(meanings(row)) for row in rows]
+        if not self.set_like([node for row in rows for node in row if node.meaning in said[0] ^ said[1]]):
+            raise UndecidedError
 
     def set_like(self, nodes: Row) -> bool:
         """Imports alone."""

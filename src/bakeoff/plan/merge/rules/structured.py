@@ -65,6 +65,8 @@ def merged(data: bytes, sizes: Sequence[int], form: str) -> list[Any] | None:
     """The same in the reader process of base, our and their version in a row; the bytes as Latin-1, and choices."""
     base, ours = sizes[0], sizes[0] + sizes[1]
     texts, newer = _settled(form, Texts(data[:base], data[base:ours], data[ours:]))
+    if not texts.base.strip():  # nothing tells whether what one of them lacks was added or taken out
+        newer.append("both added the file: what either has in it")
     if form in ("json", "toml", "yaml"):  # each merger is imported in the reader process alone
         from bakeoff.plan.merge.rules.keys import merge_data
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bakeoff.plan.merge.rules.context import check_context
+from bakeoff.plan.merge.rules.context import check_context, indentation
 from bakeoff.plan.merge.rules.node import Node, UndecidedError
 from bakeoff.plan.merge.rules.three_way import Row, Sides, Span, TreeMerge
 
@@ -16,6 +16,8 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)]|#\.|\.\.)\s+\S")
 _REQUIRED = re.compile(r"([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=|[<>;@]).*\n?$|([A-Za-z][\w.-]*)\n?$")
 _NAMES = re.compile(r"(?:[ \t]+[A-Za-z_][\w./-]*\n)+")
 """Indented lines of one name each, as under a directive that lists documents or functions."""
+_ROW = re.compile(r"( *)[*+-] +[*+-] +\S")
+"""A row of a table that is written as a list of lists."""
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
@@ -73,11 +75,17 @@ class TextGrammar:
         shapes = [{_shape(node) for node in row if node.kind != "end"} for row in (ours, theirs)]
         if shapes[0] != shapes[1] or "number" in shapes[0]:
             raise UndecidedError  # a paragraph, an item of a list and a section each have their place
+        if ours and theirs and indentation(theirs[0]) > min(map(indentation, ours)):
+            raise UndecidedError  # it belongs to what is above it, not to what ours added there
         return False
 
     def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
         """Refuse what would stand beside or under something else. Raises UndecidedError."""
         check_context(base, ours, theirs, listed=self.listed, nested=self.nested)
+
+    def check_united(self, our: Node, their: Node) -> None:
+        """A choice: what one of two sections lacks may have been taken out of it."""
+        self.merge.chosen.add("both added a section: what either has in it")
 
     def set_like(self, nodes: Row) -> bool:
         """No order of text is without meaning."""
@@ -214,6 +222,10 @@ def _block(lines: Sequence[str], at: int) -> int:
                 return end + 1 - at
         return len(lines) - at
     end = at + 1
+    if row := _ROW.match(lines[at]):  # with all its cells
+        while end < len(lines) and lines[end].strip() and not lines[end][: row.end(1) + 1].strip():
+            end += 1
+        return end - at
     while end < len(lines) and lines[end].strip():
         if _BULLET.match(lines[end]) or _FENCE.match(lines[end]) or _heading(lines, end)[0]:
             break

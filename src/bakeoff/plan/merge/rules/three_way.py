@@ -34,6 +34,9 @@ class Grammar(Protocol):
     def check_context(self, base: Row, ours: Sequence[Span], theirs: Sequence[Span]) -> None:
         """Refuse an edit that the other side's would make part of something else. Raises UndecidedError."""
 
+    def check_united(self, our: Node, their: Node) -> None:
+        """Refuse two versions of what both added, of which nothing tells the changes. Raises UndecidedError."""
+
     def set_like(self, nodes: Row) -> bool:
         """Whether siblings are a set, such as imports: each stands for itself, wherever it stands."""
 
@@ -110,7 +113,9 @@ class TreeMerge:
             raise UndecidedError
         if old is not None and old.body is None:
             raise UndecidedError
-        if our.kind == "compound" and old is not None:
+        if old is None:
+            self.grammar.check_united(our, their)
+        elif our.kind == "compound":
             check_branches(old.body or [], our.body, their.body)
         if old is None and len(our.heads) == len(their.heads) == 1:
             heads = [self.node(None, our.heads[0], their.heads[0])]
@@ -143,7 +148,7 @@ class TreeMerge:
         for number, node in enumerate(merged):
             key = _key(node)
             gap = node.gap
-            if number and key in firsts:
+            if number and key in firsts and node.kind != "end":
                 gap = later.get(key) or usual.get(node.kind) or self.grammar.first_gap(node, merged[number - 1])
             elif not number and key not in firsts and key in later:
                 gap = next((row[0].gap for row in rows if row), "")

@@ -51,9 +51,8 @@ def _merged(form: str, texts: list[str]) -> tuple[str, set[str]]:
     found = grammar.merge.node(base, ours, theirs)
     merged = found.said()
     check_words(texts, merged)
-    if form == "python":
-        check_python((base, ours, theirs), found)
-    return merged, grammar.merge.chosen
+    chosen = set(check_python((base, ours, theirs), found)) if form == "python" else set()
+    return merged, grammar.merge.chosen | chosen
 
 
 def _language(form: str) -> tuple[Callable[[str], Node], PythonGrammar | TextGrammar]:
