@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.plan.merge.hunks import Texts, texts_of
-from bakeoff.plan.merge.trees import Clash, merge_many
+from bakeoff.plan.merge.trees import Merged, merge_many
 from bakeoff.workspace.errors import GitError
 from bakeoff.workspace.repository.git import Git
 
@@ -59,40 +59,47 @@ class Case:
 
 
 def cases(clone: Path) -> Iterator[Case]:
-    """Every file in conflict of every merge of two commits that HEAD of the clone has behind it, each case once.
+    """Every file in conflict of every merge of the clone, each case once."""
+    seen = set()
+    for git, merge, made in remade(clone):
+        for clash in made.clashes:
+            key = (clash.path, clash.base, clash.ours, clash.theirs)
+            if key not in seen:
+                seen.add(key)
+                yield Case(merge, clash.path, texts_of(git, clash), blob(git, merge, clash.path))
 
-    Nothing is written into the clone.
+
+def remade(clone: Path) -> Iterator[tuple[Git, str, Merged]]:
+    """Every merge of two commits that HEAD of the clone has behind it, the newest first, as git makes it.
+
+    Yields the objects, the commit that people made, and what git makes of its parents. The objects last as long as the
+    iteration; nothing is written into the clone.
     """
     git = Git(directory=_git_directory(clone))
     lines = git.run("rev-list", "--merges", "--parents", "HEAD").decode().splitlines()
     merges = [words for words in map(str.split, lines) if len(words) == 3]
-    seen = set()
     with tempfile.TemporaryDirectory(prefix="merges-") as folder:
         assert git.directory is not None
         trial = git.at(objects=Path(folder), alternates=[git.directory / "objects"])
         for at in range(0, len(merges), AT_ONCE):
             batch = merges[at : at + AT_ONCE]
             done = _merged(trial, [(ours, theirs) for _, ours, theirs in batch])
-            for (merge, _, _), clashes in zip(batch, done, strict=True):
-                for clash in clashes:
-                    key = (clash.path, clash.base, clash.ours, clash.theirs)
-                    if key not in seen:
-                        seen.add(key)
-                        yield Case(merge, clash.path, texts_of(trial, clash), _blob(trial, merge, clash.path))
+            yield from ((trial, merge, made) for (merge, _, _), made in zip(batch, done, strict=True))
 
 
 def _git_directory(clone: Path) -> Path:
     return clone / ".git" if (clone / ".git").is_dir() else clone
 
 
-def _merged(git: Git, pairs: list[tuple[str, str]]) -> list[tuple[Clash, ...]]:
-    """The clashes of each merge; none where the clone lacks what git needs for it."""
+def _merged(git: Git, pairs: list[tuple[str, str]]) -> list[Merged]:
+    """Each merge; one without a tree and clashes where the clone lacks what git needs for it."""
     try:
-        return [merged.clashes for merged in merge_many(git, pairs)]
+        return merge_many(git, pairs)
     except GitError:
-        return [()] if len(pairs) == 1 else [_merged(git, [pair])[0] for pair in pairs]
+        return [Merged("")] if len(pairs) == 1 else [_merged(git, [pair])[0] for pair in pairs]
 
 
-def _blob(git: Git, commit: str, path: str) -> bytes | None:
+def blob(git: Git, commit: str, path: str) -> bytes | None:
+    """The content of a file of a commit; None where it has none."""
     status, out, _ = git.both("cat-file", "blob", f"{commit}:{path}", statuses=(0, 128))
     return None if status else out

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +14,10 @@ from bakeoff.plan.merge.hunks import Texts
 
 _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.arguments, ast.FunctionDef, ast.ClassDef)
+
+Parts = Counter[tuple[str, str]]
+"""What a text is made of: statements, items, lines or words, each with the definition or line that it stands in, and
+how often."""
 
 _VERSION = re.compile(r"\bv?\d+(?:\.\d+)+(?:[-.]?[a-z]+[-.]?\d*)*|\b[0-9a-f]{40}\b")
 
@@ -83,25 +87,34 @@ def _faults_of_trees(trees: list[ast.Module | None]) -> Iterator[str]:
             yield f"defined twice: {path}"
 
 
-def _faults(base: Counter[str], ours: Counter[str], theirs: Counter[str], merged: Counter[str]) -> Iterator[str]:
-    """What is there more or less often than what both sides did can account for."""
-    for part in {**base, **ours, **theirs, **merged}:
-        counts = [ours[part] + theirs[part] - base[part]]
-        if base[part] not in (ours[part], theirs[part]):  # both may have done the same
-            counts += [ours[part], theirs[part]]
-        if merged[part] > max(counts):
-            yield f"{'doubled' if max(counts) > 0 else 'invented'}: {part}"
-        elif merged[part] < min(counts):
+def _faults(base: Parts, ours: Parts, theirs: Parts, merged: Parts) -> Iterator[str]:
+    """What is there more or less often than what both sides did can account for, in the file or place by place."""
+    rows: defaultdict[str, list[tuple[int, ...]]] = defaultdict(list)
+    for key in {**base, **ours, **theirs, **merged}:
+        rows[key[1]].append(tuple(side[key] for side in (base, ours, theirs, merged)))
+    for part, places in rows.items():
+        whole = [sum(counts) for counts in zip(*places, strict=True)]
+        ranges = [_range(*whole[:3]), tuple(map(sum, zip(*(_range(*each[:3]) for each in places), strict=True)))]
+        most = max(each[1] for each in ranges)
+        if whole[3] > most:
+            yield f"{'doubled' if most > 0 else 'invented'}: {part}"
+        elif whole[3] < min(each[0] for each in ranges):
             yield f"lost: {part}"
 
 
-def _words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+", text))
+def _range(base: int, ours: int, theirs: int) -> tuple[int, ...]:
+    """How often at least and at most something is there after both changes; both may have done the same."""
+    counts = [max(0, ours + theirs - base), *([ours, theirs] if base not in (ours, theirs) else [])]
+    return min(counts), max(counts)
 
 
-def _lines(text: str) -> Counter[str]:
+def _words(text: str) -> Parts:
+    return Counter((line.strip(), word) for line in text.splitlines() for word in re.findall(r"\w+", line))
+
+
+def _lines(text: str) -> Parts:
     lines = (" ".join(line.replace("'", '"').split()) for line in text.splitlines())
-    return Counter(filter(None, lines))
+    return Counter(("", line) for line in lines if line)
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -113,33 +126,35 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _statements(tree: ast.Module | None) -> Counter[str]:
+def _statements(tree: ast.Module | None) -> Parts:
     """Statements without their bodies, and what stands in brackets each for itself."""
-    found: Counter[str] = Counter()
+    found: Parts = Counter()
     if tree is not None:
-        _outline(tree, found)
+        _outline(tree, found, "")
     return found
 
 
-def _outline(node: object, found: Counter[str]) -> str:
+def _outline(node: object, found: Parts, place: str) -> str:
     """A node without its statements and items; these are counted by themselves."""
     if isinstance(node, list):
-        return ",".join(_outline(each, found) for each in node)
+        return ",".join(_outline(each, found, place) for each in node)
     if isinstance(node, str) and "\n" in node:  # each line of a text for itself
-        found.update(_lines(node))
+        found.update((place, line) for _, line in _lines(node).elements())
         return "text"
     if not isinstance(node, ast.AST):
         return repr(node)
     if isinstance(node, ast.ImportFrom | ast.Import):
         source = f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
-        found.update(f"{source}import {ast.unparse(alias)}" for alias in node.names)
+        found.update((place, f"{source}import {ast.unparse(alias)}") for alias in node.names)
         return source
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        place = f"{place}.{node.name}"
     parts = []
     for name, value in ast.iter_fields(node):
         if isinstance(value, list) and value and (isinstance(value[0], _PARTS) or isinstance(node, _CONTAINERS)):
-            found.update(_outline(each, found) for each in value)
+            found.update((place, _outline(each, found, place)) for each in value)
         else:
-            parts.append(f"{name}={_outline(value, found)}")
+            parts.append(f"{name}={_outline(value, found, place)}")
     return f"{type(node).__name__}({' '.join(parts)})"
 
 
