@@ -19,7 +19,6 @@ PURE = [
     "import heapq\ndef g(xs):\n    rest = sorted(xs)\n    return heapq.heappop(rest)",
     "def g(text):\n    return datetime.strptime(text, '%Y')",
     "import re\ndef g(text):\n    return re.findall('a', text), dict.fromkeys(text)",
-    "Pair = namedtuple('Pair', 'a b')\ndef g(n):\n    return Pair(n, n)",
     "def g(xs):\n    return max(xs, key=lambda x: x[0])",
 ]
 IMPURE = [

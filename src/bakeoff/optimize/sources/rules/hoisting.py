@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, USUAL_METHODS, has, names_in, only_looked_at, stored
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has, names_in, only_looked_at, stored
 from bakeoff.optimize.sources.rules.guards import fits_twice, is_original, looked_up, tried
 from bakeoff.optimize.sources.rules.rule import Rewrite
 
@@ -84,7 +84,7 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="sum" | "min" | "max" | "any" | "all" | "len" | "str" | "tuple" | "frozenset")):
             return True
-        case ast.Call() if called := subject.pure_functions(node) or _foreign(subject, node):
+        case ast.Call() if called := subject.pure_functions(node):
             if not any(subject.purity.makes_new(each) for each in called):
                 return True
         case ast.Call(func=ast.Attribute(attr=attr)) if attr not in ("split", "splitlines"):
@@ -102,14 +102,6 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
                 and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
             )
     return False
-
-
-def _foreign(subject: Subject, call: ast.Call) -> list[str]:
-    """Pure methods of classes of the file that a call on some object means."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr in USUAL_METHODS:
-        return []
-    found = subject.purity.methods.get(call.func.attr, [])
-    return found if all(each in subject.purity.pure for each in found) else []
 
 
 def _only_read(subject: Subject, node: ast.expr, parent: ast.AST | None) -> bool:

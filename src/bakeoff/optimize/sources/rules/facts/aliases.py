@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.making import FILLING, MORE_METHODS, MUTATORS, is_number
+from bakeoff.optimize.sources.rules.facts.making import FILLING, MUTATORS, is_number
 from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, names_in
 
 GIVEN, IN_GIVEN = "*", "*in"
@@ -59,7 +59,9 @@ class Aliases:
             if (one := self._find(waiting.pop())) not in sought:
                 sought.add(one)
                 waiting += [self._inside[one]] if deep and one in self._inside else []
-        return any(self._find(key) in sought for node in nodes for each in _changed(node) for key in self._held(each))
+        return any(
+            self._find(key) in sought for node in nodes for each in self._changed(node) for key in self._held(each)
+        )
 
     def alone(self, name: str) -> bool:
         """Whether no other name, and nothing that anything else holds, may be what a name holds."""
@@ -182,20 +184,21 @@ class Aliases:
             self._unite([self._part(key), *parts])
         return key
 
-
-def _changed(top: ast.AST) -> Iterator[ast.expr]:
-    """What a piece changes by storing to it, or by a method."""
-    for node in ast.walk(top):
-        match node:
-            case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
-                yield value
-            case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-                yield value
-            case ast.AugAssign(target=target, value=value) if not (isinstance(value, ast.Constant) or is_number(value)):
-                yield target
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="heapq" | "bisect")), args=[first, *_]):
-                yield first
-            case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in FILLING:
-                yield first
-            case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr not in MORE_METHODS:
-                yield value
+    def _changed(self, top: ast.AST) -> Iterator[ast.expr]:
+        """What a piece changes by storing to it, or by a method."""
+        for node in ast.walk(top):
+            match node:
+                case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
+                    yield value
+                case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+                    yield value
+                case ast.AugAssign(target=target, value=value) if not (
+                    isinstance(value, ast.Constant) or is_number(value)
+                ):
+                    yield target
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="heapq" | "bisect")), args=[first, *_]):
+                    yield first
+                case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in FILLING:
+                    yield first
+                case ast.Call(func=ast.Attribute(value=value)) if not self._calm(node):
+                    yield value

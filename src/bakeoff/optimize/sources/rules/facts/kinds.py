@@ -89,7 +89,9 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
                 return f"{MAKERS[name]}[{inner}{', ...' if name == 'tuple' else ''}]" if inner else MAKERS[name]
             return MAKERS[name]
         case ast.Call(func=ast.Name(id=name)) if name in subject.purity.functions and name not in subject.local:
-            return _given_by(subject.purity.functions[name], subject.believes)
+            function = subject.purity.functions[name]
+            plain = isinstance(function, ast.FunctionDef) and not function.decorator_list
+            return annotated(function.returns) if plain and subject.believes else None
         case ast.Call(func=ast.Name(id="sum"), args=[values, *_]):
             inner = element(again(values))
             return "int" if inner in ("int", "bool") else inner
@@ -106,26 +108,6 @@ def kind_of(node: ast.expr, subject: Subject, depth: int = 0) -> str | None:
         case ast.Name(id=name):
             return _variable(name, subject, depth)
     return None
-
-
-def _given_by(function: ast.FunctionDef | ast.AsyncFunctionDef, believes: bool) -> str | None:
-    """Return kind of a function of the file, as far as its annotation or the texts of its returns tell."""
-    if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
-        return None
-    if function.returns is not None and believes:
-        return annotated(function.returns)
-    kinds: set[str | None] = set()
-    for node in ast.walk(function):
-        match node:
-            case ast.Yield() | ast.YieldFrom():
-                return None
-            case ast.Return(value=ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="sorted" | "list"))):
-                kinds.add("list")
-            case ast.Return(value=ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict"))):
-                kinds.add("dict")
-            case ast.Return():
-                kinds.add(None)
-    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _operation(op: ast.operator, left: str | None, right: str | None) -> str | None:

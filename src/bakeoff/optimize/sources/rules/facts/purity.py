@@ -57,17 +57,6 @@ class Purity:
         return {each.name: each for each in self.tree.body if isinstance(each, ast.ClassDef)}
 
     @cached_property
-    def records(self) -> set[str]:
-        """Named tuples of the module."""
-        return {
-            target.id
-            for each in self.tree.body
-            if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
-            for target in each.targets
-            if isinstance(target, ast.Name) and ast.unparse(each.value.func).rpartition(".")[2] == "namedtuple"
-        }
-
-    @cached_property
     def methods(self) -> dict[str, list[str]]:
         """Qualified names of the methods of each name."""
         found: dict[str, list[str]] = {}
@@ -198,8 +187,6 @@ class Purity:
         match call.func:
             case ast.Name(id=name) if name in self.classes:
                 return self._makes(self.classes[name])
-            case ast.Name(id=name) if name in self.records:
-                return True
             case ast.Name(id=name) if name not in local:
                 value = getattr(builtins, name, None)
                 error = isinstance(value, type) and issubclass(value, BaseException)
