@@ -39,4 +39,4 @@ def test_whatever_is_proposed_compiles() -> None:
             except Exception as failure:
                 failure.add_note(f"in {path}:{qualname}")
                 raise
-    assert len(fired) > 1, fired
+    assert len(fired) > (1 if SOAK else 0), fired
